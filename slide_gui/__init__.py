@@ -1,0 +1,23 @@
+"""SLIDE, stacked linear denoisers (Xu, Weinberger and Sha), to see and to use.
+
+``import slide_gui`` is cheap; the estimators are imported when first asked for.
+"""
+
+from typing import Any
+
+__version__ = "0.1.0"
+__all__ = ["SLIDE", "NoisePath", "__version__"]
+
+_HOMES = {"SLIDE": "slide_gui.core.slide", "NoisePath": "slide_gui.core.noise_path"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        from importlib import import_module
+
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

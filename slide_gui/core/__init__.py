@@ -1,0 +1,1 @@
+"""The mathematics of SLIDE in NumPy: no files, no threads, no Qt."""

@@ -1,0 +1,1 @@
+"""Data sets: what they are, where they come from, and readers that trust no file."""

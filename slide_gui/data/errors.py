@@ -1,0 +1,21 @@
+"""The one exception of everything that reads data."""
+
+from __future__ import annotations
+
+__all__ = ["DataError"]
+
+
+class DataError(ValueError):
+    """Data that cannot be used, said in one sentence with the place and the remedy.
+
+    Parameters
+    ----------
+    message : str
+        What was found and what was expected, and where it helps, the remedy.
+    place : str, optional
+        The file, with the line or the archive's member.
+    """
+
+    def __init__(self, message: str, place: str = "") -> None:
+        self.place = place
+        super().__init__(f"{place}: {message}" if place else message)

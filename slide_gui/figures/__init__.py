@@ -1,0 +1,1 @@
+"""Paper-quality figures on matplotlib, for the window and the command line alike."""

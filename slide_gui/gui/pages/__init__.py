@@ -1,0 +1,1 @@
+"""Pages compose widgets and tie them to the workspace."""

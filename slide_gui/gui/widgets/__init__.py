@@ -1,0 +1,1 @@
+"""One QWidget a file: set_… in, signals out; none knows the workspace or an estimator."""

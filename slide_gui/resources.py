@@ -1,0 +1,27 @@
+"""Where the project's own read-only files are: in a checkout, a wheel or a frozen bundle."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+__all__ = ["resource"]
+
+
+def resource(name: str) -> Path:
+    """Return the path of a file or folder under ``resources/``.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the installation lacks it.
+    """
+    package = Path(__file__).resolve().parent
+    bundle = getattr(sys, "_MEIPASS", None)
+    roots = [package / "_resources", package.parent / "resources"]
+    if bundle is not None:
+        roots.insert(0, Path(bundle) / "resources")
+    for root in roots:
+        if (root / name).exists():
+            return root / name
+    raise FileNotFoundError(f"resource {name!r} is missing from this installation of slide-gui")
