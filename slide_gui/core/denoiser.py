@@ -1,0 +1,169 @@
+"""One linear denoiser (LIDE): the closed form over all corruptions, and its explicit finite-m counterpart.
+
+Rows of a data matrix are samples. A feature survives the corruption with probability p = 1 − noise;
+the constant feature that carries the bias always survives.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.errors import check_noise, check_ridge
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = [
+    "RIDGE",
+    "CorruptedCopies",
+    "denoiser_weights",
+    "expected_q",
+    "reconstruction_error",
+    "survival",
+]
+
+Array = NDArray[np.float64]
+
+RIDGE = 1e-5
+"""Added to the diagonal of E[Q], on the unnormalised scatter and the bias entry too (the paper's Algorithm 1)."""
+
+
+def survival(noise: float, n_features: int) -> Array:
+    """Return q = [p, …, p, 1], the survival probabilities of d features and the bias (§3, Virtual Denoising)."""
+    q = np.full(n_features + 1, 1.0 - noise)
+    q[-1] = 1.0
+    return q
+
+
+def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
+    """Return E[Q] + ridge·I of the paper's eq. 9.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (d + 1, d + 1)
+        S = X̃ᵀX̃ of the uncorrupted rows with a constant 1 appended, not divided by n.
+    noise : float
+        Probability 1 − p that a feature is blanked.
+    ridge : float
+        Added to the diagonal.
+    """
+    q = survival(noise, len(scatter) - 1)
+    expected = scatter * np.outer(q, q)
+    np.fill_diagonal(expected, q * np.diag(scatter) + ridge)
+    return expected
+
+
+def denoiser_weights(
+    scatter: Array, noise: float, ridge: float = RIDGE, features: NDArray[np.intp] | None = None
+) -> Array:
+    """Return W = E[P] (E[Q] + ridge·I)⁻¹, the limit of infinitely many corrupted copies (eq. 8).
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (d + 1, d + 1)
+        S = X̃ᵀX̃, float64.
+    noise : float
+        Probability 1 − p that a feature is blanked, in [0, 1).
+    ridge : float
+        Added to the diagonal of E[Q].
+    features : ndarray of shape (k,), optional
+        Return only these rows of W: one factorisation and k right-hand sides.
+
+    Returns
+    -------
+    ndarray of shape (d, d + 1) or (k, d + 1)
+        Row a reconstructs feature a; the last column is the bias. The row and column of a feature
+        that is zero in every sample are zero.
+
+    Raises
+    ------
+    ValueError
+        If the noise or the ridge is out of range, or E[Q] is singular.
+    """
+    noise, ridge = check_noise(noise), check_ridge(ridge)
+    targets: NDArray[Any] = np.arange(len(scatter) - 1) if features is None else features
+    p = scatter[targets] * survival(noise, len(scatter) - 1)
+    return _solve(expected_q(scatter, noise, ridge), p)
+
+
+def _solve(q: Array, p: Array) -> Array:
+    try:
+        weights: Array = np.linalg.solve(q, p.T).T
+    except np.linalg.LinAlgError:
+        raise ValueError(
+            "E[Q] is singular: some features are exact combinations of others; use a ridge above 0"
+        ) from None
+    return weights
+
+
+def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: float = RIDGE) -> float:
+    """Return the expected squared reconstruction error per feature and sample, over all corruptions.
+
+    It is E‖x − W x̃‖² / d averaged over the samples (eq. 4 in the limit), for the W that
+    `denoiser_weights` returns for the same scatter, noise and ridge. For that W, W E[Q] = E[P] − ridge·W,
+    so no further matrix product is needed.
+    """
+    d = len(weights)
+    p = scatter[:-1] * survival(noise, d)
+    total = np.trace(scatter[:-1, :-1]) - np.vdot(weights, p) - ridge * np.vdot(weights, weights)
+    return max(float(total) / (d * float(scatter[-1, -1])), 0.0)
+
+
+@dataclass
+class CorruptedCopies:
+    """The paper's finite-m denoiser: m copies of the data, each really corrupted (eq. 4 to 7).
+
+    `add` corrupts and accumulates more copies, so that one sees W_m approach the closed form as m grows,
+    at the rate m^−½.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        The uncorrupted samples.
+    noise : float
+        Probability 1 − p that a feature is blanked.
+    ridge : float
+        Added to the diagonal of Q, so that the limit is exactly `denoiser_weights`.
+    random_state : int
+        Seed of the corruption.
+    """
+
+    rows: NDArray[Any]
+    noise: float
+    ridge: float = RIDGE
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        self.noise, self.ridge = check_noise(self.noise), check_ridge(self.ridge)
+        n, d = self.rows.shape
+        self.copies = 0
+        self._random = np.random.default_rng(self.random_state)
+        self._clean = np.column_stack([np.asarray(self.rows, dtype=np.float64), np.ones(n)])
+        self._q = np.zeros((d + 1, d + 1))
+        self._p = np.zeros((d + 1, d + 1))
+
+    def add(self, copies: int = 1, progress: Progress = NO_PROGRESS) -> None:
+        """Corrupt `copies` more copies of the rows and add them to Q and P (eq. 6)."""
+        n, d = self.rows.shape
+        for done in range(copies):
+            corrupted = self._clean.copy()
+            corrupted[:, :d] *= self._random.random((n, d)) >= self.noise
+            self._q += corrupted.T @ corrupted
+            self._p += self._clean.T @ corrupted
+            self.copies += 1
+            progress.report((done + 1) / copies)
+
+    def weights(self) -> Array:
+        """Return W_m = P (Q + ridge·I)⁻¹ of shape (d, d + 1) from the copies so far (eq. 7).
+
+        Raises
+        ------
+        ValueError
+            If no copy was added yet.
+        """
+        if self.copies == 0:
+            raise ValueError("no corrupted copy yet: call add() first")
+        d = len(self._q)
+        return _solve(self._q / self.copies + self.ridge * np.eye(d), self._p[:-1] / self.copies)

@@ -1,0 +1,197 @@
+"""Scatter matrices of the layers' inputs, streamed over blocks of rows.
+
+Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 10), whose scatter follows without touching hᵏ:
+
+    S_h = W̃ S_T W̃ᵀ,   S_T = [T, 1]ᵀ[T, 1],   W̃ = [W; 0 … 0 1].
+
+A thresholded T holds only 0 and 1, so that S_T is exact in float32, and T packs to one bit a value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.squashing import squash
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["ROWS", "Activations", "Affine", "InputScatter", "input_scatter", "scatter_after"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[Any]
+
+ROWS = 1024  # rows a product: a block of 784 float32 columns stays in the cache
+_EXACT_ROWS = 4096  # float32 sums of squares of values in [0, 1] are kept this short before float64 takes over
+_PACKED_LIMIT = 256 << 20  # bytes of packed activations kept between the passes; beyond it they are recomputed
+_TOO_LARGE = "X contains values so large that their squares add up to infinity; scale the features to about 1"
+
+
+@dataclass(frozen=True, eq=False)
+class InputScatter:
+    """What the first two layers need of the rows, whatever the noise: it may be kept and reused.
+
+    Attributes
+    ----------
+    values, squashed : ndarray of shape (d + 1, d + 1)
+        Scatter of [x, 1] and of [T(x), 1].
+    threshold, squashing
+        The T of `squashed`.
+    """
+
+    values: Array
+    squashed: Array
+    threshold: float
+    squashing: str
+
+    def fits(self, parameters: StackParameters) -> bool:
+        """Whether these are the scatters that `parameters` ask for."""
+        same = self.squashing == parameters.squashing
+        return same and (self.squashing != "threshold" or self.threshold == parameters.threshold)
+
+
+class Affine:
+    """h = T Wᵀ + b in the dtype of the rows."""
+
+    def __init__(self, weights: Array, dtype: np.dtype[Any]) -> None:
+        self._matrix = weights[:, :-1].astype(dtype).T
+        self._bias = weights[:, -1].astype(dtype)
+
+    def apply(self, t: NDArray[np.floating], out: NDArray[np.floating] | None = None) -> NDArray[np.floating]:
+        """Return h of shape (rows, d), written into `out` if given."""
+        h: NDArray[np.floating] = np.matmul(t, self._matrix, out=out)
+        h += self._bias
+        return h
+
+
+class _Accumulator:
+    """Scatter of [A, 1] in float64 from blocks of rows; float32 sums never run over more than `_EXACT_ROWS` rows."""
+
+    def __init__(self, d: int, dtype: np.dtype[Any], binary: bool) -> None:
+        self._inner, self._sums = np.zeros((d, d)), np.zeros(d)
+        self._short, self._product = np.zeros((d, d), dtype), np.empty((d, d), dtype)
+        self._pending, self._n, self._binary = 0, 0, binary
+
+    def add(self, block: NDArray[np.floating]) -> None:
+        if self._pending + len(block) > _EXACT_ROWS:
+            self._settle()
+        if not self._binary:
+            self._sums += block.sum(axis=0, dtype=np.float64)
+            if not np.isfinite(self._sums).all():
+                _refuse_not_finite(block, self._n)
+        with np.errstate(over="ignore"):  # looked for once, in `result`
+            self._short += np.matmul(block.T, block, out=self._product)
+        self._pending += len(block)
+        self._n += len(block)
+
+    def result(self) -> Array:
+        self._settle()
+        if not np.isfinite(self._inner).all():
+            raise ValueError(_TOO_LARGE)
+        sums = np.diag(self._inner) if self._binary else self._sums
+        return np.block([[self._inner, sums[:, None]], [sums[None, :], np.array([[float(self._n)]])]])
+
+    def _settle(self) -> None:
+        self._inner += self._short
+        self._short[:] = 0
+        self._pending = 0
+
+
+def _blocks(rows: Rows, parameters: StackParameters) -> Iterator[tuple[int, NDArray[np.floating]]]:
+    dtype = np.dtype(parameters.dtype)
+    size = min(parameters.batch_size, _EXACT_ROWS, ROWS)
+    for start in range(0, len(rows), size):
+        yield start, np.ascontiguousarray(rows[start : start + size], dtype=dtype)
+
+
+def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> InputScatter:
+    """Return the scatter of the rows and of the squashed rows, in one pass.
+
+    Parameters
+    ----------
+    rows : array_like of shape (n, d)
+        An array or memmap, read in blocks.
+    parameters : StackParameters
+        Its threshold, squashing, dtype and batch size are used.
+
+    Raises
+    ------
+    ValueError
+        If a value is NaN or infinite, with its row.
+    """
+    d, dtype = rows.shape[1], np.dtype(parameters.dtype)
+    name = parameters.squashing
+    values, squashed = _Accumulator(d, dtype, False), _Accumulator(d, dtype, name == "threshold")
+    for start, block in _blocks(rows, parameters):
+        values.add(block)
+        if name != "identity":
+            squashed.add(squash(name, block, parameters.threshold))
+        progress.report((start + len(block)) / len(rows))
+    scatter = values.result()
+    other = scatter if name == "identity" else squashed.result()
+    return InputScatter(scatter, other, parameters.threshold, name)
+
+
+def _refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
+    bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
+    if bad.size:
+        row = block[bad[0]]
+        column = int(np.flatnonzero(~np.isfinite(row))[0])
+        raise ValueError(f"X contains NaN or infinity: row {start + int(bad[0])}, feature {column} is {row[column]}")
+    raise ValueError(_TOO_LARGE)
+
+
+def scatter_after(weights: Array, squashed: Array) -> Array:
+    """Return the scatter of [W t, 1] from that of t: W̃ S_T W̃ᵀ."""
+    half = weights @ squashed
+    inner = half @ weights.T
+    sums = half[:, -1:]
+    return np.block([[(inner + inner.T) / 2, sums], [sums.T, squashed[-1:, -1:]]])
+
+
+class Activations:
+    """Squashed representations T(h⁰), T(h¹), … of all rows, block by block, one pass a layer."""
+
+    def __init__(self, rows: Rows, parameters: StackParameters) -> None:
+        self._rows, self._parameters = rows, parameters
+        self._steps: list[Affine] = []
+        self._binary = parameters.squashing == "threshold"
+        self._packs = self._binary and len(rows) * (rows.shape[1] // 8 + 1) <= _PACKED_LIMIT
+        self._packed: NDArray[np.uint8] | None = None
+
+    @property
+    def passed(self) -> int:
+        """Number of passes made."""
+        return len(self._steps)
+
+    def advance(self, weights: Array, progress: Progress) -> Array:
+        """Apply one more layer to all rows and return the scatter of what comes out, squashed."""
+        p, n, d = self._parameters, len(self._rows), self._rows.shape[1]
+        self._steps.append(Affine(weights, np.dtype(p.dtype)))
+        total = _Accumulator(d, np.dtype(p.dtype), self._binary)
+        packed = np.empty((n, (d + 7) // 8), np.uint8) if self._packs else None
+        for start, block in self._previous():
+            t = squash(p.squashing, self._steps[-1].apply(block), p.threshold)
+            total.add(t)
+            if packed is not None:
+                packed[start : start + len(t)] = np.packbits(t.astype(bool), axis=1)
+            progress.report((start + len(t)) / n)
+        self._packed = packed
+        return total.result()
+
+    def _previous(self) -> Iterator[tuple[int, NDArray[np.floating]]]:
+        p, d = self._parameters, self._rows.shape[1]
+        if self._packed is not None:
+            for start in range(0, len(self._packed), ROWS):
+                bits = np.unpackbits(self._packed[start : start + ROWS], axis=1, count=d)
+                yield start, bits.astype(p.dtype)
+            return
+        for start, block in _blocks(self._rows, p):
+            t = squash(p.squashing, block, p.threshold)
+            for step in self._steps[:-1]:
+                t = squash(p.squashing, step.apply(t), p.threshold)
+            yield start, t

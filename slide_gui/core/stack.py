@@ -1,0 +1,155 @@
+"""The stack of linear denoisers (SLIDE), fitted layer by layer in closed form (Algorithm 2 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.denoiser import denoiser_weights, reconstruction_error
+from slide_gui.core.noise_path import NoisePath
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.scatter import ROWS, Activations, Affine, InputScatter, input_scatter, scatter_after
+from slide_gui.core.squashing import squash
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "input_scatter"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One fitted denoiser of the stack.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (d, d + 1), float64
+        Wᵏ, bias last.
+    error : float
+        Expected squared reconstruction error per feature and sample of the layer's own input, over all corruptions.
+    scatter : ndarray of shape (d + 1, d + 1) or None
+        Scatter of what the layer was fitted on; None for a layer read from a file.
+    """
+
+    weights: Array
+    error: float
+    scatter: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Fitted layers and what they were fitted with.
+
+    Attributes
+    ----------
+    parameters : StackParameters
+    layers : tuple of Layer
+        Fewer than ``parameters.depth`` while the fit is under way.
+    n_features, n_samples : int
+        d and n of the rows it was fitted on.
+    """
+
+    parameters: StackParameters
+    layers: tuple[Layer, ...]
+    n_features: int
+    n_samples: int
+
+    def transform(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
+        """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d), in the stack's dtype.
+
+        Raises
+        ------
+        ValueError
+            If the rows do not have the number of features of the fit.
+        """
+        dtype, d = np.dtype(self.parameters.dtype), self.n_features
+        if rows.ndim != 2 or rows.shape[1] != d:
+            found = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
+            raise ValueError(f"X has {found} features, but this stack was fitted on {d} features")
+        result = np.empty((len(rows), (len(self.layers) + 1) * d), dtype=dtype)
+        steps = [Affine(layer.weights, dtype) for layer in self.layers]
+        for start in range(0, len(rows), ROWS):
+            block = result[start : start + ROWS]
+            block[:, :d] = rows[start : start + ROWS]
+            for k, step in enumerate(steps):
+                h = block[:, k * d : (k + 1) * d]
+                t = squash(self.parameters.squashing, h, self.parameters.threshold)
+                step.apply(t, out=block[:, (k + 1) * d : (k + 2) * d])
+            progress.report(min(start + ROWS, len(rows)) / len(rows))
+        return result
+
+    def representations(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> list[NDArray[np.floating]]:
+        """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
+        joined = self.transform(rows, progress=progress)
+        d = self.n_features
+        return [joined[:, k * d : (k + 1) * d] for k in range(len(self.layers) + 1)]
+
+    def noise_path(self, layer: int) -> NoisePath:
+        """Return the noise path of layer 1 … l, the layers below it as fitted.
+
+        Raises
+        ------
+        ValueError
+            If there is no such layer, or it was read from a file and its scatter was not kept.
+        """
+        if not 1 <= layer <= len(self.layers):
+            raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(self.layers)}")
+        scatter = self.layers[layer - 1].scatter
+        if scatter is None:
+            raise ValueError("this stack was read from a file, which keeps no scatter: fit it again for a noise path")
+        return NoisePath(scatter, self.parameters.ridge)
+
+
+def fit_stack(
+    rows: Rows,
+    parameters: StackParameters,
+    *,
+    scatter: InputScatter | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Stack:
+    """Fit a stack of linear denoisers layer by layer (Algorithm 2 of the paper).
+
+    Parameters
+    ----------
+    rows : array_like of shape (n, d)
+        An array or memmap, read in blocks, n at least 2.
+    parameters : StackParameters
+    scatter : InputScatter, optional
+        From `input_scatter` of the same rows, to leave out the first pass.
+    progress : Progress
+        Gets the stack so far as payload after each layer.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, a value is not finite, or there are fewer than two rows or no features.
+    """
+    parameters = parameters.checked()
+    if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
+        raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
+    values = parameters.fit_on == "values"
+    passes = max(parameters.depth - (2 if values else 1), 0)
+    if scatter is None or not scatter.fits(parameters):
+        scatter = input_scatter(rows, parameters, progress=progress.part(0.0, 1.0 / (1 + passes)))
+    activations = Activations(rows, parameters)
+    stack = Stack(parameters, (), rows.shape[1], rows.shape[0])
+    squashed = scatter.squashed
+    for k in range(parameters.depth):
+        below = k - 2 if values else k - 1  # the layer whose output, squashed, must be passed over next
+        if below >= 0:
+            done = activations.passed + 1
+            part = progress.part(done / (1 + passes), (done + 1) / (1 + passes))
+            squashed = activations.advance(stack.layers[below].weights, part)
+        if values:
+            own = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed)
+        else:
+            own = squashed
+        weights = denoiser_weights(own, parameters.noise, parameters.ridge)
+        error = reconstruction_error(own, weights, parameters.noise, parameters.ridge)
+        stack = replace(stack, layers=(*stack.layers, Layer(weights, error, own)))
+        progress.report((activations.passed + 1) / (1 + passes), stack)
+    return stack

@@ -1,0 +1,27 @@
+"""The paper's two MATLAB listings, ported line by line: the reference that the fast code is compared with."""
+
+import numpy as np
+
+
+def lide(X, p):
+    """Algorithm 1; X is d × n, one column a sample. Returns W (d × d+1) and h (d × n)."""
+    X = np.vstack([X, np.ones((1, X.shape[1]))])
+    d = X.shape[0]
+    q = np.ones((d, 1)) * p
+    q[-1] = 1
+    S = X @ X.T
+    Q = S * (q @ q.T)
+    Q[np.diag_indices(d)] = q[:, 0] * np.diag(S)
+    P = S * np.tile(q, (1, d))
+    W = np.linalg.solve(Q + 1e-5 * np.eye(d), P[:, :-1]).T
+    return W, W @ X
+
+
+def slide(X, p, t, l):
+    """Algorithm 2; returns the l matrices W and the l + 1 representations, each d × n."""
+    Ws, hs = [], [X]
+    for _ in range(l):
+        W, _ = lide(hs[-1], p)
+        Ws.append(W)
+        hs.append(W @ np.vstack([hs[-1] > t, np.ones((1, X.shape[1]))]).astype(float))
+    return Ws, hs

@@ -1,0 +1,125 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slide_gui.core.denoiser import CorruptedCopies, denoiser_weights, expected_q, reconstruction_error
+from tests.core.listings import lide
+
+
+def scatter_of(rows):
+    extended = np.column_stack([rows.astype(float), np.ones(len(rows))])
+    return extended.T @ extended
+
+
+def blobs(n=200, side=6, seed=0):
+    """Correlated grey images with a dead pixel and one lit a single time, as MNIST's border."""
+    random = np.random.default_rng(seed)
+    rows = random.random((n, side * side)) * (random.random((n, 1)) > 0.3)
+    rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
+    rows[:, 0] = 0.0
+    rows[:, side * side - 1] = 0.0
+    rows[3, side * side - 1] = 1 / 255
+    return rows
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.05, 0.3, 0.5, 0.9, 0.99])
+def test_that_the_closed_form_equals_the_papers_listing(noise):
+    rows = blobs()
+    expected, _ = lide(rows.T, 1 - noise)
+    np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-10, rtol=0)
+
+
+def test_that_single_rows_equal_those_of_the_whole_matrix():
+    scatter = scatter_of(blobs())
+    some = np.array([4, 0, 35])
+    np.testing.assert_allclose(
+        denoiser_weights(scatter, 0.4, features=some), denoiser_weights(scatter, 0.4)[some], atol=1e-12
+    )
+
+
+def test_that_a_dead_pixel_has_a_zero_row_and_a_zero_column():
+    weights = denoiser_weights(scatter_of(blobs()), 0.3)
+    assert not weights[0].any()
+    assert not weights[:, 0].any()
+    assert weights[1:].any(axis=1).all()
+
+
+def test_that_the_centred_form_without_ridge_agrees_where_every_feature_is_lit():
+    rows = np.random.default_rng(1).random((500, 12)) * 10
+    scatter, p = scatter_of(rows), 0.6
+    mean = rows.mean(axis=0)
+    sigma = scatter[:-1, :-1] - len(rows) * np.outer(mean, mean)
+    weights = sigma @ np.linalg.inv(p * sigma + (1 - p) * np.diag(np.diag(scatter)[:-1]))
+    bias = mean - p * weights @ mean
+    np.testing.assert_allclose(denoiser_weights(scatter, 1 - p), np.column_stack([weights, bias]), atol=1e-6)
+
+
+def test_that_corrupted_copies_approach_the_closed_form_at_the_rate_of_their_square_root():
+    rows = blobs(n=150)
+    exact = denoiser_weights(scatter_of(rows), 0.4)
+    deviation = {}
+    for copies in (10, 100, 1000):
+        runs = []
+        for seed in range(3):
+            sampled = CorruptedCopies(rows, 0.4, random_state=seed)
+            sampled.add(copies)
+            # The pixel lit once is not seen often enough for a rate; all the others are.
+            runs.append(np.sqrt(np.mean((sampled.weights() - exact)[:-1, :-2] ** 2)))
+        deviation[copies] = np.mean(runs)
+    rate_1 = np.log10(deviation[10] / deviation[100])
+    rate_2 = np.log10(deviation[100] / deviation[1000])
+    assert 0.4 < rate_1 < 0.6
+    assert 0.4 < rate_2 < 0.6
+    assert deviation[1000] < 0.01
+
+
+def test_that_expected_q_is_the_mean_of_the_corrupted_scatters():
+    rows = blobs(n=60, side=3)
+    random = np.random.default_rng(5)
+    total = np.zeros((10, 10))
+    for _ in range(4000):
+        corrupted = np.column_stack([rows * (random.random(rows.shape) < 0.7), np.ones(len(rows))])
+        total += corrupted.T @ corrupted
+    np.testing.assert_allclose(total / 4000, expected_q(scatter_of(rows), 0.3, ridge=0.0), atol=0.15)
+
+
+def test_that_the_reconstruction_error_is_the_mean_over_corruptions():
+    rows = blobs(n=100)
+    scatter = scatter_of(rows)
+    weights = denoiser_weights(scatter, 0.3)
+    random = np.random.default_rng(0)
+    errors = []
+    for _ in range(500):
+        corrupted = np.column_stack([rows * (random.random(rows.shape) < 0.7), np.ones(len(rows))])
+        errors.append(np.mean((rows - corrupted @ weights.T) ** 2))
+    spread = np.std(errors) / np.sqrt(len(errors))
+    assert abs(reconstruction_error(scatter, weights, 0.3) - np.mean(errors)) < 4 * spread
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 10_000), noise=st.floats(0.0, 0.95), n=st.integers(2, 30), d=st.integers(1, 8))
+def test_that_no_other_map_has_a_smaller_expected_error(seed, noise, n, d):
+    random = np.random.default_rng(seed)
+    scatter = scatter_of(random.random((n, d)))
+    weights = denoiser_weights(scatter, noise)
+    p = scatter[:-1] * np.append(np.full(d, 1 - noise), 1.0)
+    q = expected_q(scatter, noise)
+
+    def penalised(w):
+        return np.vdot(w @ q, w) - 2 * np.vdot(w, p)
+
+    other = weights + 1e-3 * random.standard_normal(weights.shape)
+    assert penalised(weights) <= penalised(other) + 1e-9
+
+
+def test_that_bad_parameters_are_refused_by_name():
+    scatter = scatter_of(blobs(side=3))
+    with pytest.raises(ValueError, match=r"noise is 1\.0; it must be at least 0 and below 1"):
+        denoiser_weights(scatter, 1.0)
+    with pytest.raises(ValueError, match="ridge is nan"):
+        denoiser_weights(scatter, 0.5, ridge=float("nan"))
+    with pytest.raises(ValueError, match="use a ridge above 0"):
+        denoiser_weights(scatter, 0.5, ridge=0.0)
+    with pytest.raises(ValueError, match="call add"):
+        CorruptedCopies(np.ones((3, 2)), 0.5).weights()

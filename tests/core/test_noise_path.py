@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slide_gui.core.denoiser import denoiser_weights
+from slide_gui.core.noise_path import NoisePath
+from tests.core.test_denoiser import blobs, scatter_of
+
+NOISES = [0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99]
+
+
+def relative(found, expected):
+    return np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-300)
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_that_a_row_at_a_new_noise_equals_a_refit_also_for_pixels_hardly_ever_lit(noise):
+    random = np.random.default_rng(2)
+    rows = blobs(n=300, side=8)
+    rows[:, 10:20] *= random.random((300, 10)) < 0.01
+    rows[:, 15] = 0.0
+    rows[7, 15] = 1 / 255
+    scatter = scatter_of(rows)
+    path = NoisePath(scatter)
+    exact = denoiser_weights(scatter, noise)
+    found = path.rows(np.arange(64), noise)
+    for row, expected in zip(found, exact, strict=True):
+        assert relative(row, expected) < 1e-6
+    assert relative(path.weights(noise), exact) < 1e-7
+
+
+def test_that_the_smallest_scatter_of_mnist_is_among_the_cases_where_the_ridge_is_the_answer():
+    rows = blobs()
+    scatter = scatter_of(rows)
+    assert 0 < scatter[35, 35] < 2e-5
+    without = NoisePath(scatter, ridge=1e-12).rows([34], 0.3)
+    with_ridge = NoisePath(scatter).rows([34], 0.3)
+    assert np.abs(without - with_ridge)[0, 35] > 1.0
+    assert relative(with_ridge, denoiser_weights(scatter, 0.3)[[34]]) < 1e-8
+
+
+def test_that_dead_pixels_have_zero_rows_and_columns():
+    path = NoisePath(scatter_of(blobs()))
+    assert not path.rows([0], 0.3).any()
+    assert not path.weights(0.3)[:, 0].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    noise=st.floats(0.001, 0.95),
+    scale=st.sampled_from([1e-3, 1.0, 30.0]),
+    n=st.integers(2, 40),
+    d=st.integers(1, 10),
+)
+def test_that_the_path_equals_a_refit_for_any_scatter(seed, noise, scale, n, d):
+    random = np.random.default_rng(seed)
+    rows = scale * random.random((n, d)) * (random.random(d) < 0.8)
+    scatter = scatter_of(rows)
+    assert relative(NoisePath(scatter).weights(noise), denoiser_weights(scatter, noise)) < 1e-6
+
+
+def test_that_features_and_noise_out_of_range_are_refused():
+    path = NoisePath(scatter_of(blobs()))
+    with pytest.raises(IndexError, match="0 to 35"):
+        path.rows([36], 0.3)
+    with pytest.raises(IndexError, match="0 to 35"):
+        path.rows([-1], 0.3)
+    with pytest.raises(ValueError, match="noise is 1"):
+        path.rows([0], 1.0)

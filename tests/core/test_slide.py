@@ -1,0 +1,61 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from slide_gui import SLIDE
+from tests.core.test_stack import images
+
+
+@parametrize_with_checks([SLIDE(), SLIDE(depth=1, dtype="float64", squashing="tanh")])
+def test_that_slide_keeps_the_estimator_contract(estimator, check):
+    check(estimator)
+
+
+def test_that_the_features_are_the_layers_side_by_side():
+    rows = images().astype("float32")
+    slide = SLIDE(depth=2).fit(rows)
+    joined = slide.transform(rows)
+    assert joined.shape == (400, 192)
+    assert joined.dtype == np.float32
+    np.testing.assert_array_equal(joined, np.hstack(slide.layers(rows)))
+    assert [w.shape for w in slide.weights_] == [(64, 65)] * 2
+    assert list(slide.get_feature_names_out()[[0, 64, 191]]) == ["h0_x0", "h1_x0", "h2_x63"]
+
+
+def test_that_it_works_in_a_pipeline_and_a_grid_search():
+    rows = images(n=120)
+    labels = (rows.sum(axis=1) > np.median(rows.sum(axis=1))).astype(int)
+    search = GridSearchCV(make_pipeline(SLIDE(depth=1), LinearSVC()), {"slide__noise": [0.2, 0.5]}, cv=2)
+    search.fit(rows, labels)
+    assert search.best_score_ > 0.8
+    assert clone(search.best_estimator_[0]).get_params() == search.best_estimator_[0].get_params()
+
+
+def test_that_a_row_count_of_one_and_a_nan_are_refused():
+    with pytest.raises(ValueError, match="minimum of 2"):
+        SLIDE().fit(np.zeros((1, 4)))
+    with pytest.raises(ValueError, match="row 1, feature 2"):
+        SLIDE().fit(np.array([[0.0, 1, 2], [3, 4, np.nan]]))
+
+
+def test_that_importing_the_core_brings_no_qt_no_matplotlib_and_no_models():
+    script = (
+        "import sys, slide_gui.core.slide, slide_gui.core.stack; "
+        "bad = [m for m in sys.modules if m.split('.')[0] in ('PySide6', 'matplotlib', 'pyqtgraph') "
+        "or m.startswith(('sklearn.svm', 'sklearn.linear_model', 'sklearn.decomposition', 'scipy.linalg.blas_'))]; "
+        "print(bad); sys.exit(bool(bad))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_that_importing_the_package_is_cheap():
+    script = "import sys, slide_gui; assert 'numpy' not in sys.modules; print(dir(slide_gui))"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)

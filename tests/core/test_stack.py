@@ -1,0 +1,188 @@
+import numpy as np
+import pytest
+
+from slide_gui.core.stack import StackParameters, fit_stack, input_scatter
+from slide_gui.progress import Cancelled, Progress
+from tests.core.listings import slide
+from tests.core.test_denoiser import blobs
+
+
+def images(n=400, seed=0):
+    random = np.random.default_rng(seed)
+    rows = np.zeros((n, 8, 8))
+    for image in rows:
+        top, left = random.integers(0, 4, 2)
+        height, width = random.integers(3, 5, 2)
+        image[top : top + height, left : left + width] = 1
+    return rows.reshape(n, 64)
+
+
+@pytest.mark.parametrize("noise", [0.1, 0.3, 0.5, 0.8])
+def test_that_the_stack_equals_the_papers_listing_in_float64(noise):
+    rows = images()
+    expected, representations = slide(rows.T, 1 - noise, 0.5, 4)
+    stack = fit_stack(rows, StackParameters(noise=noise, depth=4, dtype="float64"))
+    for layer, weights in zip(stack.layers, expected, strict=True):
+        np.testing.assert_allclose(layer.weights, weights, atol=1e-10, rtol=0)
+    for h, reference in zip(stack.representations(rows), representations, strict=True):
+        np.testing.assert_allclose(h, reference.T, atol=1e-10, rtol=0)
+
+
+def test_that_float32_rows_give_the_same_weights_on_binary_images():
+    rows = images(n=5000)
+    single = fit_stack(rows.astype("float32"), StackParameters(depth=3))
+    double = fit_stack(rows, StackParameters(depth=3, dtype="float64"))
+    for a, b in zip(single.layers, double.layers, strict=True):
+        np.testing.assert_allclose(a.weights, b.weights, atol=1e-9)
+
+
+@pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "tanh", "identity"])
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+def test_that_streamed_scatters_equal_the_slow_way(squashing, fit_on):
+    from slide_gui.core.denoiser import denoiser_weights, reconstruction_error
+    from slide_gui.core.squashing import squash
+    from tests.core.test_denoiser import scatter_of
+
+    rows = blobs(n=2500)
+    parameters = StackParameters(
+        noise=0.4, depth=4, threshold=0.3, squashing=squashing, fit_on=fit_on, dtype="float64", batch_size=300
+    )
+    stack = fit_stack(rows, parameters)
+    h = rows
+    for layer in stack.layers:
+        t = squash(squashing, h, 0.3)
+        scatter = scatter_of(h if fit_on == "values" else t)
+        weights = denoiser_weights(scatter, 0.4)
+        np.testing.assert_allclose(layer.weights, weights, atol=1e-6)
+        assert layer.error == pytest.approx(reconstruction_error(scatter, weights, 0.4), abs=1e-9)
+        h = t @ layer.weights[:, :-1].T + layer.weights[:, -1]
+    np.testing.assert_allclose(stack.representations(rows)[-1], h, atol=1e-9)
+
+
+def test_that_activations_too_many_to_keep_are_recomputed_with_the_same_result(monkeypatch):
+    rows = images(n=3000)
+    kept = fit_stack(rows, StackParameters(depth=5))
+    monkeypatch.setattr("slide_gui.core.scatter._PACKED_LIMIT", 0)
+    recomputed = fit_stack(rows, StackParameters(depth=5))
+    for a, b in zip(kept.layers, recomputed.layers, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_that_a_kept_input_scatter_gives_the_same_stack_at_another_noise():
+    rows = images().astype("float32")
+    scatter = input_scatter(rows, StackParameters())
+    again = fit_stack(rows, StackParameters(noise=0.6), scatter=scatter)
+    fresh = fit_stack(rows, StackParameters(noise=0.6))
+    for a, b in zip(again.layers, fresh.layers, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_that_a_kept_scatter_of_another_threshold_is_not_used():
+    rows = blobs(n=300).astype("float32")
+    scatter = input_scatter(rows, StackParameters(threshold=0.9))
+    other = fit_stack(rows, StackParameters(threshold=0.2), scatter=scatter)
+    fresh = fit_stack(rows, StackParameters(threshold=0.2))
+    for a, b in zip(other.layers, fresh.layers, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
+def test_that_the_noise_path_of_every_layer_equals_its_weights():
+    stack = fit_stack(images(), StackParameters(depth=3, noise=0.4, dtype="float64"))
+    for k, layer in enumerate(stack.layers, start=1):
+        np.testing.assert_allclose(stack.noise_path(k).weights(0.4), layer.weights, atol=1e-8)
+    with pytest.raises(ValueError, match="layers 1 to 3"):
+        stack.noise_path(4)
+
+
+def test_that_depth_zero_passes_the_rows_through():
+    rows = images().astype("float32")
+    stack = fit_stack(rows, StackParameters(depth=0))
+    assert stack.layers == ()
+    np.testing.assert_array_equal(stack.transform(rows), rows)
+
+
+def test_that_low_survival_dilates_shapes_by_the_stated_amount():
+    rows = images().astype("float64")
+    stack = fit_stack(rows, StackParameters(noise=0.7, depth=1, dtype="float64"))
+    weights = stack.layers[0].weights
+    mean = rows.mean(axis=0)
+    expected = mean + 0.7 * weights[:, :-1] @ mean
+    np.testing.assert_allclose(stack.representations(rows)[1].mean(axis=0), expected, atol=1e-6)
+
+
+class Recorder(Progress):
+    def __init__(self, stop_at=None):
+        self.fractions, self.stacks, self.stop_at = [], [], stop_at
+
+    def report(self, fraction, payload=None):
+        self.fractions.append(fraction)
+        if payload is not None:
+            self.stacks.append(payload)
+        if self.stop_at is not None and fraction >= self.stop_at:
+            raise Cancelled
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2, 4])
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+def test_that_progress_never_falls_ends_at_one_and_delivers_every_layer(depth, fit_on):
+    recorder = Recorder()
+    fit_stack(images(n=2500), StackParameters(depth=depth, fit_on=fit_on), progress=recorder)
+    assert recorder.fractions == sorted(recorder.fractions)
+    assert recorder.fractions[-1] == pytest.approx(1.0)
+    assert [len(stack.layers) for stack in recorder.stacks] == list(range(1, depth + 1))
+
+
+@pytest.mark.parametrize("stop_at", [0.1, 0.5, 0.9])
+def test_that_a_cancel_stops_the_fit(stop_at):
+    with pytest.raises(Cancelled):
+        fit_stack(images(n=5000), StackParameters(depth=4), progress=Recorder(stop_at))
+
+
+def test_that_a_memmap_is_read_in_blocks(tmp_path):
+    rows = images(n=3000).astype("float32")
+    rows.tofile(tmp_path / "rows.bin")
+    mapped = np.memmap(tmp_path / "rows.bin", dtype="float32", mode="r", shape=rows.shape)
+    a, b = fit_stack(mapped, StackParameters()), fit_stack(rows, StackParameters())
+    for one, other in zip(a.layers, b.layers, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"noise": 1.0}, "noise is"),
+        ({"noise": -0.1}, "noise is"),
+        ({"noise": float("nan")}, "noise is"),
+        ({"depth": -1}, "depth is"),
+        ({"depth": 1.5}, "depth is"),
+        ({"threshold": float("inf")}, "threshold is"),
+        ({"squashing": "relu"}, "squashing is"),
+        ({"fit_on": "both"}, "fit_on is"),
+        ({"ridge": -1.0}, "ridge is"),
+        ({"dtype": "int8"}, "dtype is"),
+        ({"batch_size": 0}, "batch_size is"),
+    ],
+)
+def test_that_a_parameter_out_of_range_is_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        fit_stack(images(n=10), StackParameters(**change))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_that_a_value_that_is_not_finite_is_named_with_its_place(bad):
+    rows = images(n=3000)
+    rows[2017, 5] = bad
+    with pytest.raises(ValueError, match=r"row 2017, feature 5 is (nan|inf|-inf)"):
+        fit_stack(rows, StackParameters())
+
+
+@pytest.mark.parametrize("shape", [(1, 5), (0, 5), (5, 0)])
+def test_that_too_few_rows_or_features_are_refused(shape):
+    with pytest.raises(ValueError, match="at least 2 samples and 1 feature"):
+        fit_stack(np.zeros(shape), StackParameters())
+
+
+def test_that_transform_refuses_rows_of_another_width():
+    stack = fit_stack(images(n=10), StackParameters(depth=1))
+    with pytest.raises(ValueError, match="X has 63 features, but this stack was fitted on 64"):
+        stack.transform(np.zeros((3, 63)))
