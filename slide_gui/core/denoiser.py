@@ -90,12 +90,11 @@ def denoiser_weights(
 
 def _solve(q: Array, p: Array) -> Array:
     try:
-        weights: Array = np.linalg.solve(q, p.T).T
+        return np.asarray(np.linalg.solve(q, p.T).T, dtype=np.float64)
     except np.linalg.LinAlgError:
         raise ValueError(
             "E[Q] is singular: some features are exact combinations of others; use a ridge above 0"
         ) from None
-    return weights
 
 
 def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: float = RIDGE) -> float:
