@@ -1,0 +1,112 @@
+"""Qt for the tests: offscreen, one application, and nothing left behind."""
+
+from __future__ import annotations
+
+import gc
+import os
+import shutil
+import subprocess
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+# Before Qt is imported anywhere. Tests marked `display` start their own processes, with their own platform.
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+@pytest.fixture(scope="session")
+def app() -> Iterator[object]:
+    """Return the one QApplication, in the light theme."""
+    from PySide6.QtWidgets import QApplication
+
+    from slide_gui.gui.theme import apply_theme
+
+    running = QApplication.instance() or QApplication(["slide-gui-tests"])
+    assert isinstance(running, QApplication)
+    apply_theme(running, "light")
+    yield running
+    running.closeAllWindows()
+
+
+@pytest.fixture(autouse=True)
+def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Fail a test that uses Qt if it makes Qt warn, or leaves threads, windows or timers behind."""
+    if "app" not in request.fixturenames:
+        yield
+        return
+    from PySide6.QtCore import QtMsgType, qInstallMessageHandler
+
+    request.getfixturevalue("app")
+    messages: list[str] = []
+    quiet = (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg)
+
+    def listen(kind: QtMsgType, _context: object, text: str) -> None:
+        if kind not in quiet:
+            messages.append(text)
+
+    before = set(threading.enumerate())
+    windows = {id(w) for w in _windows()}
+    timers = {id(t) for t in _timers()}
+    previous = qInstallMessageHandler(listen)
+    try:
+        yield
+        _collect()
+    finally:
+        qInstallMessageHandler(previous)
+    left = [f"Qt said: {m}" for m in messages]
+    left += [f"thread still runs: {t.name}" for t in threading.enumerate() if t not in before]
+    left += [f"window still there: {w!r}" for w in _windows() if id(w) not in windows]
+    left += [f"timer still runs: {t!r} of {t.parent()!r}" for t in _timers() if id(t) not in timers]
+    assert not left, "\n".join(left)
+
+
+def _collect() -> None:
+    """Let go of what only cycles and posted deletions still hold."""
+    from PySide6.QtCore import QCoreApplication, QEvent
+
+    for _ in range(2):
+        gc.collect()
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+
+
+def _windows() -> list[object]:
+    from PySide6.QtWidgets import QApplication
+
+    return list(QApplication.topLevelWidgets())
+
+
+def _timers() -> list[object]:
+    from PySide6.QtCore import QTimer
+    from shiboken6 import isValid
+
+    return [o for o in gc.get_objects() if issubclass(type(o), QTimer) and isValid(o) and o.isActive()]
+
+
+@pytest.fixture(scope="session")
+def xvfb_display() -> Iterator[str]:
+    """Start a virtual X server, 1280 × 800 × 24, and return its display, e.g. ``":99"``.
+
+    For tests marked `display`, which start the program as a subprocess with
+    ``{**os.environ, "DISPLAY": xvfb_display, "QT_QPA_PLATFORM": "xcb"}``.
+    """
+    server = shutil.which("Xvfb")
+    if server is None:
+        pytest.skip("Xvfb is not installed (Debian and Ubuntu: apt-get install xvfb)")
+    reader, writer = os.pipe()
+    process = subprocess.Popen(
+        [server, "-displayfd", str(writer), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
+        pass_fds=[writer],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as pipe:
+            number = pipe.readline().strip()
+        if not number:
+            pytest.skip("Xvfb did not start")
+        yield f":{number}"
+    finally:
+        process.terminate()
+        process.wait(timeout=10)
