@@ -1,0 +1,106 @@
+"""What every view of one sample shares: a cursor moved by mouse or keys, pins, and two signals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from slide_gui.gui.widgets._pixels import ARROWS
+
+__all__ = ["Picker"]
+
+
+class Picker(QWidget):
+    """Base of the views in which one of `count` values is hovered and clicked.
+
+    Arrow keys move the cursor, Home and End go to the first and last value, Enter and Space click.
+    """
+
+    pixel_hovered = Signal(object)
+    """Index under mouse or cursor (int), or None."""
+    pixel_clicked = Signal(object)
+    """Index clicked (int)."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._count = 0
+        self._cursor: int | None = None
+        self._pins: tuple[tuple[int, QColor], ...] = ()
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    @property
+    def cursor_index(self) -> int | None:
+        """The value with the crosshair, None if there is none."""
+        return self._cursor
+
+    def set_cursor(self, index: int | None) -> None:
+        """Put the crosshair on a value without emitting anything."""
+        if index is not None and not 0 <= index < self._count:
+            index = None
+        if index != self._cursor:
+            self._cursor = index
+            self.update()
+
+    def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
+        """Put a thin ring of its colour on each pinned value."""
+        self._pins = tuple(pins)
+        self.update()
+
+    def _set_count(self, count: int) -> None:
+        self._count = count
+        self.set_cursor(self._cursor)
+        self.update()
+
+    def _at(self, point: QPointF) -> int | None:
+        """Return the value under a point."""
+        raise NotImplementedError
+
+    def _moved(self, step: tuple[int, int]) -> int:
+        """Return the value one step on from the cursor."""
+        raise NotImplementedError
+
+    def _hover(self, index: int | None) -> None:
+        if index != self._cursor:
+            self.set_cursor(index)
+            self.pixel_hovered.emit(self._cursor)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        found = self._at(event.position())
+        self.setCursor(Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.CrossCursor)
+        self._hover(found)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+        found = self._at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and found is not None:
+            self._hover(found)
+            self.pixel_clicked.emit(found)
+
+    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+        self._hover(None)
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        key = Qt.Key(event.key())
+        if not self._count:
+            super().keyPressEvent(event)
+        elif key in ARROWS:
+            self._hover(self._moved(ARROWS[key]))
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            self._hover(0 if key == Qt.Key.Key_Home else self._count - 1)
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._cursor is not None:
+            self.pixel_clicked.emit(self._cursor)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+        self.update()
+        super().focusInEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+        self.update()
+        super().focusOutEvent(event)

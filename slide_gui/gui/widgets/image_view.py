@@ -1,0 +1,147 @@
+"""One image of the data set, in which a pixel is hovered, clicked and pinned."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets._paint import focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets._picker import Picker
+from slide_gui.gui.widgets._pixels import PixelGrid, indexed_image, integer_scale, ring
+
+__all__ = ["ImageView"]
+
+MARGIN = 4
+
+
+class ImageView(Picker):
+    """A grey image of square pixels, whole device pixels wide, without smoothing.
+
+    The light theme shows 1 as ink on paper, the dark theme as white on near black.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._values: NDArray[np.float32] | None = None
+        self._transposed = False
+        self._stale = False
+        self._drawn: tuple[bool, QImage] | None = None
+        self.setMinimumSize(64, 64)
+        self.setAccessibleName("Image")
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(252 + 2 * MARGIN, 252 + 2 * MARGIN)
+
+    def set_image(self, values: NDArray[np.float32], stale: bool = False) -> None:
+        """Show an image.
+
+        Parameters
+        ----------
+        values : ndarray of shape (rows, columns), float32
+            0 to 1; what lies outside is clipped.
+        stale : bool
+            Greyed, because a newer image is on its way.
+        """
+        self._values, self._stale, self._drawn = values, stale, None
+        self._set_count(values.size)
+
+    def set_transposed(self, transposed: bool) -> None:
+        """Exchange rows and columns on the screen; indices stay those of the data."""
+        self._transposed, self._drawn = transposed, None
+        self.update()
+
+    def grid(self) -> PixelGrid | None:
+        """Return where the pixels lie, in the widget's coordinates; None without an image."""
+        if self._values is None:
+            return None
+        rows, columns = self._values.shape
+        shown = (columns, rows) if self._transposed else (rows, columns)
+        ratio = self.devicePixelRatioF()
+        room = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        scale = min(
+            integer_scale(shown[0], room.height(), ratio), integer_scale(shown[1], room.width(), ratio)
+        )
+        # At the top left, so that it stands in line with what is above and below it.
+        return PixelGrid(
+            (rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale, self._transposed
+        )
+
+    def _at(self, point: QPointF) -> int | None:
+        grid = self.grid()
+        return None if grid is None else grid.at(point)
+
+    def _moved(self, step: tuple[int, int]) -> int:
+        grid = self.grid()
+        return 0 if grid is None else grid.moved(self._cursor, step)
+
+    def _image(self) -> QImage:
+        dark = theme_of(self).is_dark
+        if self._drawn is None or self._drawn[0] != dark:
+            assert self._values is not None
+            shown = self._values.T if self._transposed else self._values
+            scale = ColorScale("grey", 0.0, 1.0)
+            lut = scale.lut()
+            if not dark:
+                lut = np.concatenate([lut[:1], lut[:0:-1]])
+            table = [0xFF000000 | r << 16 | g << 8 | b for r, g, b in lut.tolist()]
+            self._drawn = dark, indexed_image(scale.indices(shown), table)
+        return self._drawn[1]
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+        grid, theme = self.grid(), theme_of(self)
+        painter = QPainter(self)
+        if grid is None:
+            frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
+            return
+        painter.setOpacity(0.65 if self._stale else 1.0)
+        painter.drawImage(grid.frame, self._image())
+        painter.setOpacity(1.0)
+        frame(painter, grid.frame, theme.line)
+        halo = washed(theme.paper, 0.8)
+        for index, colour in self._pins:
+            if 0 <= index < self._count:
+                ring(painter, grid.rect(index), colour, halo)
+        if self._cursor is not None:
+            self._paint_cursor(painter, grid, self._cursor)
+        focus_ring(painter, self, grid.frame, theme)
+        painter.end()
+
+    def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
+        theme, box, whole = theme_of(self), grid.rect(index), grid.frame
+        middle, gap = box.center(), box.width() * 0.71 + 3.0
+        painter.setPen(QPen(washed(theme.accent, 0.55), 1.0))
+        for start, stop in (
+            (QPointF(whole.left(), middle.y()), QPointF(middle.x() - gap, middle.y())),
+            (QPointF(middle.x() + gap, middle.y()), QPointF(whole.right(), middle.y())),
+            (QPointF(middle.x(), whole.top()), QPointF(middle.x(), middle.y() - gap)),
+            (QPointF(middle.x(), middle.y() + gap), QPointF(middle.x(), whole.bottom())),
+        ):
+            if whole.contains(start) and whole.contains(stop) and (stop - start).manhattanLength() > 1.0:
+                painter.drawLine(start, stop)
+        painter.setPen(Qt.PenStyle.NoPen)
+        ring(painter, box, QColor(theme.accent), washed(theme.paper, 0.8), 1.5)
+
+
+def _demo() -> QWidget:
+    from slide_gui.gui.theme import LIGHT
+    from slide_gui.gui.widgets._demo import rectangle
+
+    view = ImageView()
+    view.set_image(rectangle())
+    view.set_pins(
+        [(14 * 28 + 9, LIGHT.pin(0)), (6 * 28 + 20, LIGHT.pin(1)), (20 * 28 + 14, LIGHT.pin(2)), (290, LIGHT.pin(3))]
+    )
+    view.set_cursor(17 * 28 + 22)
+    view.pixel_clicked.connect(lambda index: view.set_pins([(index, LIGHT.pin(0))]))
+    return view
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 300, 300)
