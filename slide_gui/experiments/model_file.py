@@ -1,0 +1,270 @@
+"""Fitted models on disk: an .npz of plain arrays with a JSON manifest, written whole, read with suspicion.
+
+The archive holds ``manifest`` (JSON as uint8) and ``weights_1`` … ``weights_l`` (float64, (d, d + 1)), all
+stored uncompressed, so that no member can be larger than the file itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import zipfile
+import zlib
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, NoReturn, TypeGuard
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from slide_gui.core.stack import Layer, Stack, StackParameters
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.files import write_whole
+from slide_gui.experiments.fit import FittedModel
+
+__all__ = ["FORMAT", "FORMAT_VERSION", "is_model_file", "load_model", "save_model"]
+
+FORMAT = "slide-gui model"
+FORMAT_VERSION = 1
+
+_MANIFEST = "manifest"
+_MANIFEST_BYTES = 1 << 16
+_MOST_LAYERS = 256
+_REMEDY = "save the model again with slide-gui fit"
+
+
+def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
+    """Write a model to one .npz file, under a temporary name first.
+
+    Parameters
+    ----------
+    path : path-like
+        Any name; ``.npz`` is usual.
+    model : FittedModel
+        Its layers' scatters are not kept.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; what stood there is untouched.
+    """
+    manifest = json.dumps(_manifest(model), ensure_ascii=False, allow_nan=False).encode()
+    arrays: dict[str, NDArray[Any]] = {_MANIFEST: np.frombuffer(manifest, dtype=np.uint8)}
+    for k, layer in enumerate(model.stack.layers, start=1):
+        arrays[f"weights_{k}"] = np.ascontiguousarray(layer.weights, dtype="<f8")
+    write_whole(Path(path), lambda file: np.savez(file, allow_pickle=False, **arrays))
+
+
+def is_model_file(path: str | os.PathLike[str]) -> bool:
+    """Whether a file looks like a model, as against an .npz of data; nothing of it is trusted by this."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+        return False
+    return f"{_MANIFEST}.npy" in names
+
+
+def load_model(path: str | os.PathLike[str]) -> FittedModel:
+    """Read a model that `save_model` wrote.
+
+    Sizes, names, shapes and types are checked before anything is allocated; nothing is unpickled.
+
+    Raises
+    ------
+    DataError
+        If the file is missing, damaged, or no model of this format; the place is the file.
+    """
+    place = str(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            return _read(archive, os.path.getsize(path), place)
+    except DataError:
+        raise
+    except FileNotFoundError:
+        raise DataError("there is no such file; check the name", place) from None
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+        raise DataError(f"damaged or no .npz model ({error}); {_REMEDY}", place) from None
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror or error})", place) from None
+
+
+def _manifest(model: FittedModel) -> dict[str, Any]:
+    stack = model.stack
+    return {
+        "format": FORMAT,
+        "format_version": FORMAT_VERSION,
+        "version": model.version,
+        "dataset": model.dataset,
+        "fingerprint": model.fingerprint,
+        "image_shape": list(model.image_shape) if model.image_shape else None,
+        "generated": model.generated,
+        "seconds": model.seconds,
+        "n_features": stack.n_features,
+        "n_samples": stack.n_samples,
+        "parameters": asdict(stack.parameters),
+        "errors": [layer.error for layer in stack.layers],
+    }
+
+
+def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
+    members = {info.filename: info for info in archive.infolist()}
+    if f"{_MANIFEST}.npy" not in members:
+        raise DataError(f"an archive without a manifest is no slide-gui model; {_REMEDY}", place)
+    _check_sizes(archive.infolist(), file_size, place)
+    if members[f"{_MANIFEST}.npy"].file_size > _MANIFEST_BYTES:
+        raise DataError(f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}", place)
+    raw = _member(archive, _MANIFEST, np.dtype("u1"), None, place)
+    try:
+        document = json.loads(raw.tobytes(), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise DataError(f"the manifest is no JSON; {_REMEDY}", place) from None
+    manifest = _Manifest(document, place)
+    d, depth = manifest.n_features, len(manifest.errors)
+    expected = {f"{_MANIFEST}.npy"} | {f"weights_{k}.npy" for k in range(1, depth + 1)}
+    if set(members) != expected or len(archive.infolist()) != len(expected):
+        raise DataError(f"the members are not the manifest and weights of {depth} layers; {_REMEDY}", place)
+    layers = []
+    for k, error in enumerate(manifest.errors, start=1):
+        weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
+        if not np.isfinite(weights).all():
+            raise DataError(f"weights_{k} contains NaN or infinity; {_REMEDY}", place)
+        layers.append(Layer(weights, error))
+    stack = Stack(manifest.parameters, tuple(layers), d, manifest.n_samples)
+    return manifest.model(stack)
+
+
+def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
+    if len(infos) > _MOST_LAYERS + 1:
+        raise DataError(f"{len(infos)} members, expected at most {_MOST_LAYERS + 1}; {_REMEDY}", place)
+    for info in infos:
+        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
+            raise DataError(f"{info.filename} is compressed or encrypted, a model's members are not; {_REMEDY}", place)
+    claimed = sum(info.file_size for info in infos)
+    if claimed > file_size:
+        raise DataError(f"the members claim {claimed} bytes, the file has only {file_size}; fetch it again", place)
+
+
+def _member(
+    archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...] | None, place: str
+) -> NDArray[Any]:
+    """Return one array; `shape` None means any one-dimensional one."""
+    size = archive.getinfo(f"{name}.npy").file_size
+    with archive.open(f"{name}.npy") as file:
+        if npy.read_magic(file) != (1, 0):
+            raise DataError(f"{name} is no array of .npy version 1.0; {_REMEDY}", place)
+        found, fortran, found_dtype = npy.read_array_header_1_0(file)
+        right = len(found) == 1 if shape is None else found == shape
+        if not right or fortran or found_dtype != dtype:
+            raise DataError(
+                f"{name} is {found_dtype} of shape {found}, expected {dtype} of shape {shape or '(n,)'}; {_REMEDY}",
+                place,
+            )
+        count = math.prod(found)
+        if file.tell() + count * dtype.itemsize != size:
+            raise DataError(f"{name} does not fill its {size} bytes; {_REMEDY}", place)
+        # One byte more than there can be, so that the end is reached and the checksum verified.
+        data = file.read(count * dtype.itemsize + 1)
+    return np.frombuffer(data, dtype=dtype, count=count).reshape(found).copy()
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON number")
+
+
+class _Manifest:
+    """The manifest, every entry checked for its type and range."""
+
+    def __init__(self, document: object, place: str) -> None:
+        self._place = place
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise DataError(f"the manifest does not say {FORMAT!r}; {_REMEDY}", place)
+        self._document = document
+        found = document.get("format_version")
+        if type(found) is not int or found != FORMAT_VERSION:
+            raise DataError(
+                f"format version {str(found)[:20]}, this slide-gui reads {FORMAT_VERSION}; open it with "
+                "the version that wrote it",
+                place,
+            )
+        self.n_features = self._whole("n_features", 1)
+        self.n_samples = self._whole("n_samples", 1)
+        self.errors = self._errors()
+        self.parameters = self._parameters()
+        if len(self.errors) > min(self.parameters.depth, _MOST_LAYERS):
+            self._refuse("errors", f"at most {min(self.parameters.depth, _MOST_LAYERS)} numbers, one a layer")
+
+    def model(self, stack: Stack) -> FittedModel:
+        """Return the model of which this is the stamp."""
+        generated = self._document.get("generated")
+        if not isinstance(generated, bool):
+            self._refuse("generated", "true or false")
+        seconds = self._document.get("seconds")
+        if not _is_number(seconds) or seconds < 0:
+            self._refuse("seconds", "a number, 0 or more")
+        fingerprint = self._text("fingerprint")
+        if len(fingerprint) != 64 or set(fingerprint) - set("0123456789abcdef"):
+            self._refuse("fingerprint", "64 hexadecimal digits")
+        return FittedModel(
+            stack,
+            self._text("dataset"),
+            fingerprint,
+            self._image_shape(),
+            generated,
+            float(seconds),
+            self._text("version"),
+        )
+
+    def _refuse(self, key: str, expected: str) -> NoReturn:
+        found = repr(self._document.get(key))[:60]
+        raise DataError(f"the manifest's {key} is {found}, expected {expected}; {_REMEDY}", self._place)
+
+    def _text(self, key: str) -> str:
+        value = self._document.get(key)
+        if not isinstance(value, str) or len(value) > 1000:
+            self._refuse(key, "a short text")
+        return value
+
+    def _whole(self, key: str, least: int) -> int:
+        value = self._document.get(key)
+        if type(value) is not int or not least <= value < 1 << 53:
+            self._refuse(key, f"a whole number, {least} or more")
+        return value
+
+    def _image_shape(self) -> tuple[int, int] | None:
+        value = self._document.get("image_shape")
+        if value is None:
+            return None
+        whole = isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value)
+        if not whole or value[0] * value[1] != self.n_features:
+            self._refuse("image_shape", f"null or rows and columns of {self.n_features} pixels")
+        return value[0], value[1]
+
+    def _errors(self) -> list[float]:
+        value = self._document.get("errors")
+        if not isinstance(value, list) or not all(_is_number(e) and e >= 0 for e in value):
+            self._refuse("errors", "a list of numbers, 0 or more")
+        return [float(e) for e in value]
+
+    def _parameters(self) -> StackParameters:
+        value = self._document.get("parameters")
+        kinds = {field.name: type(field.default) for field in fields(StackParameters)}
+        if not isinstance(value, dict) or set(value) != set(kinds):
+            self._refuse("parameters", f"an object with {', '.join(kinds)}")
+        for key, kind in kinds.items():
+            right = _is_number(value[key]) if kind is float else type(value[key]) is kind
+            if not right:
+                self._refuse("parameters", f"{key} as {kind.__name__}")
+        try:
+            return StackParameters(**value).checked()
+        except (ValueError, TypeError, OverflowError) as error:
+            raise DataError(f"the manifest's parameters: {error}; {_REMEDY}", self._place) from None
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    try:
+        return type(value) in (int, float) and math.isfinite(value)  # type: ignore[arg-type]
+    except OverflowError:
+        return False

@@ -1,0 +1,115 @@
+"""A weight figure with everything that is needed to make it again."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from slide_gui import __version__
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.weights import WeightRows
+from slide_gui.figures.export import FORMATS, save_figure, weights_csv
+from slide_gui.figures.style import Style
+from slide_gui.figures.weights import draw_weights
+
+__all__ = ["save_bundle", "weights_commands", "weights_script"]
+
+_SCRIPT = '''"""Makes weights.pdf, .svg, .png and .csv again; written by slide-gui {version}."""
+
+from slide_gui.core.stack import StackParameters
+from slide_gui.experiments.fit import fit_model
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.weights import weight_rows
+from slide_gui.figures.export import save_figure, weights_csv
+from slide_gui.figures.style import Style
+from slide_gui.figures.weights import draw_weights
+
+STYLE = {style!r}
+# Data, SHA-256 of the data, parameters, pixels (features in row-major order).
+SETS = [
+{sets}]
+
+weights = []
+for source, fingerprint, parameters, pixels in SETS:
+    model = fit_model(source.load(), parameters)
+    if model.fingerprint != fingerprint:
+        raise SystemExit(f"{{source.argument}} is no longer the data of the figure")
+    weights.append(weight_rows(model, pixels))
+
+for name in ("weights.pdf", "weights.svg", "weights.png"):
+    save_figure(lambda figure: draw_weights(figure, weights, STYLE), name, STYLE)
+weights_csv("weights.csv", weights)
+'''
+
+
+def save_bundle(folder: Path, weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> list[Path]:
+    """Write the figure, its numbers, and the commands and the Python script that make them again.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is missing; gets weights.pdf, .svg, .png, .csv, commands.txt and weights.py.
+    weights : sequence of WeightRows
+    sources : sequence of DataSource
+        Where the data of each of `weights` came from.
+    style : Style
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    OSError
+        If the folder cannot be written to.
+    """
+    paths = [folder / f"weights{suffix}" for suffix in FORMATS]
+    for path in paths:
+        save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
+    weights_csv(folder / "weights.csv", weights)
+    for name, text in (
+        ("commands.txt", weights_commands(weights, sources, style)),
+        ("weights.py", weights_script(weights, sources, style)),
+    ):
+        (folder / name).write_text(text, encoding="utf-8")
+    return [*paths, folder / "weights.csv", folder / "commands.txt", folder / "weights.py"]
+
+
+def weights_script(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
+    """Return a Python script that fits the same stacks and writes the same bytes."""
+    sets = "".join(
+        f"    (\n        {source!r},\n        {rows.fingerprint!r},\n        {rows.parameters!r},\n"
+        f"        {rows.pixels!r},\n    ),\n"
+        for rows, source in zip(weights, sources, strict=True)
+    )
+    return _SCRIPT.format(version=__version__, style=style, sets=sets)
+
+
+def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
+    """Return the command lines that fit the same stacks and write the same figure: a fit each, then the figure."""
+    lines, models = [], []
+    figure = ["slide-gui", "weights"]
+    for number, (rows, source) in enumerate(zip(weights, sources, strict=True), start=1):
+        p, model = rows.parameters, f"model-{number}.npz"
+        models.append(model)
+        fit = ["slide-gui", "fit", source.argument, "--seed", source.seed, "--noise", p.noise]
+        fit += ["--depth", p.depth, "--threshold", p.threshold, "--squashing", p.squashing]
+        fit += ["--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype, "-o", model]
+        lines.append(shlex.join(map(str, fit)))
+    figure += models
+    for rows in weights:
+        figure += ["--pixels", *(_pixel_argument(rows, pixel) for pixel in rows.pixels)]
+    figure += ["--width", style.width, "--colors", style.colors, "--levels", style.levels]
+    figure += ["--dpi", str(style.dpi)]
+    figure += ["--bias"] * style.bias + ["--transpose"] * style.transposed
+    figure += ["-o", "weights.pdf", "--format", "pdf", "svg", "png", "csv"]
+    return "\n".join([*lines, shlex.join(figure)]) + "\n"
+
+
+def _pixel_argument(rows: WeightRows, pixel: int) -> str:
+    if rows.image_shape is None:
+        return str(pixel)
+    y, x = divmod(pixel, rows.image_shape[1])
+    return f"{y},{x}"

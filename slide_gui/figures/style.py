@@ -1,0 +1,91 @@
+"""How exported figures look: width, type, colours and levels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from slide_gui.figures.color_scale import MAPS
+
+__all__ = ["LEVELS", "WIDTHS", "Style"]
+
+WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
+"""Name → width of the figure in mm; a slide is 16:9."""
+
+LEVELS: dict[str, str] = {"tile": "per tile", "layer": "per layer", "global": "global"}
+"""Which tiles share their colour limits → title on screen."""
+
+
+@dataclass(frozen=True)
+class Style:
+    """How a figure is drawn.
+
+    Attributes
+    ----------
+    width : {"single", "one-and-a-half", "double", "slide"}
+        Journal column or slide, see `WIDTHS`.
+    colors : str
+        A map of `slide_gui.figures.color_scale.MAPS`; ``"jet"`` is the paper's look.
+    levels : {"tile", "layer", "global"}
+        Each tile has its own symmetric limits, shares them with its layer, or with the whole figure.
+    bias : bool
+        Whether each tile's bias is written below it.
+    transposed : bool
+        Whether images are shown with rows and columns exchanged.
+    dpi : int
+        Dots per inch of a PNG.
+
+    Raises
+    ------
+    ValueError
+        Names the option that is none of these.
+    """
+
+    width: str = "single"
+    colors: str = "blue-white-red"
+    levels: str = "layer"
+    bias: bool = False
+    transposed: bool = False
+    dpi: int = 300
+
+    def __post_init__(self) -> None:
+        for name, value, choices in (
+            ("width", self.width, WIDTHS),
+            ("colors", self.colors, MAPS),
+            ("levels", self.levels, LEVELS),
+        ):
+            if value not in choices:
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+        if not 50 <= self.dpi <= 1200:
+            raise ValueError(f"dpi is {self.dpi!r}; it must be between 50 and 1200")
+
+    @property
+    def width_mm(self) -> float:
+        """Width of the figure in mm."""
+        return WIDTHS[self.width]
+
+    @property
+    def height_mm(self) -> float | None:
+        """Height of the figure in mm, or None where it follows from the contents."""
+        return self.width_mm * 9 / 16 if self.width == "slide" else None
+
+    @property
+    def scale(self) -> float:
+        """Size of type and gaps relative to a printed column; a slide is read from afar."""
+        return 1.8 if self.width == "slide" else 1.0
+
+    def rc(self) -> dict[str, Any]:
+        """Return the matplotlib settings: one font everywhere, kept as text in PDF and SVG."""
+        return {
+            "font.family": ["sans-serif"],
+            "font.sans-serif": ["DejaVu Sans"],
+            "axes.unicode_minus": True,
+            "text.usetex": False,
+            "svg.fonttype": "none",
+            "svg.hashsalt": "slide-gui",
+            "pdf.fonttype": 42,
+            "pdf.compression": 9,
+            "figure.dpi": 100,
+            "savefig.dpi": self.dpi,
+            "savefig.bbox": "standard",
+        }
