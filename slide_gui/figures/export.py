@@ -63,9 +63,8 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     from matplotlib.figure import Figure
 
     with matplotlib.rc_context():
-        defaults = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
-        matplotlib.rcParams.update(defaults)
-        matplotlib.rcParams.update(style.rc())
+        defaults: Any = {k: v for k, v in matplotlib.rcParamsDefault.items() if k not in _NOT_OURS}
+        matplotlib.rcParams.update(defaults | style.rc())
         figure = Figure()
         draw(figure)
         buffer = io.BytesIO()

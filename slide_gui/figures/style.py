@@ -72,7 +72,7 @@ class Style:
     @property
     def scale(self) -> float:
         """Size of type and gaps relative to a printed column; a slide is read from afar."""
-        return 1.8 if self.width == "slide" else 1.0
+        return 1.5 if self.width == "slide" else 1.0
 
     def rc(self) -> dict[str, Any]:
         """Return the matplotlib settings: one font everywhere, kept as text in PDF and SVG."""

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.experiments.weights import WeightRows
-from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
 from slide_gui.figures.style import Style
-from slide_gui.figures.text import fitted
+from slide_gui.figures.text import fitted, width_mm
 from slide_gui.figures.weights_layout import Block, Box, WeightsLayout, lay_out
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ __all__ = ["draw_weights", "tile_limits"]
 _MM_PER_INCH = 25.4
 _INK, _MUTED, _FRAME = "#1D1F24", "#555B66", "#B4B8C0"
 _TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 7.0, 6.0, 5.0
+_GENERATED = " generated"
 _LINE_MM = 2.35  # one line of small type
 _ENLARGE = 8  # whole copies of each pixel in a vector file, so that viewers that smooth show none of it
 
@@ -76,8 +77,9 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
     layout = lay_out(weights, style)
     figure.set_size_inches(layout.width / _MM_PER_INCH, layout.height / _MM_PER_INCH)
     canvas = _Canvas(figure, layout, style.scale)
+    size = _title_size(weights, layout, style.scale)
     for rows, block, limits in zip(weights, layout.blocks, tile_limits(weights, style.levels), strict=True):
-        _draw_titles(canvas, rows, block, limits, style)
+        _draw_titles(canvas, rows, block, limits, style, size)
         for i in range(len(rows.pixels)):
             _draw_pixel_label(canvas, rows, block.tiles[i][0], i, style)
             for j in range(rows.depth):
@@ -110,25 +112,47 @@ class _Canvas:
         self.text(x, y, text, size, **look)
 
 
-def _draw_titles(canvas: _Canvas, rows: WeightRows, block: Block, limits: NDArray[np.float64], style: Style) -> None:
+def _draw_titles(
+    canvas: _Canvas, rows: WeightRows, block: Block, limits: NDArray[np.float64], style: Style, size: float
+) -> None:
     s, title = canvas.scale, block.title
-    name = f"{rows.dataset} (generated)" if rows.generated else rows.dataset
+    room = title.w - _mark_width(rows, size)
+    name, size = fitted(rows.dataset, size, room, "bold", size)
+    canvas.text(title.x, title.y + 2.6 * s, name, size, weight="bold")
+    if rows.generated:
+        x = title.x + width_mm(name, size, "bold")
+        canvas.text(x, title.y + 2.6 * s, _GENERATED, size, color=_MUTED)
     noise = rows.parameters.noise
     second = f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
-    canvas.text_within(title.x, title.y + 2.6 * s, name, _TITLE_SIZE, title.w, weight="bold")
     canvas.text_within(title.x, title.y + 5.4 * s, second, _SMALL_SIZE, title.w, color=_MUTED)
     for j, box in enumerate(block.layers):
         middle, bottom = box.x + box.w / 2, box.y + box.h - 0.8 * s
         if style.levels == "layer":
             text = _limit_text(float(limits[0, j]))
             canvas.text_within(middle, bottom, text, _SMALL_SIZE, box.w, ha="center", color=_MUTED)
-            bottom -= 2.5 * s
+            bottom -= 2.4 * s
         canvas.text_within(middle, bottom, f"layer {j + 1}", _TEXT_SIZE, box.w, ha="center")
 
 
+def _mark_width(rows: WeightRows, size: float) -> float:
+    return width_mm(_GENERATED, size) if rows.generated else 0.0
+
+
+def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: float) -> float:
+    """Return one type size for all data sets' names, so that the longest fits if it can."""
+    size = _TITLE_SIZE * scale
+    needed = max(
+        (width_mm(rows.dataset, size, "bold") + _mark_width(rows, size)) / block.title.w
+        for rows, block in zip(weights, layout.blocks, strict=True)
+    )
+    return max(size / max(needed, 1.0), 5.0 * scale)
+
+
 def _draw_pixel_label(canvas: _Canvas, rows: WeightRows, box: Box, index: int, style: Style) -> None:
-    text = _pixel_text(rows, rows.pixels[index], style.transposed)
-    text, size = fitted(text, _SMALL_SIZE * canvas.scale, box.h, smallest=4.0 * canvas.scale)
+    text, size = _pixel_text(rows, rows.pixels[index], style.transposed), _SMALL_SIZE * canvas.scale
+    if rows.image_shape is None and width_mm(f"feature {text}", size) <= box.h:
+        text = f"feature {text}"
+    text, size = fitted(text, size, box.h, smallest=4.0 * canvas.scale)
     x = box.x - 0.9 * canvas.scale
     y = box.y + box.h / 2
     canvas.text(x, y, text, size, rotation=90, va="center", ha="right", color=_MUTED)
@@ -147,7 +171,10 @@ def _draw_tile(canvas: _Canvas, rows: WeightRows, box: Box, at: tuple[int, int],
     else:
         _draw_image(axes, rows, at, scale, style)
     captions = [_limit_text(limit)] if style.levels == "tile" else []
-    captions += [f"b {signed(float(rows.biases[i, j]))}"] if style.bias else []
+    if style.bias:
+        value = signed(float(rows.biases[i, j]))
+        fits = width_mm(f"bias {value}", _SMALL_SIZE * canvas.scale) <= box.w
+        captions.append(f"bias {value}" if fits else f"b {value}")
     for line, text in enumerate(captions):
         y = box.y + box.h + (2.1 + _LINE_MM * line) * canvas.scale
         canvas.text_within(box.x + box.w / 2, y, text, _SMALL_SIZE, max(box.w, 6.0), ha="center", color=_MUTED)
@@ -167,8 +194,11 @@ def _draw_image(axes: Axes, rows: WeightRows, at: tuple[int, int], scale: ColorS
     enlarged = colors.repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1)
     extent = (-0.5, width - 0.5, height - 0.5, -0.5)
     axes.imshow(enlarged, interpolation="none", extent=extent, aspect="auto")
-    radius = max(0.8, 0.05 * max(height, width))
-    for color, line in (("white", 0.9), (_INK, 0.45)):
+    radius = max(0.8, 0.06 * max(height, width))
+    # Dark on pale maps and pale on dark ones, with a halo of the map's own zero.
+    zero = scale.lut()[NEUTRAL] / 255.0
+    pen = _INK if zero.mean() > 0.4 else "white"
+    for color, line in ((tuple(zero), 0.8), (pen, 0.4)):
         # Not clipped: at the border of the image a part of the ring would be missing.
         ring = Circle((x, y), radius, fill=False, edgecolor=color, linewidth=line * style.scale, clip_on=False)
         axes.add_patch(ring)
@@ -189,7 +219,7 @@ def _draw_bars(axes: Axes, values: NDArray[np.float64], feature: int, scale: Col
     axes.add_collection(PolyCollection(list(corners), facecolors=list(colors), linewidths=0))
     axes.axhline(0.0, color=_FRAME, linewidth=0.35 * size)
     axes.set_xlim(-1.0, n)
-    axes.set_ylim(1.08 * scale.low, 1.08 * scale.high)
+    axes.set_ylim(1.2 * scale.low, 1.2 * scale.high)
     axes.plot(
         [feature], [values[feature]], marker="o", markersize=2.2 * size, markerfacecolor="none",
         markeredgecolor=_INK, markeredgewidth=0.45 * size, linestyle="none", clip_on=False,
@@ -218,7 +248,8 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style) -> 
     for spine in axes.spines.values():
         spine.set(linewidth=0.35 * s, color=_FRAME)
     title = "weight" if shared else f"weight / largest of the {style.levels}"
-    x = box.x + box.w + 8.4 * s
+    widest = max(width_mm(scale.label(tick), _SMALL_SIZE * s) for tick in ticks)
+    x = box.x + box.w + widest + 4.6 * s
     text, size = fitted(title, _SMALL_SIZE * s, box.h, smallest=4.0 * s)
     canvas.text(x, box.y + box.h / 2, text, size, rotation=90, va="center", ha="center", color=_MUTED)
 

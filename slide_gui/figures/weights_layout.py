@@ -22,6 +22,7 @@ _GAP = 0.9
 _CAPTION = 2.3  # a line below a tile
 _TITLE = 6.6  # the data set and its noise
 _LAYER_TITLE = 3.0
+_LIMIT = 2.4  # the line with a layer's limits
 _LARGEST_TILE = 26.0
 _SMALLEST_BESIDE = 6.0  # smaller tiles than this, and the blocks stand below each other
 _TALLEST = 235.0
@@ -78,9 +79,12 @@ class WeightsLayout:
 
 
 def lay_out(weights: Sequence[WeightRows], style: Style) -> WeightsLayout:
-    """Return the layout: data sets two abreast where there is room, all tiles of one size."""
-    plan = _Plan(weights, style, 1 if len(weights) == 1 else 2)
-    if plan.columns == 2 and plan.tile_by_width < _SMALLEST_BESIDE * style.scale:
+    """Return the layout: data sets abreast where there is room, all tiles of one size."""
+    if style.height_mm is not None:
+        # A slide has a fixed height: the arrangement with the largest tiles.
+        return max((_Plan(weights, style, n + 1) for n in range(len(weights))), key=_Plan.tile_size).layout()
+    plan = _Plan(weights, style, min(2, len(weights)))
+    if plan.columns == 2 and plan.tile_by_width < _SMALLEST_BESIDE:
         plan = _Plan(weights, style, 1)
     return plan.layout()
 
@@ -107,14 +111,12 @@ class _Plan:
         self._depth = max(rows.depth for rows in weights)
         captions = int(style.levels == "tile") + int(style.bias)
         self._row_gap = s * (_GAP + _CAPTION * captions + (0.5 if captions else 0.0))
-        self._layer_title = s * _LAYER_TITLE * (2 if style.levels == "layer" else 1)
+        self._layer_title = s * (_LAYER_TITLE + (_LIMIT if style.levels == "layer" else 0.0))
         self._head = s * _TITLE + self._layer_title
         room = style.width_mm - s * (2 * _MARGIN + _BAR_ROOM)
         block = (room - (columns - 1) * s * _BLOCK_GAP) / columns
         self.tile_by_width = (block - s * _PIXEL_LABEL - (self._depth - 1) * s * _GAP) / self._depth
         self._tile = min(self.tile_by_width, s * _LARGEST_TILE, self._tile_by_height())
-        if self._tile < 1.0:
-            raise ValueError("too many pixels or layers for one figure: choose fewer or a wider figure")
 
     def _block_rows(self) -> list[list[int]]:
         n = len(self._sets)
@@ -134,7 +136,7 @@ class _Plan:
         return inside + self._s * (2 * _MARGIN + _BLOCK_ROW_GAP * (len(rows) - 1))
 
     def _tile_by_height(self) -> float:
-        """Return the tile that just fits the tallest figure: the height is linear in it for each block row."""
+        """Return the largest tile with which the figure is not too tall, by bisection."""
         highest = self._style.height_mm or _TALLEST
         low, high = 0.0, 1000.0
         for _ in range(60):
@@ -142,8 +144,21 @@ class _Plan:
             low, high = (middle, high) if self._height(middle) <= highest else (low, middle)
         return low
 
+    def tile_size(self) -> float:
+        """Return the side of a tile in mm, 0 or less where there is no room for any."""
+        return self._tile
+
     def layout(self) -> WeightsLayout:
+        """Return where everything stands.
+
+        Raises
+        ------
+        ValueError
+            If the tiles would be too small to see.
+        """
         s, tile = self._s, self._tile
+        if tile < 1.5:
+            raise ValueError("too many pixels or layers for one figure: choose fewer or a wider figure")
         block_width = s * _PIXEL_LABEL + self._depth * tile + (self._depth - 1) * s * _GAP
         content = self.columns * block_width + (self.columns - 1) * s * _BLOCK_GAP + s * _BAR_ROOM
         height = self._style.height_mm or self._height(tile)
