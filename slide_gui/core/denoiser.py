@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.blocked import solve_symmetric
 from slide_gui.core.errors import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -56,7 +57,11 @@ def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
 
 
 def denoiser_weights(
-    scatter: Array, noise: float, ridge: float = RIDGE, features: NDArray[np.intp] | None = None
+    scatter: Array,
+    noise: float,
+    ridge: float = RIDGE,
+    features: NDArray[np.intp] | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> Array:
     """Return W = E[P] (E[Q] + ridge·I)⁻¹, the limit of infinitely many corrupted copies (eq. 8).
 
@@ -70,6 +75,8 @@ def denoiser_weights(
         Added to the diagonal of E[Q].
     features : ndarray of shape (k,), optional
         Return only these rows of W: one factorisation and k right-hand sides.
+    progress : Progress
+        The cancel point of a large solve.
 
     Returns
     -------
@@ -85,12 +92,12 @@ def denoiser_weights(
     noise, ridge = check_noise(noise), check_ridge(ridge)
     targets: NDArray[Any] = np.arange(len(scatter) - 1) if features is None else features
     p = scatter[targets] * survival(noise, len(scatter) - 1)
-    return _solve(expected_q(scatter, noise, ridge), p)
+    return _solve(expected_q(scatter, noise, ridge), p, progress)
 
 
-def _solve(q: Array, p: Array) -> Array:
+def _solve(q: Array, p: Array, progress: Progress = NO_PROGRESS) -> Array:
     try:
-        return np.asarray(np.linalg.solve(q, p.T).T, dtype=np.float64)
+        return solve_symmetric(q, p.T, progress).T
     except np.linalg.LinAlgError:
         raise ValueError(
             "E[Q] is singular: some features are exact combinations of others; use a ridge above 0"

@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.blocked import product, rows_per_block
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.squashing import squash
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["ROWS", "Activations", "Affine", "InputScatter", "input_scatter", "scatter_after"]
+__all__ = ["Activations", "Affine", "InputScatter", "input_scatter", "scatter_after"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[Any]
 
-ROWS = 1024  # rows a product: a block of 784 float32 columns stays in the cache
 _EXACT_ROWS = 4096  # float32 sums of squares of values in [0, 1] are kept this short before float64 takes over
 _PACKED_LIMIT = 256 << 20  # bytes of packed activations kept between the passes; beyond it they are recomputed
 _TOO_LARGE = "X contains values so large that their squares add up to infinity; scale the features to about 1"
@@ -103,7 +103,7 @@ class _Accumulator:
 
 def _blocks(rows: Rows, parameters: StackParameters) -> Iterator[tuple[int, NDArray[np.floating]]]:
     dtype = np.dtype(parameters.dtype)
-    size = min(parameters.batch_size, _EXACT_ROWS, ROWS)
+    size = min(parameters.batch_size, rows_per_block(rows.shape[1]))
     for start in range(0, len(rows), size):
         yield start, np.ascontiguousarray(rows[start : start + size], dtype=dtype)
 
@@ -145,10 +145,11 @@ def _refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
     raise ValueError(_TOO_LARGE)
 
 
-def scatter_after(weights: Array, squashed: Array) -> Array:
+def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the scatter of [W t, 1] from that of t: W̃ S_T W̃ᵀ."""
-    half = weights @ squashed
-    inner = half @ weights.T
+    half = product(weights, squashed, progress)
+    inner = product(half[:, :-1], weights[:, :-1].T, progress)
+    inner += np.outer(half[:, -1], weights[:, -1])
     sums = half[:, -1:]
     return np.block([[(inner + inner.T) / 2, sums], [sums.T, squashed[-1:, -1:]]])
 
@@ -186,8 +187,9 @@ class Activations:
     def _previous(self) -> Iterator[tuple[int, NDArray[np.floating]]]:
         p, d = self._parameters, self._rows.shape[1]
         if self._packed is not None:
-            for start in range(0, len(self._packed), ROWS):
-                bits = np.unpackbits(self._packed[start : start + ROWS], axis=1, count=d)
+            size = rows_per_block(d)
+            for start in range(0, len(self._packed), size):
+                bits = np.unpackbits(self._packed[start : start + size], axis=1, count=d)
                 yield start, bits.astype(p.dtype)
             return
         for start, block in _blocks(self._rows, p):

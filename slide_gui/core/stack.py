@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.blocked import rows_per_block
 from slide_gui.core.denoiser import denoiser_weights, reconstruction_error
 from slide_gui.core.noise_path import NoisePath
 from slide_gui.core.parameters import StackParameters
-from slide_gui.core.scatter import ROWS, Activations, Affine, InputScatter, input_scatter, scatter_after
+from slide_gui.core.scatter import Activations, Affine, InputScatter, input_scatter, scatter_after
 from slide_gui.core.squashing import squash
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -72,14 +73,15 @@ class Stack:
             raise ValueError(f"X has {found} features, but this stack was fitted on {d} features")
         result = np.empty((len(rows), (len(self.layers) + 1) * d), dtype=dtype)
         steps = [Affine(layer.weights, dtype) for layer in self.layers]
-        for start in range(0, len(rows), ROWS):
-            block = result[start : start + ROWS]
-            block[:, :d] = rows[start : start + ROWS]
+        size = rows_per_block(d)
+        for start in range(0, len(rows), size):
+            block = result[start : start + size]
+            block[:, :d] = rows[start : start + size]
             for k, step in enumerate(steps):
                 h = block[:, k * d : (k + 1) * d]
                 t = squash(self.parameters.squashing, h, self.parameters.threshold)
                 step.apply(t, out=block[:, (k + 1) * d : (k + 2) * d])
-            progress.report(min(start + ROWS, len(rows)) / len(rows))
+            progress.report(min(start + size, len(rows)) / len(rows))
         return result
 
     def representations(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> list[NDArray[np.floating]]:
@@ -144,12 +146,14 @@ def fit_stack(
             done = activations.passed + 1
             part = progress.part(done / (1 + passes), (done + 1) / (1 + passes))
             squashed = activations.advance(stack.layers[below].weights, part)
+        reached = (activations.passed + 1) / (1 + passes)
+        here = progress.part(reached, reached)
         if values:
-            own = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed)
+            own = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
         else:
             own = squashed
-        weights = denoiser_weights(own, parameters.noise, parameters.ridge)
+        weights = denoiser_weights(own, parameters.noise, parameters.ridge, progress=here)
         error = reconstruction_error(own, weights, parameters.noise, parameters.ridge)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, own)))
-        progress.report((activations.passed + 1) / (1 + passes), stack)
+        progress.report(reached, stack)
     return stack

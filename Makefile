@@ -1,0 +1,36 @@
+# Two commands: `make run` opens the program, `make test` passes every check. Both set everything up first.
+PYTHON ?= python3
+BIN := .venv/bin
+export QT_LOGGING_RULES ?= qt.qpa.*.info=false
+
+.PHONY: run test setup lint bench clean
+
+run: .venv/ready
+	@if $(BIN)/python -c 'import sys; from slide_gui.gui.display import display_problem as p; sys.exit(bool(p()))'; \
+	then exec $(BIN)/slide-gui $(FILES); \
+	else $(BIN)/slide-gui demo --out out; fi
+
+test: .venv/ready-tests lint
+	$(BIN)/python -m pytest
+
+lint: .venv/ready-tests
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+bench: .venv/ready
+	$(BIN)/slide-gui bench
+
+setup: .venv/ready-tests
+
+.venv/ready: pyproject.toml packaging/bootstrap.py
+	$(PYTHON) packaging/bootstrap.py
+	@touch $@
+
+.venv/ready-tests: pyproject.toml packaging/bootstrap.py
+	$(PYTHON) packaging/bootstrap.py --tests
+	@touch .venv/ready $@
+
+clean:
+	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,72 @@
+"""Products and solves of large matrices in pieces, so that they can be watched and cancelled.
+
+Up to `WHOLE` features NumPy's own calls are short enough and are used as they are.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["WHOLE", "product", "rows_per_block", "solve_symmetric"]
+
+Array = NDArray[np.float64]
+
+WHOLE = 1024  # features up to which a solve takes less than 0.1 s
+_PIECE = 512
+_ROWS = 1024  # rows a product: a block of 784 float32 columns stays in the cache
+
+
+def rows_per_block(d: int) -> int:
+    """Return how many rows of d features to multiply between two reports of progress."""
+    return max(32, min(_ROWS, int(_ROWS * (WHOLE / d) ** 2)))
+
+
+def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
+    """Return a @ b."""
+    if len(a) <= WHOLE:
+        return np.asarray(a @ b, dtype=np.float64)
+    result = np.empty((a.shape[0], b.shape[1]))
+    step = max(1, _PIECE * WHOLE**2 // (b.shape[0] * b.shape[1]))
+    for start in range(0, len(a), step):
+        np.matmul(a[start : start + step], b, out=result[start : start + step])
+        progress.report(0.0)
+    return result
+
+
+def solve_symmetric(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
+    """Return x with a x = b for a symmetric positive definite a, which is overwritten when large.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a is singular.
+    """
+    n = len(a)
+    if n <= WHOLE + 1:
+        return np.asarray(np.linalg.solve(a, b), dtype=np.float64)
+    pieces = [slice(start, min(start + _PIECE, n)) for start in range(0, n, _PIECE)]
+    inverses = []
+    for k, own in enumerate(pieces):
+        inverse = np.linalg.inv(np.linalg.cholesky(a[own, own]))
+        inverses.append(inverse)
+        for below in pieces[k + 1 :]:
+            a[below, own] = a[below, own] @ inverse.T
+        for j, column in enumerate(pieces[k + 1 :], start=k + 1):
+            for row in pieces[j:]:
+                a[row, column] -= a[row, own] @ a[column, own].T
+            progress.report(0.0)
+    x = np.array(b, dtype=np.float64)
+    for k, own in enumerate(pieces):
+        for before in pieces[:k]:
+            x[own] -= a[own, before] @ x[before]
+            progress.report(0.0)
+        x[own] = inverses[k] @ x[own]
+    for k, own in reversed(list(enumerate(pieces))):
+        for after in pieces[k + 1 :]:
+            x[own] -= a[after, own].T @ x[after]
+            progress.report(0.0)
+        x[own] = inverses[k].T @ x[own]
+    return x

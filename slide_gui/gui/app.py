@@ -1,0 +1,104 @@
+"""Starting the program: the window first, everything heavy later."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from slide_gui.gui.display import display_problem
+
+__all__ = ["make_settings", "run", "take_screenshot"]
+
+_SWITCH_SECONDS = 0.001  # how long a worker may keep the interpreter from the GUI thread
+_COLLECT_MILLISECONDS = 2000
+
+
+def run(files: Sequence[Path]) -> int:
+    """Open the window and return the exit code once it is closed.
+
+    Parameters
+    ----------
+    files : sequence of Path
+        Opened as one data set; empty opens the generated Rectangles.
+    """
+    problem = display_problem()
+    if problem is not None:
+        print(f"slide-gui: {problem}", file=sys.stderr)
+        return 1
+    from PySide6.QtCore import QTimer
+
+    app = _application()
+    window = _window(files)
+    # Reference cycles are collected on the GUI thread only: Qt objects must not die on a worker.
+    gc.disable()
+    collector = QTimer()
+    collector.setInterval(_COLLECT_MILLISECONDS)
+    collector.timeout.connect(gc.collect)
+    collector.start()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    window.show()
+    return int(app.exec())
+
+
+def _application():  # type: ignore[no-untyped-def]
+    from PySide6.QtWidgets import QApplication
+
+    from slide_gui.gui.theme import apply_theme
+
+    app = QApplication.instance() or QApplication(sys.argv[:1])
+    app.setApplicationName("slide-gui")
+    app.setApplicationDisplayName("slide-gui")
+    app.setDesktopFileName("slide-gui")
+    apply_theme(app, str(make_settings().value("theme", "system")))
+    return app
+
+
+def make_settings():  # type: ignore[no-untyped-def]
+    """Return the settings file; one that cannot be read counts as empty, so that it never blocks the start."""
+    from PySide6.QtCore import QSettings
+
+    return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
+
+
+def _window(files: Sequence[Path]):  # type: ignore[no-untyped-def]
+    from slide_gui.gui.main_window import MainWindow
+
+    window = MainWindow(make_settings())
+    window.start([Path(file) for file in files])
+    return window
+
+
+def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] = (1280, 800)) -> None:
+    """Open the window on the generated Rectangles, wait until all layers are fitted, and save a picture of it.
+
+    Parameters
+    ----------
+    path : Path
+        Of the PNG to write.
+    theme : {"light", "dark"}
+    size : tuple of (width, height)
+        In device-independent pixels.
+    """
+    from PySide6.QtCore import QEventLoop, QTimer
+
+    from slide_gui.gui.theme import apply_theme
+
+    app = _application()
+    apply_theme(app, theme)
+    window = _window([])
+    window.resize(*size)
+    window.show()
+    loop = QEventLoop()
+    window.lane.idle.connect(loop.quit)
+    QTimer.singleShot(60_000, loop.quit)
+    while window.workspace.stack is None or window.lane.busy:
+        loop.exec()
+        if window.workspace.stack is None and not window.lane.busy:
+            break
+    app.processEvents()
+    saved = window.grab().save(str(path))
+    window.close()
+    if not saved:
+        raise OSError(f"the picture could not be written to {path}")

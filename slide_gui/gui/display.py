@@ -1,0 +1,75 @@
+"""Whether a window can be opened at all, found out before Qt would abort."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import socket
+import sys
+
+__all__ = ["LIBRARIES", "display_problem", "missing_libraries"]
+
+LIBRARIES = {
+    "libxcb-cursor.so.0": "libxcb-cursor0",
+    "libxcb-icccm.so.4": "libxcb-icccm4",
+    "libxcb-keysyms.so.1": "libxcb-keysyms1",
+    "libxcb-image.so.0": "libxcb-image0",
+    "libxcb-render-util.so.0": "libxcb-render-util0",
+    "libxkbcommon-x11.so.0": "libxkbcommon-x11-0",
+    "libEGL.so.1": "libegl1",
+    "libfontconfig.so.1": "libfontconfig1",
+    "libdbus-1.so.3": "libdbus-1-3",
+}
+"""Shared library → Debian package, of what Qt's X11 platform needs beyond its own wheel."""
+
+
+def missing_libraries() -> list[str]:
+    """Return the Debian packages whose libraries Qt's X11 platform would not find."""
+    missing = []
+    for library, package in LIBRARIES.items():
+        try:
+            ctypes.CDLL(library)
+        except OSError:
+            missing.append(package)
+    return missing
+
+
+def display_problem() -> str | None:
+    """Return one sentence that says why no window can be opened, or None if one can."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return None
+    if os.environ.get("WAYLAND_DISPLAY"):
+        return None
+    name = os.environ.get("DISPLAY", "")
+    if not name:
+        return (
+            "there is no display (DISPLAY and WAYLAND_DISPLAY are unset); "
+            "use a subcommand such as `slide-gui weights`, or run under a virtual display"
+        )
+    if not _answers(name):
+        return f"the display {name!r} does not answer; check DISPLAY, or run under a virtual display"
+    packages = missing_libraries()
+    if packages:
+        return f"Qt needs system libraries that are missing; install them with: apt-get install {' '.join(packages)}"
+    return None
+
+
+def _answers(name: str) -> bool:
+    match = re.fullmatch(r"(?:unix)?([^:/]*):(\d+)(?:\.\d+)?", name)
+    if match is None:
+        return True  # a form of address that only Xlib knows; let it try
+    host, number = match[1], int(match[2])
+    attempts: list[tuple[int, object]] = []
+    if not host:
+        attempts += [(socket.AF_UNIX, f"/tmp/.X11-unix/X{number}"), (socket.AF_UNIX, f"\0/tmp/.X11-unix/X{number}")]
+    attempts.append((socket.AF_INET, (host or "localhost", 6000 + number)))
+    for family, address in attempts:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.settimeout(2.0)
+            try:
+                probe.connect(address)  # type: ignore[arg-type]
+            except OSError:
+                continue
+            return True
+    return False

@@ -1,0 +1,231 @@
+"""One compute lane: a single worker thread, progress as a latest-wins mailbox, cancel, superseding.
+
+Everything that multiplies matrices runs here, one job at a time. A job's callbacks are called on the GUI thread, and
+only while the job is wanted: a cancelled or superseded job delivers nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+from slide_gui.progress import Cancelled, Progress
+
+__all__ = ["JobStatus", "Lane"]
+
+_REDRAW_SECONDS = 0.04  # a job's payloads reach the GUI at most this often, its first one at once
+_TITLE_SECONDS = 0.25  # shorter jobs are not announced
+
+
+@dataclass(frozen=True)
+class JobStatus:
+    """What the status bar shows of the running job.
+
+    Attributes
+    ----------
+    number : int
+        Identity of the job.
+    title : str
+    fraction : float
+        Share done, 0 to 1.
+    seconds_left : float or None
+        None while it cannot be told yet.
+    """
+
+    number: int
+    title: str
+    fraction: float
+    seconds_left: float | None
+
+
+class _Job(Progress):
+    """One request, and the progress that its function reports to."""
+
+    def __init__(
+        self,
+        lane: Lane,
+        number: int,
+        title: str,
+        channel: str,
+        function: Callable[[Progress], Any],
+        callbacks: tuple[Callable[[Any], None] | None, ...],
+    ) -> None:
+        self.lane, self.number, self.title, self.channel, self.function = lane, number, title, channel, function
+        self.on_result, self.on_payload, self.on_failure = callbacks
+        self.unwanted = threading.Event()
+        self.lock = threading.Lock()
+        self.fraction, self.payload = 0.0, None
+        self.started = self.delivered = 0.0
+        self.future: Future[Any] | None = None
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        if self.unwanted.is_set():
+            raise Cancelled
+        with self.lock:
+            self.fraction = max(fraction, self.fraction)
+            if payload is not None:
+                self.payload = payload
+        self.lane._wake_up(self)
+
+    def run(self) -> Any:
+        self.started = time.monotonic()
+        if self.unwanted.is_set():
+            raise Cancelled
+        return self.function(self)
+
+    def status(self) -> JobStatus:
+        spent = time.monotonic() - self.started
+        left = spent * (1 - self.fraction) / self.fraction if self.fraction > 0.02 and spent > 0.5 else None
+        return JobStatus(self.number, self.title, self.fraction, left)
+
+
+class Lane(QObject):
+    """The one worker thread of the window.
+
+    Signals
+    -------
+    status_changed(object)
+        A `JobStatus` while a job that takes longer than a moment runs, None when there is none.
+    idle()
+        The last job has ended and delivered.
+    """
+
+    status_changed = Signal(object)
+    idle = Signal()
+    _wake = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-lane")
+        self._jobs: dict[int, _Job] = {}
+        self._count = 0
+        self._awake: set[int] = set()
+        self._guard = threading.Lock()
+        self._shown = False
+        self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._drain_all)
+
+    @property
+    def busy(self) -> bool:
+        """Whether a wanted job is running or waiting."""
+        return bool(self._jobs)
+
+    def submit(
+        self,
+        title: str,
+        function: Callable[[Progress], Any],
+        *,
+        channel: str,
+        on_result: Callable[[Any], None] | None = None,
+        on_payload: Callable[[Any], None] | None = None,
+        on_failure: Callable[[Exception], None] | None = None,
+    ) -> int:
+        """Run `function(progress)` on the worker thread after the jobs already there.
+
+        Parameters
+        ----------
+        title : str
+            For the status bar.
+        function : callable
+            Gets a `Progress`; what it returns goes to `on_result`, what it reports as payload to `on_payload`.
+        channel : str
+            A newer request on the same channel supersedes the older ones.
+        on_result, on_payload, on_failure : callable, optional
+            Called on the GUI thread.
+
+        Returns
+        -------
+        int
+            The job's number, for `cancel`.
+        """
+        self.cancel(channel=channel)
+        self._count += 1
+        job = _Job(self, self._count, title, channel, function, (on_result, on_payload, on_failure))
+        self._jobs[job.number] = job
+        job.future = self._pool.submit(job.run)
+        job.future.add_done_callback(lambda _: self._wake_up(job))
+        return job.number
+
+    def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
+        """Drop one job, the jobs of one channel, or all; nothing of them is delivered any more."""
+        for job in list(self._jobs.values()):
+            if number in (None, job.number) and channel in (None, job.channel):
+                job.unwanted.set()
+                if job.future is not None:
+                    job.future.cancel()
+                del self._jobs[job.number]
+        self._announce()
+
+    def close(self) -> None:
+        """Cancel everything and wait for the worker to end."""
+        self.cancel()
+        self._timer.stop()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _wake_up(self, job: _Job) -> None:
+        """From the worker: one wake signal at a time for each job."""
+        with self._guard:
+            if job.number in self._awake or job.unwanted.is_set():
+                return
+            self._awake.add(job.number)
+        self._wake.emit(job)
+
+    @Slot(object)
+    def _drain(self, job: _Job) -> None:
+        ended = job.future is not None and job.future.done()
+        wait = job.delivered + _REDRAW_SECONDS - time.monotonic()
+        if not ended and wait > 0:
+            if not self._timer.isActive():
+                self._timer.start(max(1, round(wait * 1000)))
+            return
+        with self._guard:
+            self._awake.discard(job.number)
+        if job.number not in self._jobs:
+            return
+        with job.lock:
+            payload, job.payload = job.payload, None
+        job.delivered = time.monotonic()
+        if payload is not None and job.on_payload is not None:
+            job.on_payload(payload)
+        if ended and job.number in self._jobs:
+            self._finish(job)
+        self._announce()
+
+    @Slot()
+    def _drain_all(self) -> None:
+        for job in list(self._jobs.values()):
+            if job.number in self._awake:
+                self._drain(job)
+
+    def _finish(self, job: _Job) -> None:
+        assert job.future is not None
+        del self._jobs[job.number]
+        error = job.future.exception()
+        if error is None:
+            if job.on_result is not None:
+                job.on_result(job.future.result())
+        elif isinstance(error, Cancelled):
+            pass
+        elif isinstance(error, Exception) and job.on_failure is not None:
+            job.on_failure(error)
+        else:
+            raise error
+        if not self._jobs:
+            self.idle.emit()
+
+    def _announce(self) -> None:
+        job = next(iter(self._jobs.values()), None)
+        if job is not None and job.started and time.monotonic() - job.started > _TITLE_SECONDS:
+            self._shown = True
+            self.status_changed.emit(job.status())
+        elif self._shown and job is None:
+            self._shown = False
+            self.status_changed.emit(None)
