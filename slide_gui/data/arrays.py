@@ -1,0 +1,106 @@
+"""NumPy's .npy and .npz files, read without pickle and with their headers checked first."""
+
+from __future__ import annotations
+
+import zipfile
+from math import prod
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from slide_gui.data.archives import member_stream, zip_members
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import check_memory
+from slide_gui.data.named import known_names, parts_from_named
+from slide_gui.data.parts import Part
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["NPY_MAGIC", "read_npy", "read_npz"]
+
+NPY_MAGIC = b"\x93NUMPY"
+_BLOCK = 1 << 20
+_LONGEST_HEADER = 10_000
+
+
+def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+    """Read one array as rows without labels: (n, d) features or (n, h, w) images.
+
+    A d that is a perfect square of at least 64 is taken for square images.
+
+    Raises
+    ------
+    DataError
+        If the header is damaged or does not agree with the file's size, or the array is not numeric.
+    """
+    size = path.stat().st_size
+    check_memory(size, str(path))
+    with path.open("rb") as stream:
+        array = _read(stream, size, str(path), progress)
+    return parts_from_named({"x": array}, str(path), path.name)
+
+
+def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+    """Read an archive of arrays, by their names.
+
+    Rows are named X, data, images or features, labels y, labels or targets (upper or lower case, singular or
+    plural); the two parts have ``train`` and ``test`` before or behind, as in ``X_train`` or ``test_labels``.
+    Arrays of other names are not read. A d that is a perfect square of at least 64 is taken for square images.
+
+    Raises
+    ------
+    DataError
+        As `read_npy`, and if the names are not among these.
+    """
+    members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
+    names = list(known_names(members, str(path)).values())
+    check_memory(sum(members[name].file_size for name in names), str(path))
+    arrays = {}
+    for index, name in enumerate(names):
+        step = progress.part(index / len(names), (index + 1) / len(names))
+        arrays[name] = _read_member(path, members[name], step)
+    return parts_from_named(arrays, str(path), path.name)
+
+
+def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> NDArray[np.generic]:
+    with member_stream(path, member) as stream:
+        return _read(stream, member.file_size, f"{path}, {member.filename}", progress)
+
+
+def _read(stream: IO[bytes], size: int, place: str, progress: Progress) -> NDArray[np.generic]:
+    """Read an array whose header and numbers take exactly `size` bytes."""
+    shape, fortran, dtype = _header(stream, place)
+    n_bytes, there = prod(shape) * dtype.itemsize, size - stream.tell()
+    if n_bytes != there:
+        raise DataError(
+            f"its header says {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {there} follow; "
+            "it is truncated or damaged",
+            place,
+        )
+    buffer = np.empty(n_bytes, np.uint8)
+    view, filled = buffer.data, 0
+    while filled < n_bytes:
+        got = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
+        if not got:
+            raise DataError(f"ends after {filled} of {n_bytes} bytes; it is truncated", place)
+        filled += got
+        progress.report(filled / n_bytes)
+    if stream.read(1):  # also lets the archive compare its checksum
+        raise DataError("holds more than its header says; it is damaged", place)
+    array = buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
+    return array.astype(dtype.newbyteorder("="), copy=False)
+
+
+def _header(stream: IO[bytes], place: str) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
+    try:
+        version = npy.read_magic(stream)
+        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+        shape, fortran, dtype = read(stream, max_header_size=_LONGEST_HEADER)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError, KeyError, OverflowError) as error:
+        raise DataError("has no readable NumPy header; it is damaged", place) from error
+    if dtype.kind not in "biuf" or any(size < 0 for size in shape):
+        what = "Python objects, which are never read" if dtype.hasobject else f"{dtype} of shape {shape}"
+        raise DataError(f"holds {what}; expected real numbers", place)
+    return shape, fortran, dtype

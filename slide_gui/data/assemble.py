@@ -1,0 +1,136 @@
+"""Parts of files become one data set: paired, scaled and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import recognise
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import check_memory
+from slide_gui.data.parts import Part
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["assemble"]
+
+_BLOCK = 1 << 20  # numbers
+
+
+def assemble(parts: Sequence[Part], paths: Sequence[Path], *, progress: Progress = NO_PROGRESS) -> Dataset:
+    """Make a data set of a training part and, if there is one, a test part.
+
+    A test part alone becomes the training part. Images of whole numbers are scaled to [0, 1] by the
+    smallest of 1, 16 and 255 that holds both parts (16 are the levels of scikit-learn's digits); all other
+    numbers stay as they are.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+        At most one of each role.
+    paths : sequence of Path
+        What was opened, for the name and the source.
+    progress : Progress
+        Reports the share of the numbers converted.
+
+    Raises
+    ------
+    DataError
+        If there are several parts of one role, the parts do not agree in their features, or a number is
+        not finite as float32.
+    """
+    by_role = {role: [part for part in parts if part.role == role] for role in ("train", "test")}
+    for role, found in by_role.items():
+        if len(found) > 1:
+            raise DataError(
+                f"{found[0].place} and {found[1].place} are both a {'training' if role == 'train' else 'test'} "
+                "part; open one of them"
+            )
+    train = (by_role["train"] or by_role["test"])[0]
+    test = by_role["test"][0] if by_role["train"] and by_role["test"] else None
+    if test is not None and (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
+        raise DataError(
+            f"has {_shape(test)}, expected {_shape(train)} as in the training part {train.place}", test.place
+        )
+    check_memory(sum(4 * part.rows.size for part in parts), train.place)
+    scale = _full_scale([part for part in (train, test) if part is not None])
+    share = train.rows.shape[0] / (train.rows.shape[0] + (test.rows.shape[0] if test else 0))
+    rows = _float32(train, scale, progress.part(0.0, share))
+    empty = np.empty((0, rows.shape[1]), np.float32)
+    test_rows = _float32(test, scale, progress.part(share, 1.0)) if test else empty
+    known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
+    return Dataset(
+        name=known.title if known else _name(paths),
+        train=rows,
+        test=test_rows,
+        train_labels=train.labels,
+        test_labels=_test_labels(train, test),
+        image_shape=train.image_shape,
+        label_names=known.label_names if known else train.label_names,
+        source="; ".join(str(path) for path in paths),
+        licence=known.licence if known else "not stated",
+        citation=known.citation if known else "",
+    )
+
+
+def _test_labels(train: Part, test: Part | None) -> NDArray[np.int64] | None:
+    if test is not None:
+        return test.labels
+    return None if train.labels is None else np.empty(0, np.int64)
+
+
+def _shape(part: Part) -> str:
+    if part.image_shape:
+        return f"images of {part.image_shape[0]} × {part.image_shape[1]}"
+    return f"{part.rows.shape[1]} features"
+
+
+def _name(paths: Sequence[Path]) -> str:
+    name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
+    return name if paths[0].is_dir() else name.split(".")[0] or name
+
+
+def _full_scale(parts: Sequence[Part]) -> int:
+    """Return what the brightest value is to become 1: 1, 16 or 255, and 1 for what is no picture of counts."""
+    if any(part.image_shape is None or part.rows.dtype.kind == "b" for part in parts):
+        return 1
+    low = min(float(part.rows.min()) for part in parts)
+    high = max(float(part.rows.max()) for part in parts)
+    if not (low >= 0 and 1 < high <= 255):
+        return 1
+    for part in parts:
+        flat = part.rows.reshape(-1)
+        for start in range(0, flat.size if flat.dtype.kind == "f" else 0, _BLOCK):
+            block = flat[start : start + _BLOCK]
+            if (np.rint(block) != block).any():
+                return 1
+    return 16 if high <= 16 else 255
+
+
+def _float32(part: Part, scale: int, progress: Progress) -> NDArray[np.float32]:
+    """Convert, scale and check by blocks; rows that are float32 already are changed in place."""
+    found = part.rows
+    n, d = found.shape
+    rows: NDArray[np.float32]
+    rows = found if found.dtype == np.float32 and found.flags.c_contiguous else np.empty((n, d), np.float32)  # type: ignore[assignment]
+    if rows is found and part.finite and scale == 1:
+        return rows
+    step = max(1, _BLOCK // d)
+    for start in range(0, n, step):
+        block = rows[start : start + step]
+        with np.errstate(over="ignore"):
+            if rows is not found:
+                block[...] = found[start : start + step]
+            if scale != 1:
+                block /= np.float32(scale)
+        if not np.isfinite(block).all():
+            row, column = np.argwhere(~np.isfinite(block))[0]
+            raise DataError(
+                f"row {start + row + 1}, feature {column + 1} is {found[start + row, column]}, expected a finite number",
+                part.place,
+            )
+        progress.report(min(1.0, (start + step) / n))
+    return rows

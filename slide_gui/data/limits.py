@@ -1,0 +1,76 @@
+"""How much a file may ask for: claims are checked against its real size and the machine's memory."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from slide_gui.data.errors import DataError
+
+__all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit"]
+
+GIB = 1 << 30
+
+DEFLATE_RATIO = 1032
+"""No deflate stream (zip, gzip, zlib) unpacks to more than 1032 times its size."""
+
+
+@lru_cache(maxsize=1)
+def memory_limit() -> int:
+    """Return the most bytes one data set may take: half of the physical memory, at most 8 GiB."""
+    try:
+        physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # Windows has no sysconf
+        return 4 * GIB
+    return min(8 * GIB, physical // 2) if physical > 0 else 4 * GIB
+
+
+def check_memory(n_bytes: int, place: str) -> None:
+    """Refuse what would not fit, before anything is allocated.
+
+    Parameters
+    ----------
+    n_bytes : int
+        What the arrays would take.
+    place : str
+        The file, for the message.
+
+    Raises
+    ------
+    DataError
+        If it is more than `memory_limit`.
+    """
+    if n_bytes > memory_limit():
+        raise DataError(
+            f"claims {n_bytes / GIB:.1f} GiB of data, more than the {memory_limit() / GIB:.1f} GiB "
+            "this machine can spare; take fewer rows",
+            place,
+        )
+
+
+def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> None:
+    """Refuse a header that claims more bytes than the file can hold.
+
+    Parameters
+    ----------
+    claimed : int
+        Bytes the header says will follow.
+    packed : int
+        Bytes that are really there, packed or not.
+    place : str
+        The file, for the message.
+    ratio : int
+        The most that one packed byte can unpack to.
+
+    Raises
+    ------
+    DataError
+        If the claim cannot be true, or is true and too large for the memory.
+    """
+    if claimed > packed * ratio + (64 if ratio > 1 else 0):
+        raise DataError(
+            f"its header claims {claimed} bytes, but the file holds only {packed}"
+            f"{' packed' if ratio > 1 else ''}; it is truncated or damaged",
+            place,
+        )
+    check_memory(claimed, place)

@@ -1,0 +1,88 @@
+"""What every reader returns: rows with their labels, not yet a data set."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import isqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.errors import DataError
+
+__all__ = ["MIN_FEATURES", "Part", "role_of", "square_shape", "whole_labels"]
+
+MIN_FEATURES = 4
+"""Text tables with fewer features than this are refused: there is nothing to predict a feature from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows of one file, as found.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, d)
+        Any real dtype.
+    labels : ndarray of shape (n,), int64, or None
+        None where the file has none.
+    image_shape : tuple of (rows, columns), or None
+        None for plain features.
+    place : str
+        The file or the archive's member.
+    role : {"train", "test"}
+        What the file's name says; ``"train"`` where it says nothing.
+    label_names : tuple of str
+        Names of the labels 0, 1, … where the source has them.
+    finite : bool
+        True if the reader has seen to it that all rows are finite.
+    """
+
+    rows: NDArray[np.generic]
+    labels: NDArray[np.int64] | None
+    image_shape: tuple[int, int] | None
+    place: str
+    role: str = "train"
+    label_names: tuple[str, ...] = ()
+    finite: bool = False
+
+
+def role_of(name: str) -> str:
+    """Return ``"test"`` if a file or array is named so (test, testing, t10k), else ``"train"``."""
+    words = re.split(r"[^a-z0-9]+", name.lower())
+    return "test" if any(word in ("test", "t10k", "testing") for word in words) else "train"
+
+
+def square_shape(n_features: int, at_least: int = 1) -> tuple[int, int] | None:
+    """Return (side, side) if so many features make a square image, else None."""
+    side = isqrt(n_features)
+    return (side, side) if side * side == n_features and n_features >= at_least else None
+
+
+def whole_labels(values: NDArray[np.generic], place: str, first_row: int = 1) -> NDArray[np.int64]:
+    """Return labels as int64.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Whole numbers of any real dtype.
+    place : str
+        The file, for the message.
+    first_row : int
+        How the first row is counted in the message.
+
+    Raises
+    ------
+    DataError
+        If a label is not a whole number within ±2³¹; the message names its row.
+    """
+    if values.dtype.kind not in "biuf":
+        raise DataError(f"labels are {values.dtype}, expected whole numbers", place)
+    numbers = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        wrong = ~((np.rint(numbers) == numbers) & (np.abs(numbers) < 2**31))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise DataError(f"the label of row {row + first_row} is {numbers[row]:.9g}, expected a whole number", place)
+    return numbers.astype(np.int64)

@@ -1,0 +1,227 @@
+"""Tables of numbers as text, streamed by blocks of whole lines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data import cells
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import check_memory
+from slide_gui.data.parts import MIN_FEATURES
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["Table", "read_table"]
+
+_BLOCK = 1 << 18  # bytes: the block and what is computed from it stay in the processor's cache
+_LONGEST_LINE = 1 << 26
+
+_FLOAT32_BOUND = 2.0**128 - 2.0**103  # from here on float32 rounds to infinity
+
+_IS_BLANK = np.zeros(256, bool)
+_IS_BLANK[[ord(c) for c in " \t\n\r\v\f"]] = True
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of numbers with one column kept apart.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n, columns − 1), float32
+        All columns but one.
+    column : ndarray of shape (n,), float64
+        The column kept apart, which may hold labels.
+    """
+
+    rows: NDArray[np.float32]
+    column: NDArray[np.float64]
+
+
+def read_table(
+    stream: BinaryIO,
+    size: int,
+    place: str,
+    *,
+    columns: int = 0,
+    apart: int = -1,
+    delimiter: bytes = b"",
+    head: bytes = b"",
+    first_line: int = 1,
+    progress: Progress = NO_PROGRESS,
+) -> Table:
+    """Read numbers, one row a line, all rows of the same width.
+
+    Blank lines and lines that begin with ``#`` are passed over.
+
+    Parameters
+    ----------
+    stream : binary file
+        Read to its end.
+    size : int
+        Bytes that the whole text has, or is said to have; sets the first allocation and the progress.
+    place : str
+        The file or member, for messages.
+    columns : int
+        Numbers in a row; 0 leaves it to the first row.
+    apart : int
+        The column to keep apart, within the columns.
+    delimiter : bytes
+        One character between numbers; empty for blanks.
+    head : bytes
+        Text already taken from the stream, that belongs before the rest.
+    first_line : int
+        The number of the first line, for messages.
+    progress : Progress
+        Reports the share of the text read.
+
+    Raises
+    ------
+    DataError
+        For an empty table, a line of the wrong width, what is no finite number (float32), fewer than
+        four columns beside the one kept apart, or more rows than the memory holds.
+    """
+    sink: _Sink | None = None
+    rest, done, line = head, len(head), first_line
+    step = _BLOCK
+    while True:
+        chunk = stream.read(max(step - len(rest), step // 4))
+        done += len(chunk)
+        text = rest + chunk if rest else chunk
+        if chunk:
+            cut = text.rfind(b"\n") + 1
+            text, rest = text[:cut], text[cut:]
+        elif text:
+            text, rest = (text if text.endswith(b"\n") else text + b"\n"), b""
+        if len(rest) > _LONGEST_LINE:
+            raise DataError(f"line {line} is longer than 64 MiB; expected one row of numbers a line", place)
+        step = max(step, 2 * len(rest))  # a line longer than a block is met in doubling steps
+        if text:
+            if sink is None:
+                sink = _start(text, size, place, columns, apart, line)
+                step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
+            line = _take(sink, text, delimiter, place, line)
+        progress.report(min(1.0, done / size) if size else 1.0)
+        if not chunk and not rest:
+            break
+    if sink is None or sink.filled == 0:
+        raise DataError("holds no rows of numbers; expected one row a line", place)
+    return sink.table()
+
+
+class _Sink:
+    """Rows collected in place: the array grows by moving its memory, never by a second copy."""
+
+    def __init__(self, columns: int, apart: int, expected: int, line_bytes: int, place: str) -> None:
+        self.columns, self.line_bytes, self.filled = columns, line_bytes, 0
+        self._apart, self._place = apart % columns, place
+        check_memory(4 * expected * columns, place)
+        self._rows = np.empty((expected, columns - 1), np.float32)
+        self._column = np.empty(expected, np.float64)
+
+    def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
+        start, stop = self.filled, self.filled + block.shape[0]
+        if stop > self._rows.shape[0]:
+            self._resize(stop + stop // 4)
+        k = self._apart
+        with np.errstate(over="ignore"):
+            self._rows[start:stop, :k] = block[:, :k]
+            self._rows[start:stop, k:] = block[:, k + 1 :]
+        self._column[start:stop] = block[:, k]
+        self.filled = stop
+
+    def table(self) -> Table:
+        self._resize(self.filled)
+        return Table(self._rows, self._column)
+
+    def _resize(self, rows: int) -> None:
+        check_memory(4 * rows * self.columns, self._place)
+        self._rows.resize((rows, self.columns - 1), refcheck=False)
+        self._column.resize(rows, refcheck=False)
+
+
+def _start(text: bytes, size: int, place: str, columns: int, apart: int, line: int) -> _Sink | None:
+    """Learn the width from the first row; None if the text holds only blank lines and comments."""
+    for row in text.splitlines(keepends=True):
+        if not row.strip() or row.startswith(b"#"):
+            continue
+        columns = columns or len(row.split())
+        if columns < MIN_FEATURES + 1:
+            raise DataError(
+                f"its rows have {columns} column{'s' if columns > 1 else ''}, expected at least "
+                f"{MIN_FEATURES} features and a label (785 columns for images of 28 × 28)",
+                place,
+            )
+        # A number takes at least a digit and a separator; one row more for a last line without newline.
+        expected = min(size // len(row), size // (2 * columns)) + 1
+        return _Sink(columns, apart, expected, len(row), place)
+    return None
+
+
+def _take(sink: _Sink | None, text: bytes, delimiter: bytes, place: str, line: int) -> int:
+    """Append the rows of whole lines; return the number of the next line."""
+    if sink is None:
+        return line + text.count(b"\n")
+    width = cells.CELL * sink.columns + 1
+    if not delimiter and len(text) % width == 0:
+        block = cells.decode(np.frombuffer(text, np.uint8).reshape(-1, width), sink.columns)
+        if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
+            sink.append(block)
+            return line + len(block)
+    numbers, lines = _parse(text, sink.columns, delimiter, place, line)
+    sink.append(numbers)
+    return line + lines
+
+
+def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -> tuple[NDArray[np.float64], int]:
+    """Read any whitespace- or delimiter-separated numbers; return them and the count of lines."""
+    if b"#" in text:
+        text = b"".join(b"\n" if row.startswith(b"#") else row for row in text.splitlines(keepends=True))
+    codes = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(codes == ord("\n"))
+    begins = np.append(0, ends[:-1] + 1)
+    blank = _IS_BLANK[codes]
+    separators = np.zeros(ends.size, np.int64)
+    if delimiter:
+        between = codes == delimiter[0]
+        blank |= between | (codes == ord('"'))
+        separators = np.add.reduceat(between, begins, dtype=np.int64)
+        text = text.translate(bytes.maketrans(delimiter + b'"', b"  "))
+    starts = ~blank
+    starts[1:] &= blank[:-1]
+    counts = np.add.reduceat(starts, begins, dtype=np.int64)
+    wrong = (counts != columns) & ((counts > 0) | (separators > 0))
+    wrong |= bool(delimiter) & (counts > 0) & (separators != columns - 1)
+    if wrong.any():
+        at = int(np.argmax(wrong))
+        raise DataError(f"line {line + at} has {counts[at]} numbers, expected {columns}", place)
+    numbers = _floats(text.split(), columns, np.flatnonzero(counts) + line, place)
+    return numbers.reshape(-1, columns), ends.size
+
+
+def _floats(tokens: list[bytes], columns: int, lines: NDArray[np.int64], place: str) -> NDArray[np.float64]:
+    """Convert all tokens, or say which line holds the one that is no finite number."""
+    try:
+        numbers = np.fromiter(map(float, tokens), np.float64, len(tokens))
+        with np.errstate(over="ignore"):
+            fits = bool(np.isfinite(numbers.astype(np.float32)).all())
+        if fits and not any(b"_" in token for token in tokens):  # float() reads 1_0 as ten
+            return numbers
+    except ValueError:
+        pass
+    for index, token in enumerate(tokens):
+        try:
+            good = abs(float(token)) < _FLOAT32_BOUND and b"_" not in token
+        except ValueError:
+            good = False
+        if not good:
+            shown = token[:20].decode("ascii", "replace")
+            raise DataError(
+                f"line {lines[index // columns]}, column {index % columns + 1}: found {shown!r}, "
+                "expected a finite number",
+                place,
+            )
+    raise AssertionError("one of the tokens is no finite number")
