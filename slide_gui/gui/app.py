@@ -9,7 +9,7 @@ from pathlib import Path
 
 from slide_gui.gui.display import display_problem
 
-__all__ = ["make_settings", "run", "take_screenshot"]
+__all__ = ["make_application", "make_settings", "make_window", "prepare_interpreter", "run", "take_screenshot"]
 
 _SWITCH_SECONDS = 0.001  # how long a worker may keep the interpreter from the GUI thread
 _COLLECT_MILLISECONDS = 2000
@@ -29,20 +29,29 @@ def run(files: Sequence[Path]) -> int:
         return 1
     from PySide6.QtCore import QTimer
 
-    app = _application()
-    window = _window(files)
-    # Reference cycles are collected on the GUI thread only: Qt objects must not die on a worker.
-    gc.disable()
+    app = make_application()
+    window = make_window(files)
+    prepare_interpreter()
     collector = QTimer()
     collector.setInterval(_COLLECT_MILLISECONDS)
     collector.timeout.connect(gc.collect)
     collector.start()
-    sys.setswitchinterval(_SWITCH_SECONDS)
     window.show()
     return int(app.exec())
 
 
-def _application():  # type: ignore[no-untyped-def]
+def prepare_interpreter() -> None:
+    """Keep the GUI thread responsive beside a worker.
+
+    Reference cycles are collected by a timer on the GUI thread only, since Qt objects must not die on a worker.
+    """
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+
+
+def make_application():  # type: ignore[no-untyped-def]
     from PySide6.QtWidgets import QApplication
 
     from slide_gui.gui.theme import apply_theme
@@ -62,7 +71,7 @@ def make_settings():  # type: ignore[no-untyped-def]
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
 
 
-def _window(files: Sequence[Path]):  # type: ignore[no-untyped-def]
+def make_window(files: Sequence[Path]):  # type: ignore[no-untyped-def]
     from slide_gui.gui.main_window import MainWindow
 
     window = MainWindow(make_settings())
@@ -85,9 +94,9 @@ def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] =
 
     from slide_gui.gui.theme import apply_theme
 
-    app = _application()
+    app = make_application()
     apply_theme(app, theme)
-    window = _window([])
+    window = make_window([])
     window.resize(*size)
     window.show()
     loop = QEventLoop()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSettings, QSize, Qt, QUrl, Slot
 from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent
@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui import __version__
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.source import DataSource
 from slide_gui.gui.actions import ACTIONS, make_actions
 from slide_gui.gui.faults import FaultReporter, log_folder
 from slide_gui.gui.jobs import Lane
@@ -37,7 +38,9 @@ from slide_gui.gui.theme import apply_theme, icon, theme_of
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
 from slide_gui.gui.workspace import Problem, Workspace
-from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.gui.export import ExportRequest
 
 __all__ = ["MainWindow"]
 
@@ -199,24 +202,12 @@ class MainWindow(QMainWindow):
         if files:
             self.workspace.open_paths(files)
             return
-
-        def load(progress: Progress) -> Dataset:
-            from slide_gui.data.generators import rectangles
-
-            return rectangles(progress=progress)
-
-        self.workspace.open("Drawing rectangles", load)
+        self.workspace.open(DataSource(key="rectangles", generated=True))
 
     @Slot(object)
     def open_entry(self, key: str) -> None:
         """Open a benchmark data set: its real files where they are found, else generated."""
-
-        def load(progress: Progress) -> Dataset:
-            from slide_gui.data.catalogue import load as load_entry
-
-            return load_entry(key, progress=progress)
-
-        self.workspace.open("Opening the data set", load)
+        self.workspace.open(DataSource(key=key))
 
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
@@ -258,12 +249,36 @@ class MainWindow(QMainWindow):
         """Ask how and where, and write the figure."""
         from slide_gui.gui.export import ExportDialog
 
-        if self.workspace.stack is None or self.workspace.dataset is None:
+        if self.workspace.model() is None:
             self.show_problem(
                 Problem("Nothing to export yet", "The layers are still being fitted; try again in a moment.")
             )
             return
-        ExportDialog(self.workspace, self._settings, self).open()
+        dialog = ExportDialog(self.weights_page.figure_style(), "weights", self._settings, self)
+        dialog.requested.connect(self._export)
+        dialog.open()
+
+    @Slot(object)
+    def _export(self, request: ExportRequest) -> None:
+        model, source = self.workspace.model(), self.workspace.source
+        if model is None or source is None:
+            return
+        self.lane.submit(
+            "Writing the figure",
+            request.job(model, self.weights_page.figure_pixels(), source),
+            channel="export",
+            on_result=self._exported,
+            on_failure=self._not_exported,
+        )
+
+    @Slot(object)
+    def _exported(self, path: Path) -> None:
+        self.notice.set_notice("information", "Exported", str(path))
+        self.notice.show()
+
+    @Slot(object)
+    def _not_exported(self, error: Exception) -> None:
+        self.show_problem(Problem("The figure could not be written", f"{error}. Choose another place."))
 
     @Slot()
     def do_copy_image(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from slide_gui.core.parameters import StackParameters
 from slide_gui.core.stack import Stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.explorer import Explorer, Preview
+from slide_gui.experiments.fit import FittedModel
+from slide_gui.experiments.source import DataSource
 from slide_gui.gui.jobs import Lane
 from slide_gui.progress import Progress
 
@@ -94,6 +96,7 @@ class Workspace(QObject):
         super().__init__(parent)
         self.lane = lane
         self.state = State()
+        self.source: DataSource | None = None
         self.dataset: Dataset | None = None
         self.stack: Stack | None = None
         self.preview: Preview | None = None
@@ -107,27 +110,34 @@ class Workspace(QObject):
 
     # Opening ---------------------------------------------------------------------------------------------------
 
-    def open(self, title: str, load: Callable[[Progress], Dataset]) -> None:
+    def open(self, source: DataSource) -> None:
         """Load a data set in the lane; what was open stays until the new one is complete."""
 
-        def work(progress: Progress) -> tuple[Dataset, Explorer]:
-            dataset = load(progress.part(0.0, 0.95))
+        def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
+            dataset = source.load(progress=progress.part(0.0, 0.95))
             _ = dataset.fingerprint  # hashed here, off the GUI thread
-            return dataset, Explorer(dataset.train)
+            return source, dataset, Explorer(dataset.train)
 
-        self.lane.submit(title, work, channel="open", on_result=self._opened, on_failure=self._not_opened)
+        name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
+        self.lane.submit(f"Opening {name}", work, channel="open", on_result=self._opened, on_failure=self._not_opened)
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Open files or a folder as one data set."""
-        from slide_gui.data.open import open_data
+        self.open(DataSource(paths=tuple(str(path) for path in paths)))
 
-        paths = [Path(path) for path in paths]
-        name = paths[0].name if len(paths) == 1 else f"{len(paths)} files"
-        self.open(f"Opening {name}", lambda progress: open_data(paths, progress=progress))
+    def model(self) -> FittedModel | None:
+        """Return the fitted layers with their stamp, or None while they are not those of the parameters set."""
+        dataset, stack, depth = self.dataset, self.stack, self.state.parameters.depth
+        if dataset is None or stack is None or not all(self.layer_is_fresh(k) for k in range(1, depth + 1)):
+            return None
+        stack = replace(stack, parameters=self.state.parameters.checked(), layers=stack.layers[:depth])
+        return FittedModel(
+            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fit_seconds
+        )
 
     @Slot(object)
-    def _opened(self, opened: tuple[Dataset, Explorer]) -> None:
-        self.dataset, self._explorer = opened
+    def _opened(self, opened: tuple[DataSource, Dataset, Explorer]) -> None:
+        self.source, self.dataset, self._explorer = opened
         self.stack = self.preview = None
         self._watched = ()
         selection = replace(self.state.selection, pins=_first_pins(self.dataset), sample=_first_sample(self.dataset))

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from slide_gui.core.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.color_scale import signed
+from slide_gui.figures.style import Style
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import TileSource, place
@@ -201,6 +202,27 @@ class WeightsPage(QWidget):
             sample = self._workspace.state.selection.sample
             shown = ~sample if sample < 0 else sample
             self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
+
+    def figure_pixels(self) -> tuple[int, ...]:
+        """Return the features whose rows an export shows: the pins, or the one pointed at."""
+        return self._workspace.state.selection.pins or self._shown_features()[:1]
+
+    def figure_style(self) -> Style:
+        """Return how an export looks, as the page is set now; on paper zero is white."""
+        selection = self._workspace.state.selection
+        colors = "blue-white-red" if selection.colors == "auto" else selection.colors
+        return Style(width="double", colors=colors, levels=selection.levels, transposed=selection.transposed)
+
+    def table(self) -> str:
+        """Return the rows shown, tab-separated: pixel, layer, bias, weights."""
+        lines = []
+        for feature in self.figure_pixels():
+            for k in range(1, self._workspace.state.parameters.depth + 1):
+                row = self._source.row(feature, k)
+                if row is not None:
+                    cells = [place(feature, self._shape()), str(k), repr(float(row[-1])), *map(repr, row[:-1].tolist())]
+                    lines.append("\t".join(cells))
+        return "\n".join(lines)
 
     # From the workspace ----------------------------------------------------------------------------------------
 

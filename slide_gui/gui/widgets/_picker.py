@@ -69,22 +69,22 @@ class Picker(QWidget):
             self.set_cursor(index)
             self.pixel_hovered.emit(self._cursor)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         found = self._at(event.position())
         self.setCursor(Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.CrossCursor)
         self._hover(found)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         found = self._at(event.position())
         if event.button() == Qt.MouseButton.LeftButton and found is not None:
             self._hover(found)
             self.pixel_clicked.emit(found)
 
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+    def leaveEvent(self, event: QEvent) -> None:
         self._hover(None)
         super().leaveEvent(event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         if not self._count:
             super().keyPressEvent(event)
@@ -97,10 +97,10 @@ class Picker(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+    def focusInEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusInEvent(event)
 
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusOutEvent(event)

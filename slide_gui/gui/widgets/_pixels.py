@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPen, qRgb
+from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
-__all__ = ["ARROWS", "PixelGrid", "colour_table", "indexed_image", "integer_scale", "ring"]
+from slide_gui.figures.color_scale import ColorScale
+
+__all__ = ["ARROWS", "PixelGrid", "colour_table", "coloured_image", "integer_scale", "ring"]
 
 ARROWS = {
     Qt.Key.Key_Left: (0, -1),
@@ -96,23 +99,33 @@ def integer_scale(pixels: int, room: float, ratio: float) -> float:
     whole = int(device // max(pixels, 1))
     if whole >= 1:
         return whole / ratio
-    return 1.0 / (ratio * max(1.0, np.ceil(pixels / max(device, 1.0))))
+    return 1.0 / (ratio * max(1.0, -(-pixels // max(device, 1.0))))
 
 
-def colour_table(lut: NDArray[np.uint8], zeroth: QColor | None = None) -> list[int]:
-    """Return a QImage colour table of a (256, 3) table, entry 0 replaced if `zeroth` is given."""
-    table = [qRgb(*entry) for entry in lut.tolist()]
+@cache
+def _packed(scale_map: str) -> NDArray[np.uint32]:
+    lut = ColorScale(scale_map, -1.0, 1.0).lut().astype(np.uint32)
+    return np.asarray(0xFF000000 | lut[:, 0] << 16 | lut[:, 1] << 8 | lut[:, 2], np.uint32)
+
+
+def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.uint32]:
+    """Return the colours of a scale as 0xFFRRGGBB, shape (256,), entry 0 replaced if `zeroth` is given."""
+    table = _packed(scale.map)
     if zeroth is not None:
+        table = table.copy()
         table[0] = zeroth.rgb()
     return table
 
 
-def indexed_image(indices: NDArray[np.uint8], table: list[int]) -> QImage:
-    """Return an 8-bit image that owns its pixels."""
+def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:
+    """Return an image that owns its pixels.
+
+    The table is applied here, not by Qt: scaled without smoothing, Qt's raster engine draws 32-bit
+    images ten times as fast as indexed ones (9 against 120 µs for 28 × 28 shown at 112 × 112).
+    """
+    pixels = table[indices]
     height, width = indices.shape
-    image = QImage(indices.data, width, height, width, QImage.Format.Format_Indexed8)
-    image.setColorTable(table)
-    return image.copy()
+    return QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32).copy()
 
 
 def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width: float = 2.0) -> None:

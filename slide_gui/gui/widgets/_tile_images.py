@@ -1,4 +1,4 @@
-"""Values of a tile as an indexed image: pixels as they are, plain features as bars."""
+"""Values of a tile as an image: pixels as they are, plain features as bars."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from numpy.typing import NDArray
 from PySide6.QtGui import QColor, QImage
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.widgets._pixels import colour_table, indexed_image
+from slide_gui.gui.widgets._pixels import colour_table, coloured_image
 
 __all__ = ["bar_image", "pixel_image"]
 
 
 def pixel_image(values: NDArray[np.float32], scale: ColorScale, transposed: bool) -> QImage:
     """Return an image of one dot a value, shape (rows, columns), rows and columns exchanged if transposed."""
-    return indexed_image(scale.indices(values.T if transposed else values), colour_table(scale.lut()))
+    return coloured_image(scale.indices(values.T if transposed else values), colour_table(scale))
 
 
-def bar_image(
-    values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor
-) -> QImage:
+def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor) -> QImage:
     """Return bars along the index about a zero line in the middle.
 
     Parameters
@@ -48,7 +46,7 @@ def bar_image(
     if width >= 4 * count:
         edges = np.arange(width) * count // width
         inside[:, np.flatnonzero(np.diff(edges))] = False
-    return indexed_image(
+    return coloured_image(
         np.where(inside, scale.indices(shown), np.uint8(0)).astype(np.uint8),
-        colour_table(scale.lut(), background),
+        colour_table(scale, background),
     )

@@ -87,9 +87,15 @@ class TileLayout:
 
     def tile(self, row: int, column: int) -> QRectF:
         """Return the box of a tile, on whole device pixels."""
-        x = snapped(EDGE + LABEL + column * self.pitch[0], self.ratio)
-        y = snapped(EDGE + HEAD + row * self.pitch[1], self.ratio)
-        return QRectF(x, y, *self.size)
+        return QRectF(self._lefts[column], self._tops[row], *self.size)
+
+    @cached_property
+    def _lefts(self) -> tuple[float, ...]:
+        return tuple(snapped(EDGE + LABEL + i * self.pitch[0], self.ratio) for i in range(max(self.columns, 1)))
+
+    @cached_property
+    def _tops(self) -> tuple[float, ...]:
+        return tuple(snapped(EDGE + HEAD + i * self.pitch[1], self.ratio) for i in range(max(self.rows, 1)))
 
     def captions(self, row: int, column: int) -> QRectF:
         """Return the box of the caption under a tile."""

@@ -31,9 +31,7 @@ class FeatureBars(Picker):
     def sizeHint(self) -> QSize:  # noqa: D102
         return QSize(260, 160)
 
-    def set_values(
-        self, values: NDArray[np.float32], names: tuple[str, ...] = (), stale: bool = False
-    ) -> None:
+    def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = (), stale: bool = False) -> None:
         """Show a sample.
 
         Parameters

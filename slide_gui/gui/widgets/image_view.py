@@ -12,7 +12,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets._paint import focus_ring, frame, snapped, washed
 from slide_gui.gui.widgets._picker import Picker
-from slide_gui.gui.widgets._pixels import PixelGrid, indexed_image, integer_scale, ring
+from slide_gui.gui.widgets._pixels import PixelGrid, colour_table, coloured_image, integer_scale, ring
 
 __all__ = ["ImageView"]
 
@@ -63,13 +63,9 @@ class ImageView(Picker):
         shown = (columns, rows) if self._transposed else (rows, columns)
         ratio = self.devicePixelRatioF()
         room = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
-        scale = min(
-            integer_scale(shown[0], room.height(), ratio), integer_scale(shown[1], room.width(), ratio)
-        )
+        scale = min(integer_scale(shown[0], room.height(), ratio), integer_scale(shown[1], room.width(), ratio))
         # At the top left, so that it stands in line with what is above and below it.
-        return PixelGrid(
-            (rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale, self._transposed
-        )
+        return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale, self._transposed)
 
     def _at(self, point: QPointF) -> int | None:
         grid = self.grid()
@@ -85,11 +81,10 @@ class ImageView(Picker):
             assert self._values is not None
             shown = self._values.T if self._transposed else self._values
             scale = ColorScale("grey", 0.0, 1.0)
-            lut = scale.lut()
+            table = colour_table(scale)
             if not dark:
-                lut = np.concatenate([lut[:1], lut[:0:-1]])
-            table = [0xFF000000 | r << 16 | g << 8 | b for r, g, b in lut.tolist()]
-            self._drawn = dark, indexed_image(scale.indices(shown), table)
+                table = np.concatenate([table[:1], table[:0:-1]])
+            self._drawn = dark, coloured_image(scale.indices(shown), table)
         return self._drawn[1]
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -17,79 +13,21 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
-    QPen,
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets._paint import focus_ring, frame, washed
-from slide_gui.gui.widgets._pixels import ARROWS, ring
+from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._pixels import ARROWS
+from slide_gui.gui.widgets._tile_content import Tile, TileRow
 from slide_gui.gui.widgets._tile_images import bar_image, pixel_image
 from slide_gui.gui.widgets._tile_layout import TileLayout
+from slide_gui.gui.widgets._tile_painter import paint_cells, paint_label, paint_remove
 
 __all__ = ["Tile", "TileRow", "WeightTiles"]
 
 USUAL_CAPTION = "max 0.00 · bias +0.00"
-
-
-@dataclass(frozen=True, eq=False)
-class Tile:
-    """One image of weights.
-
-    Attributes
-    ----------
-    values : ndarray of shape (rows, columns) or (d,), float32
-        Never changed after it was given: a new picture is a new `Tile`. ``(d,)`` is drawn as bars.
-    scale : ColorScale
-    caption : str
-        Under the tile; breaks at " · " where the tile is narrow.
-    marker : int or None
-        Pixel with a ring: the one these weights reconstruct.
-    """
-
-    values: NDArray[np.float32]
-    scale: ColorScale
-    caption: str = ""
-    marker: int | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class TileRow:
-    """The tiles of one pixel.
-
-    Attributes
-    ----------
-    title, subtitle : str
-        E.g. "14, 9" and "pinned".
-    color : QColor
-    removable : bool
-        A pin, with a × button; otherwise the pixel under the mouse, drawn lighter.
-    tiles : tuple of Tile or None
-        One a column; None is shown as an empty place.
-    stale : tuple of bool
-        Which tiles are greyed because newer ones are on their way; empty for none.
-    """
-
-    title: str
-    subtitle: str
-    color: QColor
-    removable: bool
-    tiles: tuple[Tile | None, ...]
-    stale: tuple[bool, ...] = ()
-
-    def is_stale(self, column: int) -> bool:
-        """Whether the tile of a column is greyed."""
-        return column < len(self.stale) and self.stale[column]
-
-    def same_label(self, other: TileRow) -> bool:
-        """Whether the row's title looks the same as another's."""
-        return (self.title, self.subtitle, self.color, self.removable) == (
-            other.title,
-            other.subtitle,
-            other.color,
-            other.removable,
-        )
 
 
 class WeightTiles(QWidget):
@@ -146,7 +84,7 @@ class WeightTiles(QWidget):
         if not old.same_label(new):
             self.update(layout.label(number).toAlignedRect())
         for column in range(len(self._columns)):
-            if _tile(old, column) is not _tile(new, column) or old.is_stale(column) != new.is_stale(column):
+            if old.tile(column) is not new.tile(column) or old.is_stale(column) != new.is_stale(column):
                 self.update(layout.cell(number, column).toAlignedRect())
 
     def _relayout(self, old_height: int) -> None:
@@ -224,97 +162,30 @@ class WeightTiles(QWidget):
             painter.drawText(QRectF(self.rect()), int(flags), self._placeholder)
             return
         region = event.region()
-        painter.setFont(figure_font(self, BODY))
+        body, small = figure_font(self, BODY), figure_font(self, SECONDARY)
+        strong = figure_font(self, BODY, strong=True)
+        painter.setFont(body)
         painter.setPen(QColor(theme.muted))
         for column, title in enumerate(self._columns):
             if layout.heading(column).intersects(dirty):
                 painter.drawText(layout.heading(column), Qt.AlignmentFlag.AlignCenter, title)
         for number, row in enumerate(self._rows):
-            if region.intersects(layout.label(number).toAlignedRect()):
-                self._paint_label(painter, theme, number, row)
-        painter.setFont(figure_font(self, SECONDARY))
-        for number, row in enumerate(self._rows):
-            for column in range(len(self._columns)):
-                if region.intersects(layout.cell(number, column).toAlignedRect()):
-                    self._paint_tile(painter, theme, number, column, row)
+            box = layout.label(number)
+            if region.intersects(box.toAlignedRect()):
+                paint_label(painter, theme, box, row, (strong if row.removable else body, small))
+                if row.removable:
+                    paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
+        cells = [
+            (number, column, row, row.tile(column))
+            for number, row in enumerate(self._rows)
+            for column in range(len(self._columns))
+            if region.intersects(layout.cell(number, column).toAlignedRect())
+        ]
+        painter.setFont(small)
+        paint_cells(painter, theme, layout, cells, self._image, self._crosshair)
         if self.hasFocus():
             focus_ring(painter, self, layout.tile(*self._current), theme)
         painter.end()
-
-    def _paint_tile(
-        self, painter: QPainter, theme: Theme, number: int, column: int, row: TileRow
-    ) -> None:
-        layout, tile = self.layout_of(), _tile(row, column)
-        box = layout.tile(number, column)
-        if tile is None:
-            painter.fillRect(box, washed(theme.line, 0.25))
-            frame(painter, box, theme.line)
-            return
-        painter.setOpacity(0.65 if row.is_stale(column) else 1.0)
-        painter.drawImage(box, self._image(tile))
-        frame(painter, box, theme.line)
-        if tile.marker is not None and not layout.bars:
-            spot = layout.spot(number, column, tile.marker)
-            ring(painter, spot, QColor(theme.text), washed(theme.background, 0.6), 1.0)
-        painter.setPen(QColor(theme.muted))
-        text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
-        painter.drawText(layout.captions(number, column), int(Qt.AlignmentFlag.AlignTop), text)
-        painter.setOpacity(1.0)
-        if layout.bars:
-            painter.setPen(QPen(QColor(theme.muted), 1.0))
-            painter.drawLine(QPointF(box.left(), box.center().y()), QPointF(box.right(), box.center().y()))
-            if tile.marker is not None:
-                self._paint_foot(painter, layout.spot(number, column, tile.marker), row.color)
-        if self._crosshair is not None and 0 <= self._crosshair < tile.values.size:
-            self._paint_crosshair(painter, theme, box, layout.spot(number, column, self._crosshair))
-
-    def _paint_foot(self, painter: QPainter, spot: QRectF, colour: QColor) -> None:
-        """Mark a feature by a short line at the foot of its bar."""
-        painter.setPen(QPen(colour, 3.0))
-        painter.drawLine(
-            QPointF(spot.center().x(), spot.bottom() - 6), QPointF(spot.center().x(), spot.bottom())
-        )
-
-    def _paint_crosshair(self, painter: QPainter, theme: Theme, box: QRectF, spot: QRectF) -> None:
-        middle, gap = spot.center(), spot.width() * 0.5 + 2.0
-        painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
-        painter.drawLine(QPointF(middle.x(), box.top()), QPointF(middle.x(), middle.y() - gap))
-        painter.drawLine(QPointF(middle.x(), middle.y() + gap), QPointF(middle.x(), box.bottom()))
-        if not self.layout_of().bars:
-            painter.drawLine(QPointF(box.left(), middle.y()), QPointF(middle.x() - gap, middle.y()))
-            painter.drawLine(QPointF(middle.x() + gap, middle.y()), QPointF(box.right(), middle.y()))
-
-    def _paint_label(self, painter: QPainter, theme: Theme, number: int, row: TileRow) -> None:
-        box = self.layout_of().label(number)
-        dot = QRectF(box.x() + 1, box.y() + 5, 8, 8)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        painter.setPen(QPen(row.color, 2.0))
-        painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(dot.adjusted(1, 1, -1, -1))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        text = box.adjusted(15, 0, 0, -18)
-        painter.setFont(figure_font(self, BODY, strong=row.removable))
-        painter.setPen(QColor(theme.text if row.removable else theme.muted))
-        title = painter.fontMetrics().elidedText(row.title, Qt.TextElideMode.ElideRight, int(text.width()))
-        painter.drawText(text, int(Qt.AlignmentFlag.AlignVCenter), title)
-        painter.setFont(figure_font(self, SECONDARY))
-        painter.setPen(QColor(theme.muted))
-        painter.drawText(box.adjusted(0, 18, 0, 0), int(Qt.AlignmentFlag.AlignVCenter), row.subtitle)
-        if row.removable:
-            self._paint_remove(painter, theme, number)
-
-    def _paint_remove(self, painter: QPainter, theme: Theme, number: int) -> None:
-        box, hot = self.layout_of().remove(number), self._hot_remove == number
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        if hot:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(theme.line))
-            painter.drawRoundedRect(box, 4, 4)
-        painter.setPen(QPen(QColor(theme.text if hot else theme.muted), 1.25))
-        mark = box.adjusted(5.5, 5.5, -5.5, -5.5)
-        painter.drawLine(mark.topLeft(), mark.bottomRight())
-        painter.drawLine(mark.topRight(), mark.bottomLeft())
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _image(self, tile: Tile) -> QImage:
         found = self._images.get(tile)
@@ -338,7 +209,7 @@ class WeightTiles(QWidget):
 
     def _spot(self, point: QPointF) -> tuple[int, int, int] | None:
         found = self.layout_of().at(point)
-        if found is None or _tile(self._rows[found[0]], found[1]) is None:
+        if found is None or self._rows[found[0]].tile(found[1]) is None:
             return None
         index = self.layout_of().index(*found, point)
         return None if index is None else (*found, index)
@@ -400,7 +271,7 @@ class WeightTiles(QWidget):
         if spot is None:
             return ""
         row, column, index = spot
-        tile = _tile(self._rows[row], column)
+        tile = self._rows[row].tile(column)
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]))
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
@@ -416,7 +287,7 @@ class WeightTiles(QWidget):
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self._rows[row].removable:
             self.row_removed.emit(row)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
-            tile = _tile(self._rows[row], column)
+            tile = self._rows[row].tile(column)
             if tile is not None and tile.marker is not None:
                 self.pixel_clicked.emit((row, column, tile.marker))
         else:
@@ -426,7 +297,7 @@ class WeightTiles(QWidget):
         row = min(max(row, 0), len(self._rows) - 1)
         column = min(max(column, 0), len(self._columns) - 1)
         self._current = (row, column)
-        tile = _tile(self._rows[row], column)
+        tile = self._rows[row].tile(column)
         caption = tile.caption if tile is not None else ""
         self.setAccessibleDescription(f"{self._rows[row].title}, {self._columns[column]}: {caption}")
         if tile is not None and tile.marker is not None:
@@ -448,11 +319,6 @@ class WeightTiles(QWidget):
         super().changeEvent(event)
 
 
-def _tile(row: TileRow, column: int) -> Tile | None:
-    """Return the tile of a column, None where the row has none (yet)."""
-    return row.tiles[column] if column < len(row.tiles) else None
-
-
 def _demo() -> QWidget:
     from slide_gui.figures.color_scale import signed
     from slide_gui.gui.widgets._demo import cross
@@ -472,9 +338,7 @@ def _demo() -> QWidget:
         rows.append(TileRow(f"{row}, {column}", "pinned", theme.pin(number), True, tuple(tiles), stale))
     view.set_content(("layer 1", "layer 2", "layer 3", "layer 4"), tuple(rows))
     view.set_crosshair(28 * 12 + 5)
-    view.row_removed.connect(
-        lambda row: view.set_content(view._columns, view._rows[:row] + view._rows[row + 1 :])
-    )
+    view.row_removed.connect(lambda row: view.set_content(view._columns, view._rows[:row] + view._rows[row + 1 :]))
     return view
 
 
