@@ -130,7 +130,7 @@ class Workspace(QObject):
         dataset, stack, depth = self.dataset, self.stack, self.state.parameters.depth
         if dataset is None or stack is None or not all(self.layer_is_fresh(k) for k in range(1, depth + 1)):
             return None
-        stack = replace(stack, parameters=self.state.parameters.checked(), layers=stack.layers[:depth])
+        stack = replace(stack, parameters=self.state.parameters, layers=stack.layers[:depth])
         return FittedModel(
             stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fit_seconds
         )
@@ -242,7 +242,7 @@ class Workspace(QObject):
         stack = self.stack
         if stack is None or len(stack.layers) < layer:
             return False
-        return replace(stack.parameters, depth=0) == replace(self.state.parameters.checked(), depth=0)
+        return replace(stack.parameters, depth=0) == replace(self.state.parameters, depth=0)
 
     def _fit(self, settle: float) -> None:
         explorer, parameters, features = self._explorer, self.state.parameters, self._watched

@@ -1,0 +1,52 @@
+"""Speed and memory, measured here: each figure beside a floor or reference of the same run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+
+from slide_gui.cli.bench import cancelling, fitting, memory, reading, window
+from slide_gui.cli.bench.figure import Figure
+from slide_gui.cli.console import DONE, FAILED, UsageError, print_json
+
+__all__ = ["MEASUREMENTS", "Figure", "bench"]
+
+MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
+    "fit": fitting.fit_and_transform,
+    "noise-path": fitting.noise_path,
+    "memory": memory.fit_memory,
+    "amat": reading.amat,
+    "cancel": cancelling.cancel,
+    "hover": window.hover,
+    "drag": window.drag,
+    "start": window.start,
+    "lateness": window.lateness,
+}
+"""Name on the command line → function that measures one or several figures."""
+
+
+def bench(names: Sequence[str], as_json: bool) -> int:
+    """Measure and print; the exit code says whether every bound was met.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Keys of `MEASUREMENTS`; empty for all.
+    as_json : bool
+        Print one JSON list on stdout instead of a table.
+    """
+    unknown = [name for name in names if name not in MEASUREMENTS]
+    if unknown:
+        raise UsageError(f"there is no measurement {unknown[0]!r}; choose from {', '.join(MEASUREMENTS)}")
+    figures: list[Figure] = []
+    for name in names or MEASUREMENTS:
+        if sys.stderr.isatty():
+            print(f"measuring {name} …", file=sys.stderr)
+        for figure in MEASUREMENTS[name]():
+            figures.append(figure)
+            if not as_json:
+                print(figure.line(), flush=True)
+    if as_json:
+        print_json([asdict(figure) for figure in figures])
+    return DONE if all(figure.met for figure in figures) else FAILED

@@ -1,0 +1,100 @@
+"""Fit, transform and noise path against the bare matrix products and the paper's listing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.cli.bench.figure import Figure, absolute, digits, interleaved, relative
+from slide_gui.core.denoiser import denoiser_weights
+from slide_gui.core.noise_path import NoisePath
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.scatter import input_scatter
+from slide_gui.core.stack import fit_stack
+
+__all__ = ["fit_and_transform", "noise_path"]
+
+_DEPTH = 4
+
+
+def listing(rows: NDArray[Any], p: float, t: float, depth: int) -> list[NDArray[Any]]:
+    """Return all representations by the paper's Algorithms 1 and 2 as listed, in float64, one column a sample."""
+    h = rows.T.astype(np.float64)
+    layers = [h]
+    for _ in range(depth):
+        x = np.vstack([h, np.ones((1, h.shape[1]))])
+        d = len(x)
+        q = np.full((d, 1), p)
+        q[-1] = 1
+        s = x @ x.T
+        expected = s * (q @ q.T)
+        np.fill_diagonal(expected, q[:, 0] * np.diag(s))
+        w = np.linalg.solve(expected + 1e-5 * np.eye(d), (s * q)[:, :-1]).T
+        h = w @ np.vstack([h > t, np.ones((1, h.shape[1]))]).astype(np.float64)
+        layers.append(h)
+    return layers
+
+
+def fit_and_transform() -> list[Figure]:
+    """Four layers on 60 000 grey rows, float32."""
+    rows, data = digits()
+    parameters = StackParameters(depth=_DEPTH)
+    stack = fit_stack(rows, parameters)
+    random = np.random.default_rng(0).standard_normal((784, 784)).astype(np.float32)
+
+    def scatters() -> None:
+        for _ in range(_DEPTH):
+            rows.T @ rows
+
+    def forwards(count: int) -> list[NDArray[Any]]:
+        return [rows @ random for _ in range(count)]
+
+    scatter, two, four, fit, transform = interleaved(
+        [
+            scatters,
+            lambda: forwards(_DEPTH - 2),
+            lambda: forwards(_DEPTH),
+            lambda: fit_stack(rows, parameters),
+            lambda: stack.transform(rows),
+        ]
+    )
+    (port,) = interleaved([lambda: listing(rows, 0.7, 0.5, _DEPTH)], rounds=1)
+    shape = f"60 000 × 784, 4 layers, float32, {data}"
+    return [
+        relative("fit", fit, "s", scatter + two, 1.3, f"against four scatter and two forward products; {shape}"),
+        relative("transform", transform, "s", four, 1.3, f"against four forward products; {shape}"),
+        relative(
+            "fit-and-transform", fit + transform, "s", port, 0.25, f"against the paper's listing in float64; {shape}"
+        ),
+    ]
+
+
+def noise_path() -> list[Figure]:
+    """Sixteen rows of W at a noise that was not fitted, and how far they are from a refit."""
+    rows, data = digits()
+    scatter = input_scatter(rows, StackParameters()).values
+    path = NoisePath(scatter)
+    random = np.random.default_rng(0)
+    times, refits, deviations = [], [], []
+    for noise in np.round(random.uniform(0.02, 0.98, 25), 3):
+        features = random.choice(784, 16, replace=False)
+        fast, slow = interleaved(
+            [lambda f=features, p=noise: path.rows(f, p), lambda p=noise: denoiser_weights(scatter, p)],  # type: ignore[misc]
+            rounds=3,
+        )
+        times.append(fast)
+        refits.append(slow)
+        found, expected = path.rows(features, noise), denoiser_weights(scatter, noise)[features]
+        size = np.linalg.norm(expected, axis=1)
+        lit = size > 0
+        deviations.append(float((np.linalg.norm(found - expected, axis=1)[lit] / size[lit]).max()))
+    note = f"16 random rows at 25 random noises, 784 features, {data}"
+    refit = 1000 * float(np.median(refits))
+    return [
+        absolute(
+            "noise-path", 1000 * float(np.median(times)), "ms", 12.0, f"{note}; a whole refit takes {refit:.1f} ms"
+        ),
+        absolute("noise-path-deviation", max(deviations), "relative", 1e-6, f"from a refit, largest row; {note}"),
+    ]

@@ -1,0 +1,82 @@
+"""Reading the largest benchmark file against unzipping it alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+
+from slide_gui.cli.bench.figure import Figure, relative
+from slide_gui.data.catalogue import find
+
+__all__ = ["amat"]
+
+_MEMBER = "rectangles_test.amat"
+_CHUNK = 1 << 20
+
+
+def amat() -> list[Figure]:
+    """The 628 MB of text of rectangles_test.amat out of its zip."""
+    archive = next((path for path in find("rectangles") or [] if path.suffix == ".zip"), None)
+    with tempfile.TemporaryDirectory() as folder:
+        data = "the original archive"
+        if archive is None:
+            archive, data = _stand_in(Path(folder)), "a stand-in of the same layout (the archive was not found)"
+        runs = [_child(archive) for _ in range(3)]
+    read, unzip = min(run["read"] for run in runs), min(run["unzip"] for run in runs)
+    kept = 50_000 * 784 * 4 / 2**20
+    peak = max(run["mebibytes"] for run in runs)
+    return [
+        relative("amat-read", read, "s", unzip, 2.5, f"against unzipping alone; {data}"),
+        relative("amat-memory", peak, "MiB", kept, 2.0, f"peak above the start, against the array kept; {data}"),
+    ]
+
+
+def _stand_in(folder: Path) -> Path:
+    random = np.random.default_rng(0)
+    path = folder / "rectangles.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as target, target.open(_MEMBER, "w") as member:
+        cells = np.array([list(b"   0.0000000e+00"), list(b"   1.0000000e+00")], np.uint8)
+        for _ in range(50):
+            values = np.zeros((1000, 785), np.uint8)
+            values[:, 200:500:7] = 1
+            values[:, -1] = random.integers(0, 2, 1000)
+            text = np.empty((1000, 785 * 16 + 1), np.uint8)
+            text[:, :-1] = cells[values].reshape(1000, -1)
+            text[:, -1] = ord("\n")
+            member.write(text.tobytes())
+    return path
+
+
+def _child(archive: Path) -> dict[str, float]:
+    command = [sys.executable, "-m", "slide_gui.cli.bench.reading", str(archive)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    result: dict[str, float] = json.loads(done.stdout)
+    return result
+
+
+def _measure(archive: Path) -> None:
+    from slide_gui.cli.bench.memory import PeakMemory
+    from slide_gui.data.archives import read_amat_member
+
+    start = time.perf_counter()
+    with zipfile.ZipFile(archive) as source, source.open(_MEMBER) as member:
+        while member.read(_CHUNK):
+            pass
+    unzip = time.perf_counter() - start
+    with PeakMemory() as memory:
+        start = time.perf_counter()
+        rows, _ = read_amat_member(archive, _MEMBER)
+        read = time.perf_counter() - start
+    assert rows.shape == (50_000, 784)
+    print(json.dumps({"unzip": unzip, "read": read, "mebibytes": memory.above}))
+
+
+if __name__ == "__main__":
+    _measure(Path(sys.argv[1]))

@@ -1,0 +1,159 @@
+"""The process that `slide_gui.cli.bench.window` measures; run as a module, prints one JSON line."""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+_LIMIT = 60.0  # seconds for anything awaited
+
+
+def _wait(app: Any, done: Callable[[], bool]) -> None:
+    from PySide6.QtCore import QEventLoop
+
+    end = time.perf_counter() + _LIMIT
+    while not done():
+        app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 5)
+        if time.perf_counter() > end:
+            raise TimeoutError("the window did not get there")
+
+
+def _open() -> tuple[Any, Any]:
+    from slide_gui.gui.app import make_application, make_window, prepare_interpreter
+
+    app = make_application()
+    window = make_window([])
+    prepare_interpreter()
+    window.show()
+    return app, window
+
+
+def _painted(widget: Any) -> list[float]:
+    """Return a list that gets the time of every paint event of a widget."""
+    from PySide6.QtCore import QEvent, QObject
+
+    times: list[float] = []
+
+    class Watch(QObject):
+        def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+            if event.type() == QEvent.Type.Paint:
+                times.append(time.perf_counter())
+            return False
+
+    watch = Watch(widget)
+    widget.installEventFilter(watch)
+    return times
+
+
+def _fitted(app: Any, window: Any) -> None:
+    _wait(app, lambda: window.workspace.model() is not None and not window.lane.busy)
+
+
+def _percentile(values: list[float], q: float) -> float:
+    return float(sorted(values)[min(len(values) - 1, int(q * len(values)))])
+
+
+def hover() -> dict[str, Any]:
+    """Move the mouse over the image, 200 times."""
+    from PySide6.QtCore import QPoint, Qt
+    from PySide6.QtTest import QTest
+
+    app, window = _open()
+    _fitted(app, window)
+    image, tiles = window.weights_page.pointer_and_tiles()
+    paints, times = _painted(tiles), []
+    for step in range(220):
+        place = QPoint(9 * (step * 5 % 26) + 12, 9 * (step * 11 % 26) + 12)
+        count, start = len(paints), time.perf_counter()
+        QTest.mouseMove(image, place)
+        image.setCursor(Qt.CursorShape.CrossCursor)
+        _wait(app, lambda seen=count: len(paints) > seen)  # type: ignore[misc]
+        app.processEvents()
+        times.append(time.perf_counter() - start)
+    window.close()
+    return {"p95": _percentile(times[20:], 0.95), "count": len(times) - 20}
+
+
+def drag() -> dict[str, Any]:
+    """Drag the noise slider through its range, then let it rest, ten times."""
+    app, window = _open()
+    _fitted(app, window)
+    slider = window.panel.noise_slider()
+    _, tiles = window.weights_page.pointer_and_tiles()
+    paints, times, layers = _painted(tiles), [], []
+    workspace = window.workspace
+    for sweep in range(10):
+        for step in range(20):
+            value = round(0.05 + 0.04 * step + 0.005 * sweep, 3)
+            start = time.perf_counter()
+            slider.setValue(round(value * 100) + (sweep + step) % 2)
+            noise = workspace.state.parameters.noise
+            _wait(app, lambda n=noise: workspace.preview is not None and workspace.preview.parameters.noise == n)  # type: ignore[misc]
+            count = len(paints)
+            _wait(app, lambda seen=count: len(paints) > seen)  # type: ignore[misc]
+            app.processEvents()
+            times.append(time.perf_counter() - start)
+        start = time.perf_counter()
+        _wait(app, lambda: workspace.model() is not None)
+        app.processEvents()
+        layers.append(time.perf_counter() - start)
+        _fitted(app, window)
+    window.close()
+    return {"p95": _percentile(times, 0.95), "count": len(times), "layers": _percentile(layers, 0.95)}
+
+
+def start() -> dict[str, Any]:
+    """Open the window and say when its first layer and all its layers were on screen."""
+    begun = float(os.environ["SLIDE_GUI_BENCH_STARTED"])
+    app, window = _open()
+    _wait(app, lambda: window.workspace.layer_is_fresh(1))
+    app.processEvents()
+    clickable = time.time() - begun
+    _fitted(app, window)
+    fitted = time.time() - begun
+    window.close()
+    return {"clickable": clickable, "fitted": fitted}
+
+
+def lateness() -> dict[str, Any]:
+    """Fit 60 000 rows five times while the monitor ticks and the mouse moves."""
+    from PySide6.QtCore import QPoint
+    from PySide6.QtTest import QTest
+
+    from slide_gui.cli.bench.figure import digits
+
+    app, window = _open()
+    _fitted(app, window)
+    rows, data = digits()
+    window.workspace.show_rows(rows, (28, 28), "bench")
+    image, _ = window.weights_page.pointer_and_tiles()
+    window.lateness.start()
+    for number in range(5):
+        window.workspace.set_parameters(threshold=0.3 + 0.05 * number)
+        end = time.perf_counter() + _LIMIT
+        while window.workspace.model() is None and time.perf_counter() < end:
+            QTest.mouseMove(image, QPoint(30 + number * 20, 40 + int(time.perf_counter() * 50) % 150))
+            app.processEvents()
+            time.sleep(0.001)
+    samples = list(window.lateness.samples)
+    window.close()
+    return {"p99": _percentile(samples, 0.99), "max": max(samples), "count": len(samples), "data": data}
+
+
+def main(name: str) -> None:
+    """Measure one thing and print it."""
+    result = {"hover": hover, "drag": drag, "start": start, "lateness": lateness}[name]()
+    from PySide6.QtGui import QGuiApplication
+
+    result["platform"] = QGuiApplication.platformName()
+    gc.enable()
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

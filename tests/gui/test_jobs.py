@@ -1,0 +1,191 @@
+import threading
+import time
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEventLoop
+
+from slide_gui.gui.jobs import Lane
+
+
+@pytest.fixture
+def lane(app):
+    lane = Lane()
+    yield lane
+    lane.close()
+    QCoreApplication.processEvents()
+
+
+def wait(done, seconds=10.0):
+    end = time.monotonic() + seconds
+    while not done():
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
+        time.sleep(0.001)
+        assert time.monotonic() < end, "it did not happen"
+
+
+def settle(seconds=0.15):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
+        time.sleep(0.001)
+
+
+def looping(progress):
+    while True:
+        progress.report(0.5)
+        time.sleep(0.002)
+
+
+def test_that_a_result_is_delivered_on_the_gui_thread(lane):
+    seen = []
+    here = threading.get_ident()
+    lane.submit(
+        "x",
+        lambda progress: threading.get_ident(),
+        channel="a",
+        on_result=lambda worker: seen.append((worker, threading.get_ident())),
+    )
+    wait(lambda: seen)
+    assert seen[0][0] != here
+    assert seen[0][1] == here
+
+
+def test_that_jobs_run_one_at_a_time_in_their_order(lane):
+    running, order = [], []
+
+    def work(number):
+        def function(progress):
+            running.append(number)
+            assert len(running) == 1
+            time.sleep(0.02)
+            running.remove(number)
+            return number
+
+        return function
+
+    for number in range(4):
+        lane.submit("x", work(number), channel=str(number), on_result=order.append)
+    wait(lambda: len(order) == 4)
+    assert order == [0, 1, 2, 3]
+
+
+def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_nothing(lane):
+    delivered = []
+
+    def slow(progress):
+        for _ in range(1000):
+            progress.report(0.1, "old payload")
+            time.sleep(0.002)
+        return "old"
+
+    lane.submit("x", slow, channel="fit", on_result=delivered.append, on_payload=delivered.append)
+    time.sleep(0.03)
+    lane.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
+    wait(lambda: delivered)
+    settle()
+    assert delivered == ["new"]
+
+
+def test_that_a_superseded_job_that_had_already_finished_delivers_nothing(lane):
+    delivered = []
+    done = threading.Event()
+
+    def quick(progress):
+        done.set()
+        return "old"
+
+    lane.submit("x", quick, channel="fit", on_result=delivered.append)
+    done.wait(5)
+    time.sleep(0.02)  # finished, but its result still waits in the event queue
+    lane.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
+    wait(lambda: delivered)
+    settle()
+    assert delivered == ["new"]
+
+
+def test_that_jobs_on_other_channels_are_left_alone(lane):
+    delivered = []
+    lane.submit("x", lambda progress: "a", channel="a", on_result=delivered.append)
+    lane.submit("x", lambda progress: "b", channel="b", on_result=delivered.append)
+    lane.cancel(channel="c")
+    wait(lambda: len(delivered) == 2)
+
+
+def test_that_cancel_stops_the_worker_quickly_and_frees_the_lane(lane):
+    delivered = []
+    number = lane.submit("x", looping, channel="a", on_result=delivered.append)
+    time.sleep(0.05)
+    start = time.monotonic()
+    lane.cancel(number)
+    assert not lane.busy
+    lane.submit("y", lambda progress: "next", channel="b", on_result=delivered.append)
+    wait(lambda: delivered)
+    assert delivered == ["next"]
+    assert time.monotonic() - start < 2.0
+
+
+def test_that_payloads_are_latest_wins_and_rate_limited_but_the_first_comes_at_once(lane):
+    payloads, ended = [], []
+
+    def work(progress):
+        for number in range(300):
+            progress.report(number / 300, (number, time.monotonic()))
+            time.sleep(0.001)
+        return "end"
+
+    lane.submit(
+        "x",
+        work,
+        channel="a",
+        on_payload=lambda payload: payloads.append((*payload, time.monotonic())),
+        on_result=ended.append,
+    )
+    wait(lambda: ended)
+    numbers = [number for number, _, _ in payloads]
+    assert numbers == sorted(set(numbers))
+    assert numbers[-1] == 299
+    assert len(numbers) < 40
+    assert payloads[0][2] - payloads[0][1] < 0.04
+
+
+def test_that_a_failure_reaches_its_callback_and_the_lane_goes_on(lane):
+    errors, results = [], []
+
+    def fail(progress):
+        raise ValueError("row 3 is NaN")
+
+    lane.submit("x", fail, channel="a", on_failure=errors.append)
+    lane.submit("y", lambda progress: 1, channel="b", on_result=results.append)
+    wait(lambda: results)
+    assert [str(error) for error in errors] == ["row 3 is NaN"]
+
+
+def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(lane):
+    statuses, ended = [], []
+    lane.status_changed.connect(statuses.append)
+    lane.submit("short", lambda progress: progress.report(0.5), channel="a", on_result=ended.append)
+    wait(lambda: ended)
+    assert statuses == []
+
+    def long(progress):
+        for step in range(100):
+            progress.report(step / 100)
+            time.sleep(0.01)
+
+    lane.submit("long", long, channel="a", on_result=ended.append)
+    wait(lambda: len(ended) == 2)
+    assert statuses[0].title == "long"
+    assert statuses[-1] is None
+    fractions = [status.fraction for status in statuses[:-1]]
+    assert fractions == sorted(fractions)
+    late = [status for status in statuses[:-1] if status.seconds_left is not None]
+    assert late
+    assert 0 < late[0].seconds_left < 10
+
+
+def test_that_closing_waits_for_the_worker(app):
+    lane = Lane()
+    lane.submit("x", looping, channel="a")
+    time.sleep(0.02)
+    lane.close()
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("slide-lane")]

@@ -1,0 +1,170 @@
+import numpy as np
+import pytest
+from PySide6.QtCore import QCoreApplication
+
+from slide_gui.core.stack import fit_stack
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.gui.jobs import Lane
+from slide_gui.gui.workspace import MAX_PINS, Workspace
+from tests.core.test_stack import images
+from tests.gui.test_jobs import settle, wait
+
+
+class Given:
+    """A data source that returns what it was made with."""
+
+    paths = ()
+    key = "given"
+
+    def __init__(self, result):
+        self.result = result
+
+    def load(self, progress):
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+def dataset(seed=0, name="given"):
+    rows = images(n=300, seed=seed).astype("float32")
+    return Dataset(name, rows[:250], rows[250:], image_shape=(8, 8))
+
+
+@pytest.fixture
+def workspace(app):
+    lane = Lane()
+    workspace = Workspace(lane)
+    yield workspace
+    lane.close()
+    QCoreApplication.processEvents()
+
+
+@pytest.fixture
+def opened(workspace):
+    workspace.open(Given(dataset()))
+    wait(lambda: workspace.model() is not None and not workspace.lane.busy)
+    return workspace
+
+
+def test_that_opening_fits_with_four_pins_chosen(opened):
+    assert len(opened.stack.layers) == opened.state.parameters.depth == 4
+    assert len(opened.state.selection.pins) == 4
+    expected = fit_stack(opened.dataset.train, opened.state.parameters)
+    np.testing.assert_array_equal(opened.stack.layers[3].weights, expected.layers[3].weights)
+
+
+def test_that_a_new_noise_first_previews_watched_rows_then_refits(opened):
+    seen = []
+    opened.watch((5, 9))
+    opened.stack_changed.connect(
+        lambda: seen.append((opened.preview, [opened.layer_is_fresh(k) for k in range(1, 5)]))
+    )
+    opened.set_parameters(gesture="noise", noise=0.6)
+    wait(lambda: opened.model() is not None)
+    assert seen[0][0] is None
+    assert seen[0][1] == [False] * 4
+    previews = [preview for preview, _ in seen if preview is not None]
+    assert previews
+    assert previews[0].parameters.noise == 0.6
+    np.testing.assert_allclose(previews[0].rows[9], opened.stack.layers[0].weights[9], atol=1e-8)
+    assert seen[-1] == (None, [True] * 4)
+
+
+def test_that_a_drag_ends_at_the_last_noise_and_undoes_in_one_step(opened):
+    for noise in (0.31, 0.35, 0.4, 0.55):
+        opened.set_parameters(gesture="noise", noise=noise)
+        settle(0.01)
+    opened.end_gesture()
+    wait(lambda: opened.model() is not None)
+    assert opened.model().stack.parameters.noise == 0.55
+    opened.undo()
+    assert opened.state.parameters.noise == 0.3
+    assert not opened.can_undo
+    opened.redo()
+    assert opened.state.parameters.noise == 0.55
+    wait(lambda: opened.model() is not None)
+
+
+def test_that_fewer_layers_need_no_fit_and_more_do(opened):
+    opened.set_parameters(depth=2)
+    assert opened.model() is not None
+    assert len(opened.model().stack.layers) == 2
+    assert opened.model().stack.parameters.depth == 2
+    opened.set_parameters(depth=6)
+    assert opened.model() is None
+    wait(lambda: opened.model() is not None)
+    assert len(opened.model().stack.layers) == 6
+
+
+def test_that_a_refused_file_leaves_what_was_open_untouched(opened):
+    problems = []
+    opened.problem.connect(problems.append)
+    before = opened.dataset, opened.stack, opened.state
+    opened.open(Given(DataError("line 3 has 2 numbers, expected 785", "x.amat")))
+    wait(lambda: problems)
+    assert problems[0].sentence == "x.amat: line 3 has 2 numbers, expected 785."
+    assert (opened.dataset, opened.stack, opened.state) == before
+    assert opened.model() is not None
+
+
+def test_that_a_fit_that_fails_is_said_and_the_old_layers_stay_stale(opened):
+    problems = []
+    opened.problem.connect(problems.append)
+    opened.set_parameters(ridge=-1.0)
+    wait(lambda: problems)
+    assert "ridge is -1.0" in problems[0].sentence
+    assert opened.stack is not None
+    assert not opened.layer_is_fresh(1)
+    assert opened.model() is None
+
+
+def test_that_cancel_keeps_the_old_layers_and_a_new_request_fits_again(opened):
+    old = opened.stack
+    opened.set_parameters(noise=0.7)
+    opened.cancel()
+    settle(0.2)
+    assert opened.stack is old
+    assert opened.model() is None
+    opened.fit_again()
+    wait(lambda: opened.model() is not None)
+    assert opened.model().stack.parameters.noise == 0.7
+
+
+def test_that_pins_are_toggled_undone_and_limited(opened):
+    problems = []
+    opened.problem.connect(problems.append)
+    opened.select(pins=())
+    for feature in range(MAX_PINS + 1):
+        opened.toggle_pin(feature)
+    assert opened.state.selection.pins == tuple(range(MAX_PINS))
+    assert "release one first" in problems[0].sentence
+    opened.toggle_pin(3)
+    assert 3 not in opened.state.selection.pins
+    opened.undo()
+    assert opened.state.selection.pins == tuple(range(MAX_PINS))
+
+
+def test_that_opening_other_data_replaces_everything_at_once(opened):
+    changes = []
+    opened.dataset_changed.connect(lambda data: changes.append((data.name, opened.stack)))
+    opened.open(Given(dataset(seed=1, name="other")))
+    wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
+    assert changes == [("other", None)]
+    assert not opened.can_undo
+
+
+def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened):
+    opened.set_parameters(noise=0.8)
+    opened.open(Given(dataset(seed=1, name="other")))
+    wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
+    expected = fit_stack(opened.dataset.train, opened.state.parameters)
+    np.testing.assert_array_equal(opened.stack.layers[0].weights, expected.layers[0].weights)
+
+
+def test_that_one_row_is_refused_with_a_sentence(workspace):
+    problems = []
+    workspace.problem.connect(problems.append)
+    workspace.open(Given(Dataset("one", np.zeros((1, 4), "float32"), np.zeros((0, 4), "float32"))))
+    wait(lambda: problems)
+    assert "at least 2 samples" in problems[0].sentence
