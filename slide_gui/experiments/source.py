@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,11 +34,18 @@ class DataSource:
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> DataSource:
         """Return the source that an argument names: a key, or paths with the system's path separator between."""
-        from slide_gui.data.catalogue import entries
+        from slide_gui.data.entries import entries
 
         if text in {entry.key for entry in entries()}:
             return cls(key=text, seed=seed)
         return cls(paths=tuple(part for part in text.split(os.pathsep) if part), seed=seed)
+
+    @classmethod
+    def of(cls, texts: Sequence[str], seed: int = 0) -> DataSource:
+        """Return the source that several arguments name together: one key, or the files of one data set."""
+        if len(texts) == 1:
+            return cls.parse(texts[0], seed)
+        return cls(paths=tuple(texts), seed=seed)
 
     @property
     def argument(self) -> str:

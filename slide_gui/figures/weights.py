@@ -23,7 +23,9 @@ __all__ = ["draw_weights", "tile_limits"]
 _MM_PER_INCH = 25.4
 _INK, _MUTED, _FRAME = "#1D1F24", "#555B66", "#B4B8C0"
 _TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 7.0, 6.0, 5.0
-_GENERATED = " generated"
+_GENERATED = "generated"
+_BESIDE = 1.0  # mm between a name and its mark
+_LABEL_ROOM = 6.0  # mm for a tick label of the colour bar
 _LINE_MM = 2.35  # one line of small type
 _ENLARGE = 8  # whole copies of each pixel in a vector file, so that viewers that smooth show none of it
 
@@ -120,7 +122,7 @@ def _draw_titles(
     name, size = fitted(rows.dataset, size, room, "bold", size)
     canvas.text(title.x, title.y + 2.6 * s, name, size, weight="bold")
     if rows.generated:
-        x = title.x + width_mm(name, size, "bold")
+        x = title.x + width_mm(name, size, "bold") + _BESIDE
         canvas.text(x, title.y + 2.6 * s, _GENERATED, size, color=_MUTED)
     noise = rows.parameters.noise
     second = f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
@@ -135,7 +137,7 @@ def _draw_titles(
 
 
 def _mark_width(rows: WeightRows, size: float) -> float:
-    return width_mm(_GENERATED, size) if rows.generated else 0.0
+    return width_mm(_GENERATED, size) + _BESIDE if rows.generated else 0.0
 
 
 def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: float) -> float:
@@ -242,14 +244,15 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style) -> 
     ticks = scale.ticks() if shared else (-1.0, -0.5, 0.0, 0.5, 1.0)
     axes.set_yticks(ticks, [scale.label(tick) for tick in ticks])
     axes.yaxis.tick_right()
+    widest = max(width_mm(scale.label(tick), _SMALL_SIZE * s) for tick in ticks)
+    shrink = min(1.0, _LABEL_ROOM * s / widest)
     axes.tick_params(
-        labelsize=_SMALL_SIZE * s, length=1.6 * s, width=0.35 * s, pad=1.2 * s, color=_MUTED, labelcolor=_INK
+        labelsize=_SMALL_SIZE * s * shrink, length=1.6 * s, width=0.35 * s, pad=1.2 * s, color=_MUTED, labelcolor=_INK
     )
     for spine in axes.spines.values():
         spine.set(linewidth=0.35 * s, color=_FRAME)
     title = "weight" if shared else f"weight / largest of the {style.levels}"
-    widest = max(width_mm(scale.label(tick), _SMALL_SIZE * s) for tick in ticks)
-    x = box.x + box.w + widest + 4.6 * s
+    x = box.x + box.w + widest * shrink + 3.6 * s
     text, size = fitted(title, _SMALL_SIZE * s, box.h, smallest=4.0 * s)
     canvas.text(x, box.y + box.h / 2, text, size, rotation=90, va="center", ha="center", color=_MUTED)
 

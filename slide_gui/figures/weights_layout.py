@@ -13,7 +13,7 @@ __all__ = ["Block", "Box", "WeightsLayout", "lay_out"]
 
 _MARGIN = 1.5
 _BAR_WIDTH = 2.2
-_BAR_ROOM = 13.5  # the gap before the bar, the bar, its tick labels and its title
+_BAR_ROOM = 15.0  # the gap before the bar, the bar, its tick labels and its title
 _BAR_LONGEST = 70.0
 _BLOCK_GAP = 4.0
 _BLOCK_ROW_GAP = 3.5

@@ -1,0 +1,26 @@
+"""The `slide-gui` command: files or nothing opens the window, a subcommand runs without one.
+
+Exit codes: 0 done, 1 failed or cancelled, 2 wrong usage. Nothing heavy is imported before it is needed.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; default ``sys.argv[1:]``.
+    """
+    from slide_gui.cli.console import guarded
+    from slide_gui.cli.parser import run
+
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    return guarded(lambda: run(arguments))

@@ -1,0 +1,93 @@
+"""What every subcommand says, and where: results on stdout, progress and errors on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+
+__all__ = ["DONE", "FAILED", "USAGE", "UsageError", "guarded", "print_json", "progress_bar"]
+
+DONE, FAILED, USAGE = 0, 1, 2
+_BETWEEN_REDRAWS = 0.1  # seconds
+
+
+class UsageError(Exception):
+    """Arguments that cannot be meant; ends with exit code 2."""
+
+
+def guarded(command: Callable[[], int]) -> int:
+    """Run a command and turn whatever it raises into one sentence on stderr and an exit code."""
+    try:
+        code = command()
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        return _say(str(error), USAGE)
+    except (KeyboardInterrupt, Cancelled):
+        return _say("cancelled", FAILED)
+    except BrokenPipeError:
+        # The reader of stdout has gone; nothing more can be said, not even by the interpreter at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except MemoryError:
+        return _say("not enough memory; use less data or a smaller depth", FAILED)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        return _say(f"{place}{error.strerror or error}", FAILED)
+    except ValueError as error:  # DataError among them
+        return _say(str(error), FAILED)
+    except Exception as error:
+        return _say(f"unexpected {type(error).__name__}: {error}; please report it", FAILED)
+
+
+def _say(sentence: str, code: int) -> int:
+    print(f"slide-gui: {' '.join(sentence.split())}", file=sys.stderr)
+    return code
+
+
+def print_json(document: Any) -> None:
+    """Print one JSON document on stdout."""
+    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+
+
+@contextmanager
+def progress_bar(label: str) -> Iterator[Progress]:
+    """Give a progress that draws a bar on stderr, if that is a terminal, and wipes it at the end."""
+    if not sys.stderr.isatty():
+        yield NO_PROGRESS
+        return
+    bar = _Bar(label)
+    try:
+        yield bar
+    finally:
+        bar.wipe()
+
+
+class _Bar(Progress):
+    def __init__(self, label: str) -> None:
+        self._label, self._drawn, self._width = label, -1.0, 0
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        now = time.monotonic()
+        if now - self._drawn < _BETWEEN_REDRAWS and fraction < 1.0:
+            return
+        self._drawn = now
+        fraction = min(max(fraction, 0.0), 1.0)
+        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} %"
+        line = line[: shutil.get_terminal_size().columns - 1]
+        self._width = max(self._width, len(line))
+        sys.stderr.write(f"\r{line}")
+        sys.stderr.flush()
+
+    def wipe(self) -> None:
+        """Leave the line empty."""
+        sys.stderr.write("\r" + " " * self._width + "\r")
+        sys.stderr.flush()

@@ -1,0 +1,197 @@
+"""`slide-gui doctor`: what this installation has, what is broken, and the remedy."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from pathlib import Path
+
+from slide_gui import __version__
+from slide_gui.cli.console import DONE, FAILED, print_json
+from slide_gui.cli.options import Subparsers, add_json
+
+__all__ = ["NAME", "Finding", "examine", "register"]
+
+NAME = "doctor"
+
+_PACKAGES = (
+    "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "pooch", "platformdirs", "threadpoolctl",
+    "PySide6-Essentials", "pyqtgraph",
+)  # fmt: skip
+_REINSTALL = "install slide-gui again: pip install --force-reinstall slide-gui"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes
+    ----------
+    name : str
+        What was looked at.
+    state : {"ok", "note", "broken"}
+        A note limits what can be done; only what is broken makes the command fail.
+    found : str
+        What was found.
+    remedy : str
+        What to do about it; empty where nothing needs doing.
+    """
+
+    name: str
+    state: str
+    found: str
+    remedy: str = ""
+
+
+def register(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(NAME, help="check this installation", description=__doc__)
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def examine() -> list[Finding]:
+    """Look at everything; a look that fails is itself a finding."""
+    looks: list[tuple[str, Callable[[], list[Finding]]]] = [
+        ("python", _python),
+        ("packages", _packages),
+        ("BLAS", _blas),
+        ("float32 scatter", _float32_scatter),
+        ("display", _display),
+        ("data folders", _data_folders),
+        ("settings folder", _settings_folder),
+    ]
+    findings = []
+    for name, look in looks:
+        try:
+            findings += look()
+        except Exception as error:
+            findings.append(Finding(name, "broken", f"{type(error).__name__}: {error}", _REINSTALL))
+    return findings
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    findings = examine()
+    broken = [finding for finding in findings if finding.state == "broken"]
+    if arguments.json:
+        print_json({"ok": not broken, "findings": [asdict(finding) for finding in findings]})
+    else:
+        for finding in findings:
+            remedy = f"; {finding.remedy}" if finding.remedy else ""
+            print(f"{finding.state:<6}  {finding.name}: {finding.found}{remedy}")
+    return FAILED if broken else DONE
+
+
+def _python() -> list[Finding]:
+    found = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, slide-gui {__version__}"
+    if not (3, 11) <= sys.version_info[:2] < (3, 14):
+        return [Finding("python", "broken", found, "use Python 3.11, 3.12 or 3.13")]
+    return [Finding("python", "ok", found)]
+
+
+def _packages() -> list[Finding]:
+    findings = []
+    for name in _PACKAGES:
+        try:
+            findings.append(Finding(name, "ok", metadata.version(name)))
+        except metadata.PackageNotFoundError:
+            findings.append(Finding(name, "broken", "not installed", f"pip install {name}"))
+    return [*findings, *_qt_binding()]
+
+
+def _qt_binding() -> list[Finding]:
+    """PySide6 6.12 on Python 3.11 loses references to None and True while it paints, and aborts."""
+    try:
+        version = tuple(int(part) for part in metadata.version("PySide6-Essentials").split(".")[:2])
+    except (metadata.PackageNotFoundError, ValueError):
+        return []
+    if version >= (6, 12) and sys.version_info < (3, 12):
+        return [
+            Finding(
+                "Qt binding",
+                "broken",
+                "this PySide6 crashes on Python 3.11 while it paints",
+                "pip install 'PySide6-Essentials<6.12'",
+            )
+        ]
+    return []
+
+
+def _blas() -> list[Finding]:
+    import numpy  # noqa: F401  # loads the BLAS that is looked at
+    from threadpoolctl import threadpool_info
+
+    pools = [pool for pool in threadpool_info() if pool.get("user_api") == "blas"]
+    if not pools:
+        return [Finding("BLAS", "note", "none that can be controlled; its threads cannot be limited")]
+    said = (f"{pool['internal_api']} {pool.get('version') or ''} with {pool['num_threads']} threads" for pool in pools)
+    return [Finding("BLAS", "ok", ", ".join(said))]
+
+
+def _float32_scatter() -> list[Finding]:
+    from slide_gui.experiments.self_test import float32_scatter_is_exact
+
+    if float32_scatter_is_exact():
+        return [Finding("float32 scatter", "ok", "exact on 0/1 data")]
+    return [
+        Finding(
+            "float32 scatter",
+            "broken",
+            "this BLAS multiplies 0/1 data wrongly, so that every fit would be wrong",
+            "install another NumPy: pip install 'numpy<2.5'",
+        )
+    ]
+
+
+def _display() -> list[Finding]:
+    from slide_gui.gui.display import display_problem, missing_libraries
+
+    findings = []
+    platform_name = os.environ.get("QT_QPA_PLATFORM", "")
+    problem = display_problem()
+    if problem is not None:
+        findings.append(Finding("display", "note", problem))
+    else:
+        findings.append(Finding("display", "ok", f"Qt platform {platform_name}" if platform_name else "available"))
+    missing = missing_libraries() if sys.platform.startswith("linux") else []
+    if missing:
+        remedy = f"apt-get install {' '.join(missing)}"
+        findings.append(Finding("Qt libraries", "broken", f"{len(missing)} system libraries are missing", remedy))
+    else:
+        findings.append(Finding("Qt libraries", "ok", "all found"))
+    return findings
+
+
+def _data_folders() -> list[Finding]:
+    from slide_gui.data.catalogue import data_folders, entries, find
+
+    findings = []
+    for folder in data_folders():
+        if folder.is_dir():
+            findings.append(Finding("data folder", "ok", str(folder)))
+        else:
+            findings.append(Finding("data folder", "note", f"{folder} does not exist yet"))
+    found = [entry.key for entry in entries() if find(entry.key)]
+    said = f"files found: {', '.join(found) or 'none'}"
+    if len(found) < len(entries()):
+        said += "; the others are generated"
+    return [*findings, Finding("data sets", "ok" if found else "note", said)]
+
+
+def _settings_folder() -> list[Finding]:
+    from platformdirs import user_config_path
+
+    folder = user_config_path("slide-gui", appauthor=False)
+    existing = next(place for place in (folder, *folder.parents) if place.exists())
+    if _is_writable(existing):
+        return [Finding("settings folder", "ok", str(folder))]
+    return [Finding("settings folder", "broken", f"{existing} cannot be written to", f"chmod u+rwx {existing}")]
+
+
+def _is_writable(folder: Path) -> bool:
+    return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)

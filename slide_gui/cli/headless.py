@@ -1,0 +1,43 @@
+"""The main job without a display: fit the generated Rectangles and draw their weight figure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["headless"]
+
+
+def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
+    """Fit a stack on generated Rectangles and write its weight figure and numbers.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for weights.pdf, .svg, .png and .csv; made if it is missing.
+    progress : Progress
+
+    Returns
+    -------
+    list of Path
+        What was written.
+    """
+    from slide_gui.core.stack import StackParameters
+    from slide_gui.data.catalogue import generate
+    from slide_gui.experiments.fit import fit_model
+    from slide_gui.experiments.weights import default_pixels, weight_rows
+    from slide_gui.figures.export import FORMATS, save_figure, weights_csv
+    from slide_gui.figures.style import Style
+    from slide_gui.figures.weights import draw_weights
+
+    dataset = generate("rectangles", progress=progress.part(0.0, 0.3))
+    model = fit_model(dataset, StackParameters(), progress=progress.part(0.3, 0.6))
+    weights = [weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))]
+    style = Style()
+    paths = [out / f"weights{suffix}" for suffix in FORMATS]
+    for number, path in enumerate(paths, start=1):
+        save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
+        progress.report(0.6 + 0.4 * number / len(paths))
+    weights_csv(out / "weights.csv", weights)
+    return [*paths, out / "weights.csv"]

@@ -1,0 +1,59 @@
+"""Arguments that several subcommands share: where the data come from, and what the stack is fitted with."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from slide_gui.cli.console import UsageError
+
+if TYPE_CHECKING:
+    from slide_gui.core.stack import StackParameters
+
+__all__ = ["Subparsers", "add_json", "add_stack_options", "stack_parameters"]
+
+Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
+
+_STACK = ("noise", "depth", "threshold", "squashing", "fit_on", "ridge", "dtype")
+
+
+def add_stack_options(parser: argparse.ArgumentParser) -> None:
+    """Add --noise, --depth and the other parameters of a stack, and --seed; unset ones stay None."""
+    group = parser.add_argument_group("stack")
+    group.add_argument(
+        "--noise", type=float, metavar="1−p", help="probability that a feature is blanked, 0 to below 1 (0.3)"
+    )
+    group.add_argument("--depth", type=int, metavar="L", help="number of layers (3)")
+    group.add_argument("--threshold", type=float, metavar="T", help="of the threshold function (0.5)")
+    group.add_argument(
+        "--squashing", metavar="NAME", help="between layers: threshold, sigmoid, tanh or identity (threshold)"
+    )
+    group.add_argument(
+        "--fit-on", metavar="NAME", help="fit a layer on values (the paper) or thresholded ones (values)"
+    )
+    group.add_argument("--ridge", type=float, metavar="R", help="added to the diagonal of E[Q] (1e-5)")
+    group.add_argument("--dtype", metavar="NAME", help="of rows and representations: float32 or float64 (float32)")
+    parser.add_argument("--seed", type=int, default=0, help="of the generator, where data are generated (0)")
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
+    """Return what was asked for, the library's own default for the rest.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of range.
+    """
+    from slide_gui.core.stack import StackParameters
+
+    given = {name: getattr(arguments, name) for name in _STACK if getattr(arguments, name) is not None}
+    try:
+        return replace(StackParameters(), **given).checked()
+    except (ValueError, TypeError) as error:
+        raise UsageError(str(error)) from None

@@ -1,0 +1,73 @@
+"""The arguments of `slide-gui`, and which subcommand they start."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from slide_gui import __version__
+from slide_gui.cli import bench_command, datasets, demo, doctor, fit, weights
+from slide_gui.cli.console import DONE, UsageError
+
+__all__ = ["build_parser", "run"]
+
+_DESCRIPTION = """\
+See and use stacked linear denoisers (SLIDE).
+
+Without a subcommand the window opens: `slide-gui` on generated Rectangles, `slide-gui FILE …` on the
+files of one data set."""
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one sentence, as all others of this program."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see: {self.prog} --help)")
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser with all subcommands; each sets `run`, a function of the parsed arguments."""
+    parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
+    commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
+    for module in (datasets, fit, weights, demo, bench_command, doctor):
+        module.register(commands)
+    return parser
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the window or a subcommand, and return the exit code.
+
+    Raises
+    ------
+    UsageError
+        If the arguments make no sense.
+    """
+    if not arguments:
+        return _open_window([])
+    if not arguments[0].startswith("-") and arguments[0] not in _COMMANDS:
+        return _open_window(arguments)
+    if arguments[0] == "--":
+        return _open_window(arguments[1:])
+    try:
+        parsed = build_parser().parse_args(arguments)
+    except SystemExit as end:  # --help and --version
+        return int(end.code or DONE)
+    code: int = parsed.run(parsed)
+    return code
+
+
+_COMMANDS = frozenset(module.NAME for module in (datasets, fit, weights, demo, bench_command, doctor))
+
+
+def _open_window(names: Sequence[str]) -> int:
+    files = [Path(name) for name in names]
+    for file in files:
+        if not file.exists():
+            known = ", ".join(sorted(_COMMANDS))
+            raise UsageError(f"{str(file)!r} is neither a file nor one of the subcommands {known}")
+    from slide_gui.gui.app import run as open_window
+
+    return open_window(files)

@@ -1,0 +1,190 @@
+"""`slide-gui weights`: the paper's weight figure, as the window exports it."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
+from slide_gui.cli.fit import describe
+from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+
+if TYPE_CHECKING:
+    from slide_gui.core.stack import StackParameters
+    from slide_gui.experiments.fit import FittedModel
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.weights import WeightRows
+    from slide_gui.figures.style import Style
+
+__all__ = ["NAME", "register"]
+
+NAME = "weights"
+_FORMATS = ("pdf", "svg", "png", "csv")
+
+
+def register(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(NAME, help="draw the weight figure", description=__doc__)
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="one or more data sets, each a name (see: slide-gui datasets list), a file, several files of one "
+        "data set joined by the system's path separator (: or ;), or a model saved by slide-gui fit",
+    )
+    parser.add_argument(
+        "--pixels",
+        nargs="+",
+        action="append",
+        metavar="ROW,COLUMN",
+        help="pixels to show, counted from 0 (plain features: one number each); once for all data sets, or once "
+        "for each in their order (default: four well-lit pixels)",
+    )
+    add_stack_options(parser)
+    group = parser.add_argument_group("figure")
+    group.add_argument("--levels", metavar="NAME", help="colour limits per tile, layer or global (layer)")
+    group.add_argument(
+        "--colors", metavar="NAME", help="blue-white-red, blue-black-red, jet (the paper) or grey (blue-white-red)"
+    )
+    group.add_argument("--width", metavar="NAME", help="single, one-and-a-half, double or slide (single)")
+    group.add_argument("--dpi", type=int, help="dots per inch of a PNG (300)")
+    group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
+    group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
+    parser.add_argument(
+        "-o", "--output", type=Path, default=Path("weights.pdf"), help="figure, by suffix, or CSV (weights.pdf)"
+    )
+    parser.add_argument(
+        "--format", nargs="+", choices=_FORMATS, help="write these formats, each under the output's name"
+    )
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        metavar="FOLDER",
+        help="write figure, CSV, commands and a Python script here instead",
+    )
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments)
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.weights import weight_rows
+
+    if parameters.depth == 0:
+        raise UsageError("depth is 0; a weight figure needs at least one layer")
+    sources = [DataSource.parse(text, arguments.seed) for text in arguments.data]
+    wanted = _pixels_by_data(arguments.pixels, len(sources))
+    models, weights = [], []
+    for source, texts in zip(sources, wanted, strict=True):
+        model, default = _model(source, parameters, arguments)
+        pixels = [_pixel(text, model) for text in texts] if texts else default
+        models.append(model)
+        weights.append(weight_rows(model, pixels))
+    written = _write(weights, sources, style, outputs, arguments.bundle)
+    if arguments.json:
+        print_json({"outputs": [str(path) for path in written], "data": _documents(models, weights, style)})
+    else:
+        for path in written:
+            print(f"saved {path}")
+    return DONE
+
+
+def _style(arguments: argparse.Namespace) -> Style:
+    from slide_gui.figures.style import Style
+
+    names = ("levels", "colors", "width", "dpi")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    try:
+        return Style(**given, bias=arguments.bias, transposed=arguments.transpose)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def _outputs(arguments: argparse.Namespace) -> list[Path]:
+    output: Path = arguments.output
+    if arguments.format:
+        return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
+    if output.suffix.lower() not in {f".{name}" for name in _FORMATS}:
+        raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
+    return [output]
+
+
+def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
+    given = given or [[]]
+    if len(given) == 1:
+        return given * n
+    if len(given) != n:
+        raise UsageError(f"--pixels is given {len(given)} times for {n} data sets; give it once, or once for each")
+    return given
+
+
+def _model(
+    source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
+) -> tuple[FittedModel, tuple[int, ...]]:
+    """Return the fitted or loaded model and the pixels to show if none were named."""
+    from slide_gui.experiments.fit import fit_model
+    from slide_gui.experiments.model_file import is_model_file, load_model
+    from slide_gui.experiments.weights import default_pixels
+
+    if len(source.paths) == 1 and is_model_file(source.paths[0]):
+        if arguments.bundle is not None:
+            raise UsageError("--bundle needs the data, not a saved model, so that its script can fit again")
+        model = load_model(source.paths[0])
+        # A model holds no images: take the reconstruction of an image that is lit everywhere.
+        light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
+        return model, default_pixels(model.image_shape, light)
+    with progress_bar(f"reading {source.argument}") as progress:
+        dataset = source.load(progress=progress)
+    with progress_bar(f"fitting {dataset.name}") as progress:
+        model = fit_model(dataset, parameters, progress=progress)
+    return model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
+
+
+def _pixel(text: str, model: FittedModel) -> int:
+    shape = model.image_shape
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if shape is None:
+        if len(numbers) != 1 or not 0 <= numbers[0] < model.stack.n_features:
+            raise UsageError(f"pixel {text!r}: {model.dataset} has features 0 to {model.stack.n_features - 1}")
+        return numbers[0]
+    if len(numbers) != 2 or not (0 <= numbers[0] < shape[0] and 0 <= numbers[1] < shape[1]):
+        raise UsageError(
+            f"pixel {text!r}: expected ROW,COLUMN, rows 0 to {shape[0] - 1} and columns 0 to {shape[1] - 1} "
+            f"for {model.dataset}"
+        )
+    return numbers[0] * shape[1] + numbers[1]
+
+
+def _write(
+    weights: list[WeightRows], sources: list[DataSource], style: Style, outputs: list[Path], bundle: Path | None
+) -> list[Path]:
+    from slide_gui.figures.bundle import save_bundle
+    from slide_gui.figures.export import save_figure, weights_csv
+    from slide_gui.figures.weights import draw_weights
+
+    if bundle is not None:
+        return save_bundle(bundle, weights, sources, style)
+    for path in outputs:
+        if path.suffix.lower() == ".csv":
+            weights_csv(path, weights)
+        else:
+            save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
+    return outputs
+
+
+def _documents(models: list[FittedModel], weights: list[WeightRows], style: Style) -> list[dict[str, Any]]:
+    from slide_gui.figures.weights import tile_limits
+
+    documents = []
+    for model, rows, limits in zip(models, weights, tile_limits(weights, style.levels), strict=True):
+        pixels = []
+        for i, pixel in enumerate(rows.pixels):
+            place = [pixel] if rows.image_shape is None else list(divmod(pixel, rows.image_shape[1]))
+            pixels.append({"pixel": place, "biases": rows.biases[i].tolist(), "limits": limits[i].tolist()})
+        documents.append({**describe(model), "pixels": pixels})
+    return documents

@@ -1,0 +1,232 @@
+"""Models on disk: exact round trips, and one sentence for every damaged or alien file."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slide_gui.core.stack import StackParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.fit import FittedModel, fit_model
+from slide_gui.experiments.model_file import is_model_file, load_model, save_model
+
+
+def data(n: int = 20, shape: tuple[int, int] | None = (2, 3), seed: int = 0) -> Dataset:
+    rows = np.random.default_rng(seed).random((n, 6), dtype=np.float32)
+    return Dataset("six pixels", rows, rows[:0], image_shape=shape, generated=True)
+
+
+def fitted(**parameters: object) -> FittedModel:
+    return fit_model(data(), StackParameters(**parameters))  # type: ignore[arg-type]
+
+
+def edited(path: Path, change: dict[str, object] | None = None, **members: bytes | None) -> Path:
+    """Write the model again with manifest entries and members replaced; None leaves a member out."""
+    with zipfile.ZipFile(path) as archive:
+        contents: dict[str, bytes | None] = {name: archive.read(name) for name in archive.namelist()}
+    if change is not None:
+        manifest = json.loads(np.load(io.BytesIO(contents["manifest.npy"] or b"")).tobytes())
+        text = json.dumps({**manifest, **change}).encode()
+        contents["manifest.npy"] = npy(np.frombuffer(text, np.uint8))
+    contents |= {f"{name}.npy": value for name, value in members.items()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in contents.items():
+            if content is not None:
+                archive.writestr(name, content)
+    return path
+
+
+def npy(array: np.ndarray) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array, allow_pickle=array.dtype == object)
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    save_model(tmp_path / "model.npz", fitted(depth=2))
+    return tmp_path / "model.npz"
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    noise=st.floats(0, 0.95),
+    depth=st.integers(0, 4),
+    threshold=st.floats(-2, 2),
+    squashing=st.sampled_from(["threshold", "sigmoid", "tanh", "identity"]),
+    fit_on=st.sampled_from(["values", "thresholded"]),
+    dtype=st.sampled_from(["float32", "float64"]),
+    name=st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    shape=st.sampled_from([None, (2, 3), (6, 1)]),
+)
+def test_that_a_model_comes_back_to_the_bit(
+    tmp_path: Path, name: str, shape: tuple[int, int] | None, **parameters: object
+) -> None:
+    dataset = replace(data(shape=shape), name=name)
+    model = fit_model(dataset, StackParameters(**parameters))  # type: ignore[arg-type]
+    save_model(tmp_path / "m.npz", model)
+    again = load_model(tmp_path / "m.npz")
+    assert again.stack.parameters == model.stack.parameters
+    assert (again.dataset, again.fingerprint, again.image_shape) == (name, dataset.fingerprint, shape)
+    assert (again.generated, again.seconds, again.version) == (True, model.seconds, model.version)
+    assert (again.stack.n_features, again.stack.n_samples) == (6, 20)
+    for one, other in zip(again.stack.layers, model.stack.layers, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
+        assert one.error == other.error
+    np.testing.assert_array_equal(again.stack.transform(dataset.train), model.stack.transform(dataset.train))
+
+
+def test_that_equal_models_give_equal_bytes_and_no_leftovers(tmp_path: Path) -> None:
+    model = fitted()
+    for name in ("a.npz", "b.npz"):
+        save_model(tmp_path / name, model)
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["a.npz", "b.npz"]
+
+
+def test_that_a_failed_save_leaves_the_old_file_and_no_part(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = saved.read_bytes()
+
+    def break_off(*_arguments: object, **_more: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np, "savez", break_off)
+    with pytest.raises(OSError, match="No space"):
+        save_model(saved, fitted())
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def test_that_model_files_are_told_from_others(saved: Path, tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", X=np.zeros((2, 2)))
+    (tmp_path / "text").write_text("no archive")
+    assert is_model_file(saved)
+    assert not any(is_model_file(tmp_path / name) for name in ("data.npz", "text", "absent"))
+
+
+@pytest.mark.parametrize("kept", [0, 1, 50, 0.5, 0.9, -1])
+def test_that_a_truncated_model_is_refused(saved: Path, kept: float) -> None:
+    whole = saved.read_bytes()
+    size = int(kept * len(whole)) if isinstance(kept, float) else kept
+    saved.write_bytes(whole[:size])
+    refused(saved)
+
+
+def test_that_every_flipped_byte_is_refused_or_harmless(saved: Path) -> None:
+    whole = saved.read_bytes()
+    model = load_model(saved)
+    for position in range(0, len(whole), 7):
+        damaged = bytearray(whole)
+        damaged[position] ^= 0x41
+        saved.write_bytes(bytes(damaged))
+        try:
+            again = load_model(saved)
+        except DataError:
+            continue
+        for one, other in zip(again.stack.layers, model.stack.layers, strict=True):
+            np.testing.assert_array_equal(one.weights, other.weights)
+
+
+def refused(path: Path, message: str | None = None) -> None:
+    with pytest.raises(DataError, match=message) as caught:
+        load_model(path)
+    assert str(caught.value).startswith(str(path))
+    assert "\n" not in str(caught.value)
+
+
+def test_that_a_missing_file_is_refused(tmp_path: Path) -> None:
+    refused(tmp_path / "absent.npz", "no such file")
+
+
+def test_that_an_npz_of_data_is_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", X=np.zeros((3, 4)))
+    refused(tmp_path / "data.npz", "without a manifest")
+
+
+def test_that_nothing_is_ever_unpickled(saved: Path) -> None:
+    refused(edited(saved, weights_1=npy(np.array([[{}, 1.0]], dtype=object))), "expected float64")
+
+
+def test_that_a_compressed_member_is_refused_before_it_is_read(saved: Path) -> None:
+    bomb = npy(np.zeros((1000, 1001)))
+    with zipfile.ZipFile(saved, "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("weights_3.npy", bomb)
+    refused(saved, "compressed")
+
+
+def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved: Path) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6 + 1)})
+    huge = edited(saved, {"n_features": 10**6, "image_shape": None}, weights_1=header.getvalue())
+    refused(huge, "does not fill")
+
+
+@pytest.mark.parametrize(
+    ("array", "message"),
+    [
+        (np.zeros((6, 6)), "expected float64 of shape"),
+        (np.zeros((6, 7), np.float32), "expected float64 of shape"),
+        (np.zeros((6, 7), ">f8"), "expected float64 of shape"),
+        (np.asfortranarray(np.zeros((6, 7))), "expected float64 of shape"),
+        (np.full((6, 7), np.nan), "NaN or infinity"),
+        (np.full((6, 7), np.inf), "NaN or infinity"),
+    ],
+)
+def test_that_wrong_weights_are_refused(saved: Path, array: np.ndarray, message: str) -> None:
+    refused(edited(saved, weights_2=npy(array)), message)
+
+
+def test_that_members_must_be_exactly_those_of_the_manifest(saved: Path) -> None:
+    whole = saved.read_bytes()
+    refused(edited(saved, weights_2=None), "members are not")
+    saved.write_bytes(whole)
+    refused(edited(saved, other=npy(np.zeros(3))), "members are not")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"format": "other"}, "does not say"),
+        ({"format_version": 2}, "reads 1"),
+        ({"format_version": True}, "reads 1"),
+        ({"n_features": 0}, "n_features"),
+        ({"n_features": 6.0}, "n_features"),
+        ({"n_samples": "many"}, "n_samples"),
+        ({"image_shape": [2, 2]}, "image_shape"),
+        ({"image_shape": [-2, -3]}, "image_shape"),
+        ({"generated": 1}, "generated"),
+        ({"seconds": -1}, "seconds"),
+        ({"seconds": float("nan")}, "no JSON"),
+        ({"fingerprint": "0" * 63}, "fingerprint"),
+        ({"dataset": 7}, "dataset"),
+        ({"dataset": "x" * 1001}, "dataset"),
+        ({"errors": [0.1]}, "members are not"),
+        ({"errors": [0.1] * 300}, "errors"),
+        ({"errors": [0.1, "low"]}, "errors"),
+        ({"parameters": {"noise": 0.3}}, "parameters"),
+        ({"parameters": [1]}, "parameters"),
+    ],
+)
+def test_that_a_wrong_manifest_is_refused_by_its_entry(saved: Path, change: dict[str, object], message: str) -> None:
+    refused(edited(saved, change), message)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("noise", 1.0), ("noise", "0.3"), ("depth", 2.5), ("depth", True), ("squashing", "relu"), ("dtype", "int8"),
+     ("dtype", "nonsense"), ("batch_size", 0), ("ridge", -1.0), ("ridge", 10**400)],
+)  # fmt: skip
+def test_that_wrong_parameters_are_refused(saved: Path, name: str, value: object) -> None:
+    with zipfile.ZipFile(saved) as archive:
+        manifest = json.loads(np.load(io.BytesIO(archive.read("manifest.npy"))).tobytes())
+    refused(edited(saved, {"parameters": {**manifest["parameters"], name: value}}), "parameters")

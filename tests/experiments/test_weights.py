@@ -1,0 +1,54 @@
+"""Rows of W for chosen pixels, and which pixels are chosen by default."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from slide_gui.core.stack import StackParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.fit import fit_model
+from slide_gui.experiments.weights import default_pixels, weight_rows
+
+
+def test_that_rows_and_biases_are_those_of_the_layers() -> None:
+    rows = np.random.default_rng(0).random((30, 12), dtype=np.float32)
+    model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), StackParameters(depth=2, noise=0.25))
+    weights = weight_rows(model, [7, 0, 7])
+    assert weights.rows.shape == (3, 2, 12)
+    assert weights.depth == 2
+    assert (weights.dataset, weights.image_shape, weights.pixels) == ("d", (3, 4), (7, 0, 7))
+    for j, layer in enumerate(model.stack.layers):
+        np.testing.assert_array_equal(weights.rows[:, j], layer.weights[[7, 0, 7], :-1])
+        np.testing.assert_array_equal(weights.biases[:, j], layer.weights[[7, 0, 7], -1])
+        assert weights.errors[j] == layer.error
+    for wrong in (-1, 12):
+        with pytest.raises(ValueError, match="0 to 11"):
+            weight_rows(model, [wrong])
+
+
+def test_that_default_pixels_are_lit_and_spread() -> None:
+    y, x = np.mgrid[:28, :28]
+    light = np.exp(-((y - 13.5) ** 2 + (x - 13.5) ** 2) / (2 * 6.0**2))
+    pixels = default_pixels((28, 28), light)
+    assert len(pixels) == 4
+    assert light.ravel()[list(pixels)].min() > 0.3
+    places = np.array([divmod(pixel, 28) for pixel in pixels])
+    apart = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
+    assert apart[np.triu_indices(4, 1)].min() > 4
+
+
+@given(
+    light=hnp.arrays(np.float64, st.integers(1, 40), elements=st.floats(-1, 1)),
+    k=st.integers(1, 50),
+    image=st.booleans(),
+)
+def test_that_default_pixels_are_distinct_features_whatever_the_mean(light: np.ndarray, k: int, image: bool) -> None:
+    shape = (light.size, 1) if image else None
+    pixels = default_pixels(shape, light, k)
+    assert len(set(pixels)) == len(pixels) == min(k, light.size)
+    assert all(0 <= pixel < light.size for pixel in pixels)
+    assert pixels == default_pixels(shape, light, k)

@@ -1,0 +1,127 @@
+"""Exports: the same bytes for the same input, whole files, text as text, exact numbers."""
+
+from __future__ import annotations
+
+import csv
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from slide_gui.figures.export import FORMATS, save_figure, weights_csv
+from slide_gui.figures.style import Style
+from slide_gui.figures.weights import draw_weights
+
+from .weight_rows import weight_rows
+
+WEIGHTS = [weight_rows(), weight_rows("plain, features", shape=None, generated=False)]
+
+
+def draw(figure: Figure) -> None:
+    draw_weights(figure, WEIGHTS, Style(bias=True))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_that_two_exports_are_the_same_bytes_whatever_matplotlib_is_set_to(tmp_path: Path, suffix: str) -> None:
+    save_figure(draw, tmp_path / f"a{suffix}", Style(bias=True))
+    changed = {
+        "font.size": 30,
+        "axes.facecolor": "pink",
+        "pdf.fonttype": 3,
+        "lines.linewidth": 9,
+        "image.origin": "lower",
+    }
+    with matplotlib.rc_context(changed):
+        save_figure(draw, tmp_path / f"b{suffix}", Style(bias=True))
+        assert matplotlib.rcParams["font.size"] == 30
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == [f"a{suffix}", f"b{suffix}"]
+
+
+def test_that_another_process_writes_the_same_bytes(tmp_path: Path) -> None:
+    script = (
+        "import sys; from tests.figures.test_export import *\n"
+        "for s in FORMATS: save_figure(draw, f'{sys.argv[1]}/b{s}', Style(bias=True))\n"
+        "assert 'matplotlib.pyplot' not in sys.modules and 'PySide6' not in sys.modules"
+    )
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": str(root), "PYTHONHASHSEED": "1", "SOURCE_DATE_EPOCH": "99999"}
+    subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True, cwd=root, env=environment)
+    for suffix in FORMATS:
+        save_figure(draw, tmp_path / f"a{suffix}", Style(bias=True))
+        assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+def test_that_svg_keeps_text_as_text_and_has_no_date(tmp_path: Path) -> None:
+    save_figure(draw, tmp_path / "a.svg", Style(bias=True))
+    text = (tmp_path / "a.svg").read_text(encoding="utf-8")
+    assert re.search(r"<text[^>]*>Rectangles</text>", text)
+    assert "DejaVu Sans" in text
+    assert "dc:date" not in text
+
+
+def test_that_pdf_embeds_truetype_fonts_and_has_no_date(tmp_path: Path) -> None:
+    save_figure(draw, tmp_path / "a.pdf", Style())
+    data = (tmp_path / "a.pdf").read_bytes()
+    assert b"/FontFile2" in data
+    assert b"/Type3" not in data
+    assert b"CreationDate" not in data
+
+
+@pytest.mark.skipif(shutil.which("pdftoppm") is None, reason="pdftoppm is not installed")
+def test_that_the_pdf_opens_at_its_width(tmp_path: Path) -> None:
+    style = Style(width="double")
+    save_figure(lambda figure: draw_weights(figure, WEIGHTS, style), tmp_path / "a.pdf", style)
+    command = ["pdftoppm", "-r", "254", "-png", "-singlefile", "a.pdf", "page"]
+    subprocess.run(command, check=True, cwd=tmp_path)
+    from matplotlib.image import imread
+
+    page = imread(tmp_path / "page.png")
+    assert page.shape[1] == pytest.approx(1830, abs=2)
+    assert page.std() > 0.01
+
+
+def test_that_png_has_the_dots_asked_for(tmp_path: Path) -> None:
+    save_figure(draw, tmp_path / "a.png", Style(dpi=127))
+    from matplotlib.image import imread
+
+    assert imread(tmp_path / "a.png").shape[1] == pytest.approx(89 * 5, abs=1)
+
+
+def test_that_an_unknown_suffix_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"a\.jpg"):
+        save_figure(draw, tmp_path / "a.jpg", Style())
+    assert os.listdir(tmp_path) == []
+
+
+def test_that_a_failing_drawing_leaves_the_old_file(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_text("old")
+
+    def fail(_figure: Figure) -> None:
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError):
+        save_figure(fail, tmp_path / "a.pdf", Style())
+    assert (tmp_path / "a.pdf").read_text() == "old"
+    assert os.listdir(tmp_path) == ["a.pdf"]
+
+
+def test_that_the_table_reads_back_to_the_bit(tmp_path: Path) -> None:
+    weights_csv(tmp_path / "w.csv", WEIGHTS)
+    with (tmp_path / "w.csv").open(newline="", encoding="utf-8") as file:
+        head, *lines = list(csv.reader(file))
+    assert head[:7] == ["dataset", "pixel row", "pixel column", "layer", "bias", "w_0", "w_1"]
+    assert len(lines) == sum(len(rows.pixels) * rows.depth for rows in WEIGHTS)
+    images, plain = WEIGHTS
+    assert lines[2][:4] == ["Rectangles", "2", "4", "1"]
+    assert lines[-1][:4] == ["plain, features", "", "37", "2"]
+    for line, rows, i, j in ((lines[2], images, 1, 0), (lines[-1], plain, 2, 1)):
+        assert float(line[4]) == rows.biases[i, j]
+        np.testing.assert_array_equal([float(cell) for cell in line[5:]], rows.rows[i, j])

@@ -1,0 +1,185 @@
+"""What the weight figure contains."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+from slide_gui.experiments.weights import WeightRows
+from slide_gui.figures.color_scale import NEUTRAL, ColorScale
+from slide_gui.figures.style import WIDTHS, Style
+from slide_gui.figures.weights import draw_weights, tile_limits
+
+from .weight_rows import weight_rows
+
+
+def drawn(weights: list[WeightRows], style: Style | None = None) -> Figure:
+    figure = Figure(dpi=254)  # ten dots a mm
+    FigureCanvasAgg(figure)
+    draw_weights(figure, weights, style or Style())
+    return figure
+
+
+def tiles(figure: Figure) -> list[Axes]:
+    return [axes for axes in figure.axes if "layer" in axes.get_label()]
+
+
+def texts(figure: Figure) -> list[str]:
+    return [text.get_text() for text in figure.texts]
+
+
+def colors(axes: Axes) -> np.ndarray:
+    """Return one colour for each pixel of the tile's image."""
+    (image,) = axes.get_images()
+    return np.asarray(image.get_array())[4::8, 4::8]
+
+
+def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar() -> None:
+    figure = drawn([weight_rows(), weight_rows("MNIST", depth=4, pixels=(5,), generated=False)])
+    assert len(tiles(figure)) == 3 * 2 + 1 * 4
+    assert len(figure.axes) == len(tiles(figure)) + 1
+
+
+@pytest.mark.parametrize("name", ["blue-white-red", "blue-black-red", "jet"])
+@pytest.mark.parametrize("levels", ["tile", "layer", "global"])
+def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name: str, levels: str) -> None:
+    weights = weight_rows()
+    weights.rows[:, :, 0] = 0.0
+    figure = drawn([weights], Style(colors=name, levels=levels))
+    limits = tile_limits([weights], levels)[0]
+    places = itertools.product(range(3), range(2))
+    for axes, (i, j) in zip(tiles(figure), places, strict=True):
+        scale = ColorScale.symmetric(name, limits[i, j])
+        assert scale.low == -scale.high
+        expected = scale.lut()[scale.indices(weights.rows[i, j].reshape(6, 8))]
+        np.testing.assert_array_equal(colors(axes), expected)
+        np.testing.assert_array_equal(colors(axes)[0, 0], scale.lut()[NEUTRAL])
+
+
+def test_that_levels_share_their_limits_as_they_say() -> None:
+    weights = [weight_rows(), weight_rows("larger", size=3.0, seed=1)]
+    own = [np.abs(rows.rows).max(axis=2) for rows in weights]
+    for found, expected in zip(tile_limits(weights, "tile"), own, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(tile_limits(weights, "layer"), own, strict=True):
+        np.testing.assert_array_equal(found, np.tile(expected.max(axis=0), (3, 1)))
+    for found in tile_limits(weights, "global"):
+        np.testing.assert_array_equal(found, np.full((3, 2), max(part.max() for part in own)))
+
+
+def test_that_the_ring_is_at_the_reconstructed_pixel_and_does_not_cover_it() -> None:
+    figure = drawn([weight_rows(pixels=(9, 20, 37))])
+    for axes, pixel in zip(tiles(figure), [9, 9, 20, 20, 37, 37], strict=True):
+        for ring in axes.patches:
+            assert ring.get_center() == (pixel % 8, pixel // 8)  # type: ignore[attr-defined]
+            assert not ring.get_fill()
+            assert ring.get_radius() > np.sqrt(0.5)  # type: ignore[attr-defined]
+
+
+def test_that_transposed_images_exchange_rows_and_columns_of_image_ring_and_label() -> None:
+    weights = weight_rows(pixels=(20,), depth=1)
+    plain, turned = drawn([weights]), drawn([weights], Style(transposed=True))
+    np.testing.assert_array_equal(colors(tiles(turned)[0]), colors(tiles(plain)[0]).transpose(1, 0, 2))
+    assert tiles(turned)[0].patches[0].get_center() == (2, 4)  # type: ignore[attr-defined]
+    assert "2, 4" in texts(plain)
+    assert "4, 2" in texts(turned)
+
+
+def test_that_titles_say_data_set_layers_noise_and_what_is_generated() -> None:
+    found = texts(drawn([weight_rows(), weight_rows("MNIST", generated=False)], Style(width="double")))
+    assert {"Rectangles", "MNIST", "layer 1", "layer 2", "noise 1 − p = 0.25, p = 0.75"} <= set(found)
+    assert sum("generated" in text for text in found) == 1
+
+
+def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data() -> None:
+    found = texts(drawn([weight_rows("a very long name " * 20), weight_rows()]))
+    assert any(text.startswith("a very long") and text.endswith("…") for text in found)
+    assert sum(text == "generated" for text in found) == 2
+
+
+def test_that_biases_and_limits_stand_below_tiles_when_asked_for() -> None:
+    weights = weight_rows(pixels=(9,), depth=1)
+    weights.biases[0, 0] = -0.125
+    weights.rows[0, 0, 3] = 0.75
+    assert not any("−0.1" in text for text in texts(drawn([weights])))
+    found = texts(drawn([weights], Style(bias=True, levels="tile")))
+    assert "bias −0.12" in found
+    assert "±0.75" in found
+
+
+def test_that_features_that_are_no_picture_are_bars_of_the_weights() -> None:
+    weights = weight_rows(shape=None, pixels=(3,), depth=1)
+    (axes,) = tiles(drawn([weights]))
+    assert not axes.get_images()
+    (bars,) = axes.collections
+    heights = [path.vertices[1, 1] for path in bars.get_paths()]
+    np.testing.assert_allclose(heights, weights.rows[0, 0])
+    low, high = axes.get_ylim()
+    assert low == -high
+
+
+def test_that_a_dollar_in_a_name_is_no_mathematics() -> None:
+    figure = drawn([weight_rows(r"cost $\frac$ of_data")])
+    figure.canvas.draw()
+    assert r"cost $\frac$ of_data" in texts(figure)
+
+
+@pytest.mark.parametrize(
+    ("width", "levels", "count"),
+    [
+        ("single", "layer", 4),
+        ("single", "tile", 1),
+        ("one-and-a-half", "global", 2),
+        ("double", "tile", 4),
+        ("slide", "global", 1),
+        ("slide", "layer", 4),
+    ],
+)
+def test_that_nothing_overlaps_or_leaves_the_figure(width: str, levels: str, count: int) -> None:
+    names = ["Rectangles", "Rectangles-Images", "Convex", "MNIST"]
+    weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
+    figure = drawn(weights, Style(width=width, levels=levels, bias=True))
+    assert figure.get_figwidth() * 25.4 == pytest.approx(WIDTHS[width])
+    figure.canvas.draw()
+    page = figure.bbox
+    parts: list[Axes | Text] = [*figure.axes, *figure.texts]
+    boxes = [part.get_window_extent() for part in parts]
+    bar = next(axes for axes in figure.axes if axes.get_label() == "colour bar")
+    boxes += [label.get_window_extent() for label in bar.get_yticklabels()]
+    for box in boxes:
+        assert page.x0 <= box.x0
+        assert box.x1 <= page.x1
+        assert page.y0 <= box.y0
+        assert box.y1 <= page.y1
+    for one, other in itertools.combinations(boxes, 2):
+        wide = min(one.x1, other.x1) - max(one.x0, other.x0)
+        high = min(one.y1, other.y1) - max(one.y0, other.y0)
+        # A quarter of a mm is the room that boxes of text keep around the letters.
+        assert min(wide, high) < 2.5, (one, other)
+
+
+def test_that_a_slide_has_sixteen_to_nine() -> None:
+    figure = drawn([weight_rows()], Style(width="slide"))
+    assert figure.get_figwidth() / figure.get_figheight() == pytest.approx(16 / 9)
+
+
+def test_that_nothing_to_draw_and_too_much_are_refused() -> None:
+    with pytest.raises(ValueError, match="nothing to draw"):
+        drawn([])
+    with pytest.raises(ValueError, match="nothing to draw"):
+        drawn([weight_rows(pixels=())])
+    with pytest.raises(ValueError, match="too many"):
+        drawn([weight_rows(depth=60)])
+
+
+@pytest.mark.parametrize("change", [{"width": "huge"}, {"colors": "viridis"}, {"levels": "row"}, {"dpi": 10}])
+def test_that_an_unknown_style_is_refused_by_name(change: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=next(iter(change))):
+        replace(Style(), **change)  # type: ignore[arg-type]
