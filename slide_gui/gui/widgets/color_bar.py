@@ -1,0 +1,124 @@
+"""The colours of a scale beside their values."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets._paint import frame
+from slide_gui.gui.widgets._pixels import colour_table
+
+__all__ = ["ColorBar"]
+
+BAR, TICK, FOOT = 12, 4, 8
+HEAD = 28
+"""Height kept for the note; the bar starts level with the first row of `WeightTiles`."""
+
+
+class ColorBar(QWidget):
+    """A vertical bar with signed ticks, and a note above where the limits differ from tile to tile."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._scale: ColorScale | None = None
+        self._note = ""
+        self._labels: tuple[str, ...] = ()
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Colour scale")
+
+    def set_scale(self, scale: ColorScale | None, note: str = "", labels: tuple[str, ...] = ()) -> None:
+        """Show a scale.
+
+        Parameters
+        ----------
+        scale : ColorScale or None
+            None leaves an empty frame with the note.
+        note : str
+            At the top, in two short lines at most, e.g. "per layer".
+        labels : tuple of str
+            Evenly spaced from the lower limit to the upper in place of the scale's own values, e.g.
+            ``("−max", "0", "+max")`` where every tile has its own limits.
+        """
+        self._scale, self._note, self._labels = scale, note, labels
+        ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"
+        self.setAccessibleDescription(" ".join(filter(None, (note, " ".join(labels) or ends))))
+        self.update()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(68, 320)
+
+    def minimumSizeHint(self) -> QSize:  # noqa: D102
+        return QSize(68, 120)
+
+    def bar(self) -> QRectF:
+        """Return where the colours are; the place of the note is always kept."""
+        return QRectF(2, HEAD, BAR, max(self.height() - HEAD - FOOT, 1))
+
+    def y_of(self, value: float) -> float:
+        """Return the height at which a value stands."""
+        box = self.bar()
+        if self._scale is None:
+            return box.center().y()
+        share = (value - self._scale.low) / (self._scale.high - self._scale.low)
+        return box.bottom() - share * box.height()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+        theme, box = theme_of(self), self.bar()
+        painter = QPainter(self)
+        painter.setFont(figure_font(self, SECONDARY))
+        painter.setPen(QColor(theme.muted))
+        note = QRectF(2, 0, self.width() - 2, HEAD)
+        painter.drawText(note, int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap), self._note)
+        if self._scale is not None:
+            painter.drawImage(box, _ramp(self._scale))
+            self._paint_ticks(painter)
+        frame(painter, box, theme.line)
+        painter.end()
+
+    def _paint_ticks(self, painter: QPainter) -> None:
+        theme, box, scale = theme_of(self), self.bar(), self._scale
+        assert scale is not None
+        if self._labels:
+            step = (scale.high - scale.low) / max(len(self._labels) - 1, 1)
+            ticks = [(scale.low + i * step, text) for i, text in enumerate(self._labels)]
+        else:
+            ticks = [(value, scale.label(value)) for value in scale.ticks(7)]
+        for value, text in ticks:
+            y = round(self.y_of(value)) + 0.5
+            painter.setPen(QPen(QColor(theme.muted), 1.0))
+            painter.drawLine(QPointF(box.right() + 1, y), QPointF(box.right() + 1 + TICK, y))
+            place = QRectF(box.right() + TICK + 5, y - 8, self.width(), 16)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+
+
+def _ramp(scale: ColorScale) -> QImage:
+    """Return the colours from the upper limit down, one dot each; entry 0 is no value's colour."""
+    table = colour_table(scale)[:0:-1].copy()
+    return QImage(table.data, 1, table.size, 4, QImage.Format.Format_RGB32).copy()
+
+
+def _demo() -> QWidget:
+    from PySide6.QtWidgets import QHBoxLayout
+
+    row = QWidget()
+    layout = QHBoxLayout(row)
+    theme = theme_of(row)
+    for scale, note, labels in (
+        (ColorScale.symmetric(theme.diverging, 0.64), "", ()),
+        (ColorScale.symmetric(theme.diverging, 1.0), "per tile", ("−max", "0", "+max")),
+        (ColorScale.symmetric("jet", 0.034), "global", ()),
+        (None, "no rows yet", ()),
+    ):
+        bar = ColorBar()
+        bar.set_scale(scale, note, labels)
+        layout.addWidget(bar)
+    return row
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 400, 400)

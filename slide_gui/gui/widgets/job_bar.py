@@ -1,0 +1,118 @@
+"""The running job in the status bar: what it is, how far, how long still, and the way to stop it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
+
+__all__ = ["JobBar"]
+
+
+class JobBar(QWidget):
+    """Text, thin progress bar, time left and Cancel; without a job only the text is there.
+
+    The height never changes.
+    """
+
+    cancel_requested = Signal()
+    """Cancel was pressed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._text = _Elided()
+        self._bar = QProgressBar(textVisible=False)
+        self._bar.setRange(0, 1000)
+        self._bar.setFixedWidth(180)
+        self._bar.setAccessibleName("Progress")
+        self._left = QLabel()
+        self._left.setProperty("role", "secondary")
+        self._left.setMinimumWidth(104)
+        self._cancel = QPushButton("Cancel")
+        self._cancel.setProperty("kind", "flat")
+        self._cancel.setToolTip("Stop this job; what was there before stays")
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(12, 0, 12, 0)
+        layout.setSpacing(12)
+        for each in (self._text, self._bar, self._left, self._cancel):
+            layout.addWidget(each)
+            policy = each.sizePolicy()
+            policy.setRetainSizeWhenHidden(True)
+            each.setSizePolicy(policy)
+        layout.addStretch()
+        self.setFixedHeight(32)
+        self.setAccessibleName("Running job")
+        self._cancel.clicked.connect(self.cancel_requested)
+        self.clear()
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(640, 32)
+
+    def set_job(self, text: str, fraction: float | None, time_left: str = "") -> None:
+        """Show a running job.
+
+        Parameters
+        ----------
+        text : str
+        fraction : float or None
+            0 to 1; None while it is not known.
+        time_left : str
+            E.g. "2 min 10 s left".
+        """
+        self._text.setText(text)
+        if fraction is None:
+            self._bar.setRange(0, 0)
+        else:
+            self._bar.setRange(0, 1000)
+            self._bar.setValue(round(1000 * min(max(fraction, 0.0), 1.0)))
+        self._left.setText(time_left)
+        self._show(True)
+
+    def clear(self, text: str = "") -> None:
+        """Show no job, only a text."""
+        self._bar.setRange(0, 1000)
+        self._text.setText(text)
+        self._show(False)
+
+    def _show(self, running: bool) -> None:
+        for each in (self._bar, self._left, self._cancel):
+            each.setVisible(running)
+
+
+class _Elided(QLabel):
+    """A label that may be narrower than its text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(80, super().minimumSizeHint().height())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        from PySide6.QtGui import QPainter
+
+        painter = QPainter(self)
+        text = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.width())
+        self.style().drawItemText(
+            painter,
+            self.rect(),
+            int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft),
+            self.palette(),
+            self.isEnabled(),
+            text,
+            self.foregroundRole(),
+        )
+        painter.end()
+
+
+def _demo() -> QWidget:
+    bar = JobBar()
+    bar.set_job("Fitting layer 3 of 4", 0.64, "2 min 10 s left")
+    return bar
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 760, 80)

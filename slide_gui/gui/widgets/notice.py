@@ -1,0 +1,161 @@
+"""A panel that says what happened and what to do; it can be dismissed."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QWidget
+
+from slide_gui.gui.theme import figure_font, icon, theme_of
+
+__all__ = ["KINDS", "Notice"]
+
+KINDS = ("error", "warning", "information")
+
+
+class Notice(QWidget):
+    """Title, one sentence, details that fold and can be copied, and a button with the remedy.
+
+    Hidden until `show_message`; Escape dismisses it.
+    """
+
+    dismissed = Signal()
+    """Closed by the person."""
+    remedy_requested = Signal()
+    """The remedy's button was pressed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._kind = "information"
+        self._title, self._text = QLabel(), QLabel()
+        self._title.setFont(figure_font(self, strong=True))
+        self._text.setWordWrap(True)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._details = QPlainTextEdit(readOnly=True)
+        self._details.setFixedHeight(120)
+        self._details.setAccessibleName("Details")
+        self._remedy = QPushButton()
+        self._fold = QPushButton("Details")
+        self._fold.setCheckable(True)
+        self._copy = QPushButton("Copy")
+        self._copy.setToolTip("Copy title, sentence and details")
+        self._close = QToolButton()
+        self._close.setToolTip("Dismiss (Esc)")
+        self._close.setAccessibleName("Dismiss")
+        for each in (self._fold, self._copy):
+            each.setProperty("kind", "flat")
+        self._arrange()
+        self._fold.toggled.connect(self._details.setVisible)
+        self._copy.clicked.connect(self._to_clipboard)
+        self._remedy.clicked.connect(self.remedy_requested)
+        self._close.clicked.connect(self.dismiss)
+        self.hide()
+
+    def _arrange(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.setSpacing(8)
+        for each in (self._remedy, self._fold, self._copy):
+            buttons.addWidget(each)
+        buttons.addStretch()
+        layout = QGridLayout(self)
+        layout.setContentsMargins(16, 10, 8, 12)
+        layout.setVerticalSpacing(4)
+        layout.setColumnStretch(0, 1)
+        layout.addWidget(self._title, 0, 0)
+        layout.addWidget(self._close, 0, 1)
+        layout.addWidget(self._text, 1, 0)
+        layout.addLayout(buttons, 2, 0)
+        layout.addWidget(self._details, 3, 0, 1, 2)
+
+    def show_message(self, kind: str, title: str, text: str, details: str = "", remedy: str = "") -> None:
+        """Show a message in place of the one before.
+
+        Parameters
+        ----------
+        kind : {"error", "warning", "information"}
+        title, text : str
+            What happened, and one sentence.
+        details : str
+            For a report; folded at first, no button if empty.
+        remedy : str
+            What the button says; no button if empty.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+        self._kind = kind
+        self._title.setText(title)
+        self._text.setText(text)
+        self._details.setPlainText(details)
+        self._remedy.setText(remedy)
+        self._remedy.setVisible(bool(remedy))
+        self._fold.setVisible(bool(details))
+        self._copy.setVisible(bool(details))
+        self._fold.setChecked(False)
+        self._details.hide()
+        self._close.setIcon(icon("close", theme_of(self)))
+        self.setAccessibleName(f"{title}: {text}")
+        self.show()
+        self.update()
+
+    @Slot()
+    def dismiss(self) -> None:
+        """Hide, and say so."""
+        self.hide()
+        self.dismissed.emit()
+
+    @Slot()
+    def _to_clipboard(self) -> None:
+        parts = (self._title.text(), self._text.text(), self._details.toPlainText())
+        QGuiApplication.clipboard().setText("\n\n".join(parts))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+        if event.key() == Qt.Key.Key_Escape:
+            self.dismiss()
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+        theme = theme_of(self)
+        ground, edge = {
+            "error": (theme.danger_wash, theme.danger),
+            "warning": (theme.warning_wash, theme.warning),
+            "information": (theme.accent_wash, theme.accent),
+        }[self._kind]
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(edge)
+        painter.drawRoundedRect(self.rect(), 5, 5)
+        painter.setBrush(ground)
+        painter.drawRoundedRect(self.rect().adjusted(4, 0, 0, 0), 4, 4)
+        painter.end()
+
+
+def _demo() -> QWidget:
+    from PySide6.QtWidgets import QVBoxLayout
+
+    panel = QWidget()
+    layout = QVBoxLayout(panel)
+    for kind, title, text, details, remedy in (
+        (
+            "error",
+            "digits.amat was not opened",
+            "Line 17 has 3 columns where the lines before have 785; check that the file is whole.",
+            "DataError in line 17\nfound 3 columns\nexpected 785",
+            "Open another file…",
+        ),
+        ("warning", "MNIST is generated", "The real files were not found in the data folder.", "", "Locate…"),
+        ("information", "Figure exported", "weights.pdf and weights.csv are in the chosen folder.", "", ""),
+    ):
+        notice = Notice()
+        layout.addWidget(notice)
+        notice.show_message(kind, title, text, details, remedy)
+        notice._fold.setChecked(kind == "error")
+    layout.addStretch()
+    return panel
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 560, 480)

@@ -1,0 +1,252 @@
+"""A slider with its number beside it: one parameter, dragged, typed or stepped."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject, QPointF, QRect, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QSizePolicy,
+    QSlider,
+    QStyle,
+    QStyleOptionSlider,
+    QWidget,
+)
+
+__all__ = ["NumberSlider"]
+
+SETTLE_MS = 250
+"""A value reached by keys or wheel has settled when nothing more has come for so long."""
+
+
+class NumberSlider(QWidget):
+    """Label, number, a further text and a slider.
+
+    The wheel, arrow keys and a typed number move in steps; a double click on slider or label goes back to
+    the default.
+
+    Parameters
+    ----------
+    label : str
+    low, high, step, default : float
+        `high` − `low` is a whole number of steps.
+    decimals : int
+        Of the number shown.
+    tip : str
+        Formula, range and place in the paper.
+    """
+
+    value_changed = Signal(float)
+    """While the value moves."""
+    value_settled = Signal(float)
+    """When it has come to rest: released, typed, or no further step for a moment."""
+
+    def __init__(
+        self,
+        label: str,
+        low: float,
+        high: float,
+        step: float,
+        default: float,
+        decimals: int = 2,
+        tip: str = "",
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._low, self._step, self._decimals, self._default = low, step, decimals, default
+        self._settled = default
+        self._label = QLabel(label)
+        self._extra = QLabel()
+        self._extra.setProperty("role", "secondary")
+        self._number = QLineEdit()
+        self._number.setProperty("kind", "number")
+        self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._slider = _Slider()
+        self._slider.setRange(0, round((high - low) / step))
+        self._slider.setPageStep(max(1, self._slider.maximum() // 10))
+        self._slider.setAccessibleName(label)
+        self._number.setAccessibleName(f"{label}, number")
+        self.setFocusProxy(self._slider)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(SETTLE_MS)
+        self._arrange()
+        self.set_tip(tip)
+        self.set_value(default)
+        self._slider.valueChanged.connect(self._moved)
+        self._slider.sliderReleased.connect(self._settle)
+        self._slider.reset.connect(self.reset)
+        self._number.editingFinished.connect(self._typed)
+        self._rest.timeout.connect(self._settle)
+        for each in (self._number, self._label):
+            each.installEventFilter(self)
+
+    def _arrange(self) -> None:
+        layout = QGridLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setHorizontalSpacing(4)
+        layout.setVerticalSpacing(2)
+        layout.setColumnStretch(0, 1)
+        layout.addWidget(self._label, 0, 0)
+        layout.addWidget(self._number, 0, 1)
+        layout.addWidget(self._extra, 0, 2)
+        layout.addWidget(self._slider, 1, 0, 1, 3)
+        widest = max(len(self._text(self._low)), len(self._text(self._value_at(self._slider.maximum()))))
+        self._number.setFixedWidth(self._number.fontMetrics().horizontalAdvance("0" * widest) + 22)
+
+    def value(self) -> float:
+        """Return the value shown."""
+        return self._value_at(self._slider.value())
+
+    def set_value(self, value: float) -> None:
+        """Show a value, the nearest step inside the range, without emitting anything."""
+        self._slider.blockSignals(True)
+        self._slider.setValue(round((value - self._low) / self._step))
+        self._slider.blockSignals(False)
+        self._settled = self.value()
+        self._number.setText(self._text(self.value()))
+
+    def set_extra(self, text: str) -> None:
+        """Show a unit or a further figure beside the number, e.g. "p = 0.70"."""
+        self._extra.setText(text)
+
+    def set_tip(self, text: str) -> None:
+        """Set the tooltip: formula, range, place in the paper."""
+        self.setToolTip(text)
+        self._slider.setAccessibleDescription(text)
+
+    @Slot()
+    def reset(self) -> None:
+        """Go back to the default."""
+        self._go(self._default)
+
+    def _value_at(self, position: int) -> float:
+        return round(self._low + position * self._step, 10)
+
+    def _text(self, value: float) -> str:
+        return f"{value:.{self._decimals}f}".replace("-", "−")
+
+    def _go(self, value: float) -> None:
+        """Move there at once, as the person asked."""
+        self._slider.setValue(round((value - self._low) / self._step))
+        self._number.setText(self._text(self.value()))
+        self._settle()
+
+    @Slot()
+    def _moved(self) -> None:
+        self._number.setText(self._text(self.value()))
+        self.value_changed.emit(self.value())
+        if not self._slider.isSliderDown():
+            self._rest.start()
+
+    @Slot()
+    def _settle(self) -> None:
+        self._rest.stop()
+        if self.value() != self._settled:
+            self._settled = self.value()
+            self.value_settled.emit(self._settled)
+
+    @Slot()
+    def _typed(self) -> None:
+        text = self._number.text().strip().replace("−", "-").replace(",", ".")
+        try:
+            number = float(text)
+            # Not a number and infinity are refused too.
+            position = (number - self._low) / self._step
+            self._go(self._value_at(round(position)))
+        except (ValueError, OverflowError):
+            self._number.setText(self._text(self.value()))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+        if watched is self._label and event.type() == QEvent.Type.MouseButtonDblClick:
+            self.reset()
+            return True
+        if watched is self._number and isinstance(event, QKeyEvent) and event.type() == QEvent.Type.KeyPress:
+            steps = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()))
+            if steps is not None:
+                self._slider.setValue(self._slider.value() + steps)
+                return True
+            if event.key() == Qt.Key.Key_Escape:
+                self._number.setText(self._text(self.value()))
+                return True
+        return super().eventFilter(watched, event)
+
+
+class _Slider(QSlider):
+    """A horizontal slider that jumps to the mouse, steps finely by the wheel and resets by a double click."""
+
+    reset = Signal()
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def _handle(self) -> QRect:
+        option = QStyleOptionSlider()
+        self.initStyleOption(option)
+        return self.style().subControlRect(
+            QStyle.ComplexControl.CC_Slider, option, QStyle.SubControl.SC_SliderHandle, self
+        )
+
+    def position_at(self, x: float) -> int:
+        """Return the step under a horizontal coordinate."""
+        width = self._handle().width()
+        return QStyle.sliderValueFromPosition(
+            self.minimum(), self.maximum(), round(x - width / 2), self.width() - width
+        )
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and not self._handle().contains(event.position().toPoint()):
+            # The handle first goes to the mouse; then Qt takes hold of it there.
+            self.setSliderDown(True)
+            self.setSliderPosition(self.position_at(event.position().x()))
+            self.setSliderDown(False)
+            moved = QPointF(self._handle().center())
+            event = QMouseEvent(
+                event.type(),
+                moved,
+                event.globalPosition(),
+                event.button(),
+                event.buttons(),
+                event.modifiers(),
+            )
+        super().mousePressEvent(event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.reset.emit()
+        event.accept()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn = event.angleDelta().y()
+        if turn:
+            self.setValue(self.value() + (1 if turn > 0 else -1))
+        event.accept()
+
+
+def _demo() -> QWidget:
+    from PySide6.QtWidgets import QVBoxLayout
+
+    panel = QWidget()
+    layout = QVBoxLayout(panel)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(16)
+    noise = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, 2, "p = 1 − noise; 0 to 0.95 (section 3.1)")
+    noise.set_extra("p = 0.70")
+    noise.value_changed.connect(lambda value: noise.set_extra(f"p = {1 - value:.2f}"))
+    depth = NumberSlider("Depth l", 0, 8, 1, 4, 0)
+    depth.set_extra("layers")
+    threshold = NumberSlider("Threshold t", 0.0, 1.0, 0.01, 0.5)
+    threshold.setEnabled(False)
+    for each in (noise, depth, threshold):
+        layout.addWidget(each)
+    layout.addStretch()
+    return panel
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 256, 240)

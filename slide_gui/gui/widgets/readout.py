@@ -1,0 +1,141 @@
+"""The numbers under the cursor: a small table whose place and size do not depend on them."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+
+__all__ = ["Readout"]
+
+LINE, HEAD = 22, 24
+USUAL = "+0.0000"
+
+
+class Readout(QWidget):
+    """Rows such as weight, rank, bias and share; one column a layer.
+
+    Where the columns do not fit the width, layers become the lines and the rows the columns.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = ""
+        self._columns: tuple[str, ...] = ()
+        self._rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setAccessibleName("Values under the cursor")
+
+    def set_values(self, title: str, columns: tuple[str, ...], rows: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
+        """Show a table.
+
+        Parameters
+        ----------
+        title : str
+            At the top left, e.g. "at 14, 12".
+        columns : tuple of str
+            One title a layer.
+        rows : tuple of (str, tuple of str)
+            A name and one text a column; texts of a row carry the same number of decimals.
+            Missing texts stay empty.
+        """
+        height = self.sizeHint().height()
+        self._title, self._columns, self._rows = title, columns, rows
+        lines = [f"{name} {', '.join(texts)}" for name, texts in rows]
+        self.setAccessibleDescription("; ".join([title, *lines]))
+        if self.sizeHint().height() != height:
+            self.updateGeometry()
+        self.update()
+
+    def is_turned(self, width: int | None = None) -> bool:
+        """Whether layers are the lines, because their columns do not fit."""
+        room = (self.width() if width is None else width) - self._first_column()
+        advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
+        return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
+
+    def hasHeightForWidth(self) -> bool:  # noqa: D102
+        return True
+
+    def heightForWidth(self, width: int) -> int:  # noqa: D102
+        lines = len(self._columns) if self.is_turned(width) else len(self._rows)
+        return HEAD + max(lines, 4) * LINE
+
+    def sizeHint(self) -> QSize:  # noqa: D102
+        return QSize(252, self.heightForWidth(max(self.width(), 252)))
+
+    def minimumSizeHint(self) -> QSize:  # noqa: D102
+        return QSize(180, HEAD + 4 * LINE)
+
+    def _first_column(self) -> float:
+        return QFontMetricsF(figure_font(self)).horizontalAdvance("weight") + 12
+
+    def _cells(self) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
+        """Return the columns' titles and the lines as they are shown."""
+        if not self.is_turned():
+            return self._columns, list(self._rows)
+        names = tuple(name for name, _ in self._rows)
+        lines = [
+            (title, tuple(texts[i] if i < len(texts) else "" for _, texts in self._rows))
+            for i, title in enumerate(self._columns)
+        ]
+        return names, lines
+
+    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+        theme, (titles, lines) = theme_of(self), self._cells()
+        painter = QPainter(self)
+        first = self._first_column()
+        step = (self.width() - first) / max(len(titles), 1)
+        small = figure_font(self, SECONDARY)
+        right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        middle = int(Qt.AlignmentFlag.AlignVCenter)
+        painter.setFont(small)
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(QRectF(0, 0, first + step, HEAD), middle, self._title)
+        for number, title in enumerate(titles):
+            painter.drawText(QRectF(first + number * step, 0, step, HEAD), right, title)
+        body = figure_font(self, SECONDARY + 1)
+        for line, (name, texts) in enumerate(lines):
+            top = HEAD + line * LINE
+            painter.setPen(QPen(QColor(theme.line), 1.0))
+            painter.drawLine(0, top, self.width(), top)
+            painter.setFont(body)
+            painter.setPen(QColor(theme.text))
+            painter.drawText(QRectF(0, top, first, LINE), middle, name)
+            painter.setFont(body)
+            for number, text in enumerate(texts[: len(titles)]):
+                painter.drawText(QRectF(first + number * step, top, step, LINE), right, text)
+        painter.end()
+
+
+def _demo() -> QWidget:
+    from PySide6.QtWidgets import QVBoxLayout
+
+    panel = QWidget()
+    layout = QVBoxLayout(panel)
+    layout.setSpacing(24)
+    for depth in (4, 8):
+        table = Readout()
+        shown = range(1, depth + 1)
+        table.set_values(
+            "at 14, 12",
+            tuple(f"layer {i}" if depth > 4 else "h" + "⁰¹²³⁴"[i] for i in shown),
+            (
+                ("weight", tuple(f"{0.24 / i - 0.05:+.3f}".replace("-", "−") for i in shown)),
+                ("rank", tuple(str(2 + i * i) for i in shown)),
+                ("bias", tuple(f"+{0.01 * i:.3f}" for i in shown)),
+                ("share", tuple(f"{5 - 0.5 * i:.1f} %" for i in shown)),
+            ),
+        )
+        layout.addWidget(table)
+    layout.addStretch()
+    return panel
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 320, 420)
