@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from slide_gui.core.stack import StackParameters
 from slide_gui.experiments.fit import FittedModel
 
-__all__ = ["WeightRows", "default_pixels", "weight_rows"]
+__all__ = ["WeightRows", "default_pixels", "nearby_peak", "weight_rows"]
+
+_NEAR = 2  # pixels
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +91,34 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         np.ascontiguousarray(both[:, :, -1]),
         np.array([layer.error for layer in stack.layers]),
     )
+
+
+def nearby_peak(row: NDArray[np.float64], pixel: int, image_shape: tuple[int, int] | None) -> float:
+    """Return the largest absolute weight within two pixels of the reconstructed one: a limit for its colours.
+
+    The pixel itself usually has it. A pixel that is lit in one or two images only may get a weight a
+    thousand times larger anywhere in the row, beside which nothing else would be seen.
+
+    Parameters
+    ----------
+    row : ndarray of shape (d,)
+        Weights without the bias.
+    pixel : int
+        The feature they reconstruct.
+    image_shape : tuple of (rows, columns), or None
+        Features that are no picture have no neighbours: the whole row counts.
+
+    Returns
+    -------
+    float
+        The largest of the whole row where all weights nearby are zero.
+    """
+    whole = float(np.abs(row).max(initial=0.0))
+    if image_shape is None:
+        return whole
+    y, x = divmod(pixel, image_shape[1])
+    near = row.reshape(image_shape)[max(0, y - _NEAR) : y + _NEAR + 1, max(0, x - _NEAR) : x + _NEAR + 1]
+    return float(np.abs(near).max()) or whole
 
 
 def default_pixels(image_shape: tuple[int, int] | None, mean_image: ArrayLike, k: int = 4) -> tuple[int, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.experiments.weights import WeightRows
+from slide_gui.experiments.weights import WeightRows, nearby_peak
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.figures.text import fitted, width_mm
@@ -26,12 +27,15 @@ _TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 7.0, 6.0, 5.0
 _GENERATED = "generated"
 _BESIDE = 1.0  # mm between a name and its mark
 _LABEL_ROOM = 6.0  # mm for a tick label of the colour bar
+_POINT = 1.8  # mm, an end of the colour bar
 _LINE_MM = 2.35  # one line of small type
 _ENLARGE = 8  # whole copies of each pixel in a vector file, so that viewers that smooth show none of it
 
 
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
-    """Return the largest absolute weight that the colours of each tile reach.
+    """Return the weight that the strongest colours of each tile stand for; what lies beyond takes them too.
+
+    A tile on its own reaches to the largest weight near its pixel (`nearby_peak`).
 
     Parameters
     ----------
@@ -44,13 +48,22 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
     list of ndarray of shape (k, depth)
         One for each data set; biases do not count.
     """
-    peaks = [np.abs(rows.rows).max(axis=2) for rows in weights]
+    peaks = [_peaks(rows) for rows in weights]
     if levels == "tile":
         return peaks
     if levels == "layer":
         return [np.broadcast_to(peak.max(axis=0), peak.shape) for peak in peaks]
     highest = max(float(peak.max()) for peak in peaks)
     return [np.full_like(peak, highest) for peak in peaks]
+
+
+def _peaks(rows: WeightRows) -> NDArray[np.float64]:
+    return np.array(
+        [
+            [nearby_peak(row, pixel, rows.image_shape) for row in layers]
+            for layers, pixel in zip(rows.rows, rows.pixels, strict=True)
+        ]
+    )
 
 
 def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) -> None:
@@ -80,13 +93,15 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
     figure.set_size_inches(layout.width / _MM_PER_INCH, layout.height / _MM_PER_INCH)
     canvas = _Canvas(figure, layout, style.scale)
     size = _title_size(weights, layout, style.scale)
+    beyond = False
     for rows, block, limits in zip(weights, layout.blocks, tile_limits(weights, style.levels), strict=True):
+        beyond = beyond or bool((np.abs(rows.rows).max(axis=2) > limits).any())
         _draw_titles(canvas, rows, block, limits, style, size)
         for i in range(len(rows.pixels)):
             _draw_pixel_label(canvas, rows, block.tiles[i][0], i, style)
             for j in range(rows.depth):
                 _draw_tile(canvas, rows, block.tiles[i][j], (i, j), float(limits[i, j]), style)
-    _draw_color_bar(canvas, layout.bar, float(tile_limits(weights, "global")[0][0, 0]), style)
+    _draw_color_bar(canvas, layout.bar, float(tile_limits(weights, "global")[0][0, 0]), style, beyond)
 
 
 class _Canvas:
@@ -228,13 +243,25 @@ def _draw_bars(axes: Axes, values: NDArray[np.float64], feature: int, scale: Col
     )  # fmt: skip
 
 
-def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style) -> None:
-    """Draw the bar: in weights where all tiles share the limits, else relative to each tile's limit."""
+def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, beyond: bool) -> None:
+    """Draw the bar: in weights where all tiles share the limits, else relative to each tile's limit.
+
+    Its ends are pointed where weights lie beyond the limits.
+    """
     shared = style.levels == "global"
     scale = ColorScale.symmetric(style.colors, highest if shared else 1.0)
     s = canvas.scale
-    axes = canvas.axes(box, "colour bar")
     lut = scale.lut()[1:]
+    if beyond:
+        box = replace(box, y=box.y + _POINT * s, h=box.h - 2 * _POINT * s)
+    axes = canvas.axes(box, "colour bar")
+    if beyond:
+        point = _POINT * s / box.h
+        for edge, tip, color in ((0.0, -point, lut[0]), (1.0, 1.0 + point, lut[-1])):
+            axes.fill(
+                [0.0, 1.0, 0.5], [edge, edge, tip], color=tuple(color / 255.0), linewidth=0,
+                transform=axes.transAxes, clip_on=False,
+            )  # fmt: skip
     extent = (0.0, 1.0, scale.low, scale.high)
     axes.imshow(
         lut[:, None].repeat(_ENLARGE, axis=0), origin="lower", extent=extent, aspect="auto",
@@ -251,7 +278,7 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style) -> 
     )
     for spine in axes.spines.values():
         spine.set(linewidth=0.35 * s, color=_FRAME)
-    title = "weight" if shared else f"weight / largest of the {style.levels}"
+    title = "weight" if shared else f"weight / limit of the {style.levels}"
     x = box.x + box.w + widest * shrink + 3.6 * s
     text, size = fitted(title, _SMALL_SIZE * s, box.h, smallest=4.0 * s)
     canvas.text(x, box.y + box.h / 2, text, size, rotation=90, va="center", ha="center", color=_MUTED)

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from slide_gui.core.stack import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.weights import default_pixels, weight_rows
+from slide_gui.experiments.weights import default_pixels, nearby_peak, weight_rows
 
 
 def test_that_rows_and_biases_are_those_of_the_layers() -> None:
@@ -52,3 +52,12 @@ def test_that_default_pixels_are_distinct_features_whatever_the_mean(light: np.n
     assert len(set(pixels)) == len(pixels) == min(k, light.size)
     assert all(0 <= pixel < light.size for pixel in pixels)
     assert pixels == default_pixels(shape, light, k)
+
+
+def test_that_the_limit_of_a_row_is_the_largest_weight_near_its_pixel() -> None:
+    row = np.zeros(49)
+    row[24], row[10], row[48] = -0.5, 0.75, 900.0  # the pixel 3, 3; two rows above it; far away
+    assert nearby_peak(row, 24, (7, 7)) == 0.75
+    assert nearby_peak(row, 24, None) == 900.0
+    assert nearby_peak(row, 0, (7, 7)) == 900.0
+    assert nearby_peak(np.zeros(49), 0, (7, 7)) == 0.0

@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from slide_gui.experiments.weights import WeightRows
+from slide_gui.experiments.weights import WeightRows, nearby_peak
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.weights import draw_weights, tile_limits
@@ -65,7 +65,15 @@ def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name: s
 
 def test_that_levels_share_their_limits_as_they_say() -> None:
     weights = [weight_rows(), weight_rows("larger", size=3.0, seed=1)]
-    own = [np.abs(rows.rows).max(axis=2) for rows in weights]
+    own = [
+        np.array(
+            [
+                [nearby_peak(row, pixel, (6, 8)) for row in part]
+                for part, pixel in zip(rows.rows, rows.pixels, strict=True)
+            ]
+        )
+        for rows in weights
+    ]
     for found, expected in zip(tile_limits(weights, "tile"), own, strict=True):
         np.testing.assert_array_equal(found, expected)
     for found, expected in zip(tile_limits(weights, "layer"), own, strict=True):
@@ -107,11 +115,22 @@ def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data() -> None:
 def test_that_biases_and_limits_stand_below_tiles_when_asked_for() -> None:
     weights = weight_rows(pixels=(9,), depth=1)
     weights.biases[0, 0] = -0.125
-    weights.rows[0, 0, 3] = 0.75
+    weights.rows[0, 0, 10] = 0.75
     assert not any("−0.1" in text for text in texts(drawn([weights])))
     found = texts(drawn([weights], Style(bias=True, levels="tile")))
     assert "bias −0.12" in found
     assert "±0.75" in found
+
+
+def test_that_the_bar_is_pointed_only_where_weights_lie_beyond_the_limits() -> None:
+    weights = weight_rows(pixels=(0,), depth=1, size=0.01)
+    weights.rows[0, 0, 0] = 0.5
+    inside = drawn([weights])
+    weights.rows[0, 0, 47] = -900.0
+    beyond = drawn([weights])
+    assert tile_limits([weights], "tile")[0] == 0.5
+    found = [len(next(a for a in f.axes if a.get_label() == "colour bar").patches) for f in (inside, beyond)]
+    assert found == [0, 2]
 
 
 def test_that_features_that_are_no_picture_are_bars_of_the_weights() -> None:
