@@ -129,7 +129,8 @@ def _float32(part: Part, scale: int, progress: Progress) -> NDArray[np.float32]:
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             raise DataError(
-                f"row {start + row + 1}, feature {column + 1} is {found[start + row, column]}, expected a finite number",
+                f"row {start + row + 1}, feature {column + 1} is {found[start + row, column]}, "
+                "expected a finite number",
                 part.place,
             )
         progress.report(min(1.0, (start + step) / n))

@@ -1,0 +1,161 @@
+"""Rectangles cut out of one photograph and laid on another: the benchmark's Rectangles-Images, made anew."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.data.generators.frames import SIDE, Frames, draw_frames, part_generators
+from slide_gui.data.images import image_files, read_image
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["rectangles_images"]
+
+_SHORTEST, _LEAST_DIFFERENCE = 10, 5
+_AREAS = (SIDE * SIDE // 4, 3 * SIDE * SIDE // 4)
+_LEAST_DEVIATION = 0.05  # grey levels in [0, 1]; plainer patches show no rectangle
+_SCALES = (1, 2, 4)
+_MOST_PIXELS = 1 << 24
+_BLOCK = 2048
+
+
+def rectangles_images(
+    n_train: int = 12_000,
+    n_test: int = 50_000,
+    seed: int = 0,
+    photographs: Path | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Dataset:
+    """Lay a rectangle of one natural image patch on another, in images of 28 × 28.
+
+    Outline and inside come from one patch, the rest from another. Both sides are at least 10 and differ by
+    at least 5, the area is 25 to 75 % of the image; the pairs of sides and the position are uniform among
+    those. Patches are drawn uniformly from the photographs in grey, at full, half and quarter size, flipped at
+    random both ways; patches whose standard deviation is below 0.05 are rejected. Label 1 is a rectangle with
+    more rows than columns.
+
+    Parameters
+    ----------
+    n_train, n_test : int
+        Images of each part; the training images do not depend on `n_test`.
+    seed : int
+        The same seed gives the same images.
+    photographs : Path, optional
+        A folder of pictures of at least 28 × 28; by default scikit-learn's two photographs.
+    progress : Progress
+        Reports the share of the images drawn.
+
+    Raises
+    ------
+    DataError
+        If the folder has no usable pictures, or only plain ones.
+    """
+    layers, source = _layers(photographs)
+    parts = []
+    random = part_generators(seed)
+    for n, generator, start in ((n_train, random[0], 0), (n_test, random[1], n_train)):
+        frames = draw_frames(n, _sizes(), generator)
+        step = progress.part(start / (n_train + n_test), (start + n) / (n_train + n_test))
+        parts.append((_draw(frames, layers, generator, step), frames.labels))
+    (train, train_labels), (test, test_labels) = parts
+    own = photographs is not None
+    return Dataset(
+        name="Rectangles-Images (generated)",
+        train=train,
+        test=test,
+        train_labels=train_labels,
+        test_labels=test_labels,
+        image_shape=(SIDE, SIDE),
+        label_names=("wider", "taller"),
+        generated=True,
+        source=f"rectangles_images(n_train={n_train}, n_test={n_test}, seed={seed}) from {source}",
+        licence="that of the photographs" if own else "photographs: CC BY 2.0",
+        citation="After the Rectangles-Images data of Larochelle et al. (2007), ICML."
+        + (
+            "" if own else " Photographs: “china” by Yann Forget and “flower” by dany13 (CC BY 2.0), from scikit-learn."
+        ),
+    )
+
+
+def _sizes() -> NDArray[np.int64]:
+    sides = np.arange(_SHORTEST, SIDE + 1)
+    rows, columns = (grid.ravel() for grid in np.meshgrid(sides, sides, indexing="ij"))
+    area = rows * columns
+    fits = (np.abs(rows - columns) >= _LEAST_DIFFERENCE) & (area >= _AREAS[0]) & (area <= _AREAS[1])
+    sizes: NDArray[np.int64] = np.stack([rows, columns], axis=1)
+    return sizes[fits]
+
+
+def _layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
+    """Return the photographs in grey, at each scale that leaves room for a patch, and where they are from."""
+    if photographs is None:
+        from sklearn.datasets import load_sample_images
+
+        weights = np.array([0.299, 0.587, 0.114])  # ITU-R 601 luma
+        colours = load_sample_images().images
+        grey = [((image * weights).sum(axis=2) / 255).astype(np.float32) for image in colours]
+        source = "scikit-learn's photographs china and flower"
+    else:
+        grey = [read_image(file, _MOST_PIXELS) for file in image_files(photographs)]
+        source = str(photographs)
+    layers = [_reduced(image, scale) for image in grey for scale in _SCALES]
+    layers = [layer for layer in layers if min(layer.shape) >= SIDE]
+    if not layers:
+        raise DataError(f"holds no pictures of at least {SIDE} × {SIDE} pixels", source)
+    return layers, source
+
+
+def _reduced(image: NDArray[np.float32], scale: int) -> NDArray[np.float32]:
+    """Average squares of scale × scale pixels."""
+    rows, columns = image.shape[0] // scale, image.shape[1] // scale
+    blocks = image[: rows * scale, : columns * scale].reshape(rows, scale, columns, scale)
+    means: NDArray[np.float64] = blocks.mean(axis=(1, 3), dtype=np.float64)
+    return np.minimum(means, 1.0).astype(np.float32)
+
+
+def _draw(
+    frames: Frames, layers: list[NDArray[np.float32]], random: np.random.Generator, progress: Progress
+) -> NDArray[np.float32]:
+    n = frames.top.size
+    images = np.empty((n, SIDE, SIDE), np.float32)
+    at = np.arange(SIDE)
+    for start in range(0, n, _BLOCK):
+        part = frames[start : start + _BLOCK]
+        k = part.top.size
+        in_rows = (at >= part.top[:, None]) & (at <= part.bottom[:, None])
+        in_columns = (at >= part.left[:, None]) & (at <= part.right[:, None])
+        patches = _patches(2 * k, layers, random)
+        inside = in_rows[:, :, None] & in_columns[:, None, :]
+        images[start : start + k] = np.where(inside, patches[:k], patches[k:])
+        progress.report((start + k) / n)
+    return images.reshape(n, SIDE * SIDE)
+
+
+def _patches(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:
+    """Draw n patches (n, 28, 28), uniformly over all places of all layers, plain ones rejected."""
+    places = np.array([(layer.shape[0] - SIDE + 1) * (layer.shape[1] - SIDE + 1) for layer in layers])
+    ends = np.cumsum(places)
+    patches = np.empty((n, SIDE, SIDE), np.float32)
+    found = 0
+    for _ in range(100):
+        at = random.integers(int(ends[-1]), size=n)
+        flips = random.integers(4, size=n)
+        drawn = np.empty((n, SIDE, SIDE), np.float32)
+        of_layer = np.searchsorted(ends, at, side="right")
+        for index, layer in enumerate(layers):
+            chosen = np.flatnonzero(of_layer == index)
+            windows = np.lib.stride_tricks.sliding_window_view(layer, (SIDE, SIDE))
+            row, column = np.divmod(at[chosen] - (ends[index] - places[index]), windows.shape[1])
+            drawn[chosen] = windows[row, column]
+        drawn[flips & 1 == 1] = drawn[flips & 1 == 1, ::-1]
+        drawn[flips & 2 == 2] = drawn[flips & 2 == 2, :, ::-1]
+        kept = drawn[drawn.std(axis=(1, 2)) >= _LEAST_DEVIATION][: n - found]
+        patches[found : found + len(kept)] = kept
+        found += len(kept)
+        if found == n:
+            return patches
+    raise DataError("the photographs are too plain: hardly a patch of them has any contrast; choose others")
