@@ -1,0 +1,143 @@
+"""The command itself: fast start, exit codes, what stands on stdout and stderr, cancelling."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from slide_gui import __version__
+from slide_gui.cli import console, main
+from slide_gui.cli.console import guarded, progress_bar
+from slide_gui.progress import NO_PROGRESS, Cancelled
+
+ROOT = Path(__file__).parents[2]
+HEAVY = ("numpy", "matplotlib", "PySide6", "scipy", "sklearn", "pooch", "PIL")
+
+Capture = pytest.CaptureFixture[str]
+
+
+def started(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    environment.pop("QT_QPA_PLATFORM", None)
+    environment.pop("DISPLAY", None)
+    environment.pop("WAYLAND_DISPLAY", None)
+    command = [sys.executable, "-m", "slide_gui", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False, timeout=60)
+
+
+def test_that_the_version_is_said_without_any_heavy_import() -> None:
+    script = (
+        "import sys; from slide_gui.cli import main; code = main(['--version'])\n"
+        f"heavy = [name for name in {HEAVY} if name in sys.modules]\n"
+        "assert not heavy, heavy\nsys.exit(code)"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"slide-gui {__version__}\n", "")
+
+
+def test_that_help_names_every_subcommand(capsys: Capture) -> None:
+    assert main(["--help"]) == 0
+    said = capsys.readouterr().out
+    for name in ("datasets", "fit", "weights", "demo", "bench", "doctor"):
+        assert name in said
+        assert main([name, "--help"]) == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="X11 and Wayland are found by environment")
+def test_that_without_a_display_the_window_is_refused_in_one_sentence() -> None:
+    done = started()
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("slide-gui: ")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "sentence"),
+    [
+        (console.UsageError("two"), 2, "two"),
+        (ValueError("bad value"), 1, "bad value"),
+        (KeyboardInterrupt(), 1, "cancelled"),
+        (Cancelled(), 1, "cancelled"),
+        (MemoryError(), 1, "not enough memory"),
+        (FileNotFoundError(2, "No such file or directory", "x.csv"), 1, "x.csv: No such file"),
+        (KeyError("inside"), 1, "unexpected KeyError"),
+        (ValueError("two\nlines"), 1, "two lines"),
+    ],
+)
+def test_that_every_failure_is_one_sentence_and_a_code(
+    capsys: Capture, error: BaseException, code: int, sentence: str
+) -> None:
+    def fail() -> int:
+        raise error
+
+    assert guarded(fail) == code
+    said = capsys.readouterr().err
+    assert said.startswith(f"slide-gui: {sentence}")
+    assert said.count("\n") == 1
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_that_the_bar_is_drawn_on_a_terminal_only_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress_bar("reading") as progress:
+        assert progress is NO_PROGRESS
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress_bar("reading") as progress:
+        progress.report(0.0)
+        for step in range(100):
+            progress.report(step / 200)
+        progress.report(1.0)
+    drawn = terminal.getvalue().split("\r")
+    assert "reading" in drawn[1]
+    assert "100 %" in drawn[-3]
+    assert drawn[-2].strip() == drawn[-1] == ""
+    assert len(drawn) < 20
+
+
+def test_that_ctrl_c_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path) -> None:
+    import numpy as np
+
+    np.save(tmp_path / "big.npy", np.random.default_rng(0).random((40_000, 784), dtype=np.float32))
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-m", "slide_gui", "fit", "big.npy", "--depth", "200", "-o", "m.npz"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, cwd=tmp_path, env=environment)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (1, "slide-gui: cancelled\n")
+    assert os.listdir(tmp_path) == ["big.npy"]
+
+
+def test_that_doctor_finds_this_installation_whole(capsys: Capture) -> None:
+    assert main(["doctor", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    states = {finding["name"]: finding["state"] for finding in said["findings"]}
+    assert said["ok"]
+    assert {"python", "numpy", "float32 scatter", "BLAS", "settings folder"} <= {
+        n for n, s in states.items() if s == "ok"
+    }
+
+
+def test_that_doctor_fails_with_a_remedy_where_the_blas_is_wrong(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("slide_gui.experiments.self_test.float32_scatter_is_exact", lambda: False)
+    assert main(["doctor"]) == 1
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("broken")]
+    assert "float32 scatter" in line
+    assert "pip install" in line

@@ -1,0 +1,154 @@
+"""`slide-gui fit` and `slide-gui weights`: the numbers of the Python interface, and clear refusals."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.cli import main
+from slide_gui.core.stack import StackParameters
+from slide_gui.data.open import open_data
+from slide_gui.experiments.fit import fit_model
+from slide_gui.experiments.model_file import load_model
+from slide_gui.experiments.weights import weight_rows
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a small file of 6 × 6 images in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    images = np.random.default_rng(0).random((40, 6, 6)).astype(np.float32)
+    np.savez(tmp_path / "small.npz", X=images)
+    return tmp_path / "small.npz"
+
+
+def test_that_fit_saves_the_weights_that_python_computes_to_the_bit(data: Path, capsys: Capture) -> None:
+    arguments = ["--noise", "0.2", "--depth", "2", "--threshold", "0.4", "--dtype", "float64", "--json"]
+    assert main(["fit", str(data), *arguments, "-o", "m.npz"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    expected = fit_model(open_data([data]), StackParameters(noise=0.2, depth=2, threshold=0.4, dtype="float64"))
+    model = load_model("m.npz")
+    assert model.fingerprint == said["fingerprint"] == expected.fingerprint
+    assert said["errors"] == [layer.error for layer in expected.stack.layers]
+    assert said["parameters"]["threshold"] == 0.4
+    for one, other in zip(model.stack.layers, expected.stack.layers, strict=True):
+        np.testing.assert_array_equal(one.weights, other.weights)
+
+
+def test_that_weights_writes_the_rows_that_python_computes_to_the_bit(data: Path) -> None:
+    assert main(["weights", "small.npz", "--pixels", "1,2", "5,5", "--noise", "0.4", "-o", "w.csv"]) == 0
+    model = fit_model(open_data([data]), StackParameters(noise=0.4))
+    expected = weight_rows(model, [8, 35])
+    with open("w.csv", newline="", encoding="utf-8") as file:
+        lines = list(csv.reader(file))[1:]
+    assert [line[1:4] for line in lines] == [[*place, k] for place in (["1", "2"], ["5", "5"]) for k in "123"]
+    found = np.array([[float(cell) for cell in line[4:]] for line in lines]).reshape(2, 3, 37)
+    np.testing.assert_array_equal(found[:, :, 0], expected.biases)
+    np.testing.assert_array_equal(found[:, :, 1:], expected.rows)
+
+
+def test_that_a_saved_model_and_its_data_give_the_same_figure(data: Path) -> None:
+    assert main(["fit", "small.npz", "--depth", "2", "-o", "m.npz"]) == 0
+    assert main(["weights", "m.npz", "--pixels", "1,2", "-o", "a.svg"]) == 0
+    assert main(["weights", "small.npz", "--depth", "2", "--pixels", "1,2", "-o", "b.svg"]) == 0
+    assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
+
+
+def test_that_all_formats_are_written_and_listed(data: Path, capsys: Capture) -> None:
+    arguments = ["--levels", "global", "--colors", "jet", "--width", "double", "--bias", "--json"]
+    assert main(["weights", "small.npz", *arguments, "-o", "w.pdf", "--format", "pdf", "svg", "png", "csv"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["outputs"] == ["w.pdf", "w.svg", "w.png", "w.csv"]
+    assert all(Path(name).stat().st_size > 1000 for name in said["outputs"])
+    (entry,) = said["data"]
+    assert [len(pixel["biases"]) for pixel in entry["pixels"]] == [3, 3, 3, 3]
+
+
+def test_that_each_data_set_takes_its_own_pixels(data: Path, capsys: Capture) -> None:
+    np.savez("other.npz", X=np.random.default_rng(1).random((30, 5, 4)).astype(np.float32))
+    arguments = ["weights", "small.npz", "other.npz", "--pixels", "1,2", "--pixels", "4,3", "-o", "w.csv", "--json"]
+    assert main(arguments) == 0
+    said = json.loads(capsys.readouterr().out)["data"]
+    assert [entry["pixels"][0]["pixel"] for entry in said] == [[1, 2], [4, 3]]
+
+
+def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path) -> None:
+    assert main(["weights", "small.npz", "--noise", "0.2", "--levels", "tile", "--bundle", "bundle"]) == 0
+    bundle = Path("bundle")
+    names = ["commands.txt", "weights.csv", "weights.pdf", "weights.png", "weights.py", "weights.svg"]
+    assert sorted(os.listdir(bundle)) == names
+    before = {name: (bundle / name).read_bytes() for name in names}
+    figures = [name for name in names if name not in ("commands.txt", "weights.py")]
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONPATH": root}
+
+    os.makedirs("script")
+    os.link("small.npz", "script/small.npz")
+    script = [sys.executable, "../bundle/weights.py"]
+    subprocess.run(script, check=True, cwd="script", env=environment)
+    commands = (bundle / "commands.txt").read_text(encoding="utf-8").splitlines()
+    for command in commands:
+        words = command.split()
+        assert words[0] == "slide-gui"
+        assert main(words[1:]) == 0
+    for name in figures:
+        assert (Path("script") / name).read_bytes() == before[name]
+        assert Path(name).read_bytes() == before[name]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fit"], "DATA"),
+        (["fit", "small.npz", "--noise", "1"], "noise is 1.0"),
+        (["fit", "small.npz", "--noise", "much"], "--noise"),
+        (["fit", "small.npz", "--squashing", "relu"], "squashing is 'relu'"),
+        (["fit", "small.npz", "--depth", "-1"], "depth is -1"),
+        (["weights", "small.npz", "--depth", "0"], "depth is 0"),
+        (["weights", "small.npz", "--pixels", "6,0"], "rows 0 to 5"),
+        (["weights", "small.npz", "--pixels", "3"], "ROW,COLUMN"),
+        (["weights", "small.npz", "--pixels", "1,1", "--pixels", "2,2"], "2 times for 1"),
+        (["weights", "small.npz", "--levels", "row"], "levels is 'row'"),
+        (["weights", "small.npz", "--width", "huge"], "width is 'huge'"),
+        (["weights", "small.npz", "-o", "w.jpg"], "must end in"),
+        (["weights", "small.npz", "--unknown"], "--unknown"),
+        (["nonsense"], "neither a file nor one of the subcommands"),
+        (["--nonsense"], "required"),
+    ],
+)
+def test_that_wrong_usage_ends_with_two_and_one_sentence(
+    data: Path, capsys: Capture, arguments: list[str], sentence: str
+) -> None:
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("slide-gui: ")
+    assert captured.err.count("\n") == 1
+    assert sentence in captured.err
+
+
+@pytest.mark.parametrize("command", ["fit", "weights"])
+def test_that_unusable_data_end_with_one_and_one_sentence(data: Path, capsys: Capture, command: str) -> None:
+    Path("empty.csv").touch()
+    Path("broken.npz").write_bytes(data.read_bytes()[:300])
+    for name in ("empty.csv", "broken.npz", "absent.csv"):
+        assert main([command, name]) == 1
+        captured = capsys.readouterr()
+        assert captured.err.startswith("slide-gui: ")
+        assert name in captured.err
+        assert captured.err.count("\n") == 1
+    assert not Path("weights.pdf").exists()
+
+
+def test_that_an_output_that_cannot_be_written_ends_with_one_sentence(data: Path, capsys: Capture) -> None:
+    assert main(["fit", "small.npz", "-o", "small.npz/m.npz"]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
