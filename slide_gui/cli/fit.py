@@ -72,8 +72,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _print(model: FittedModel, output: Path | None) -> None:
     stack, p = model.stack, model.stack.parameters
-    kind = "generated" if model.generated else "from files"
-    print(f"{model.dataset} ({kind}): {stack.n_samples} rows of {stack.n_features} features")
+    mark = " (generated)" if model.generated and "generated" not in model.dataset else ""
+    print(f"{model.dataset}{mark}: {stack.n_samples} rows of {stack.n_features} features")
     print(f"noise 1−p = {p.noise:g}, p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s")
     for number, layer in enumerate(stack.layers, start=1):
         print(f"layer {number}: expected squared reconstruction error {layer.error:.6g} per feature and row")

@@ -15,7 +15,10 @@ from slide_gui.figures.weights import draw_weights
 
 __all__ = ["save_bundle", "weights_commands", "weights_script"]
 
-_SCRIPT = '''"""Makes weights.pdf, .svg, .png and .csv again; written by slide-gui {version}."""
+_SCRIPT = '''"""Makes weights.pdf, .svg, .png and .csv again; written by slide-gui {version}.
+
+Run it in the folder from which the data's paths start.
+"""
 
 from slide_gui.core.stack import StackParameters
 from slide_gui.experiments.fit import fit_model

@@ -134,7 +134,7 @@ def _draw_titles(
 ) -> None:
     s, title = canvas.scale, block.title
     room = title.w - _mark_width(rows, size)
-    name, size = fitted(rows.dataset, size, room, "bold", size)
+    name, size = fitted(_name(rows), size, room, "bold", size)
     canvas.text(title.x, title.y + 2.6 * s, name, size, weight="bold")
     if rows.generated:
         x = title.x + width_mm(name, size, "bold") + _BESIDE
@@ -151,6 +151,11 @@ def _draw_titles(
         canvas.text_within(middle, bottom, f"layer {j + 1}", _TEXT_SIZE, box.w, ha="center")
 
 
+def _name(rows: WeightRows) -> str:
+    """Return the data set's name without the mark of generated data, which is written beside it."""
+    return rows.dataset.removesuffix(f" ({_GENERATED})") if rows.generated else rows.dataset
+
+
 def _mark_width(rows: WeightRows, size: float) -> float:
     return width_mm(_GENERATED, size) + _BESIDE if rows.generated else 0.0
 
@@ -159,7 +164,7 @@ def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: flo
     """Return one type size for all data sets' names, so that the longest fits if it can."""
     size = _TITLE_SIZE * scale
     needed = max(
-        (width_mm(rows.dataset, size, "bold") + _mark_width(rows, size)) / block.title.w
+        (width_mm(_name(rows), size, "bold") + _mark_width(rows, size)) / block.title.w
         for rows, block in zip(weights, layout.blocks, strict=True)
     )
     return max(size / max(needed, 1.0), 5.0 * scale)
@@ -167,7 +172,8 @@ def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: flo
 
 def _draw_pixel_label(canvas: _Canvas, rows: WeightRows, box: Box, index: int, style: Style) -> None:
     text, size = _pixel_text(rows, rows.pixels[index], style.transposed), _SMALL_SIZE * canvas.scale
-    if rows.image_shape is None and width_mm(f"feature {text}", size) <= box.h:
+    longest = f"feature {max(rows.pixels)}"
+    if rows.image_shape is None and width_mm(longest, size) <= box.h:
         text = f"feature {text}"
     text, size = fitted(text, size, box.h, smallest=4.0 * canvas.scale)
     x = box.x - 0.9 * canvas.scale

@@ -106,6 +106,12 @@ def test_that_titles_say_data_set_layers_noise_and_what_is_generated() -> None:
     assert sum("generated" in text for text in found) == 1
 
 
+def test_that_generated_is_said_once_where_the_name_says_it_too() -> None:
+    found = texts(drawn([weight_rows("Rectangles (generated)")]))
+    assert "Rectangles" in found
+    assert sum("generated" in text for text in found) == 1
+
+
 def test_that_a_long_name_is_cut_but_never_the_mark_of_generated_data() -> None:
     found = texts(drawn([weight_rows("a very long name " * 20), weight_rows()]))
     assert any(text.startswith("a very long") and text.endswith("…") for text in found)

@@ -1,0 +1,93 @@
+"""`slide-gui datasets` and `slide-gui demo`."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.cli import main
+from slide_gui.data import catalogue
+from slide_gui.experiments.source import DataSource
+from slide_gui.progress import NO_PROGRESS, Progress
+
+Capture = pytest.CaptureFixture[str]
+KEYS = {"rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"}
+
+
+@pytest.fixture(autouse=True)
+def no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look for data files in an empty folder only."""
+    monkeypatch.setattr(catalogue, "data_folders", lambda: [tmp_path / "data"])
+    monkeypatch.chdir(tmp_path)
+
+
+def test_that_list_names_every_benchmark_and_what_is_here(tmp_path: Path, capsys: Capture) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "convex.zip").touch()
+    assert main(["datasets", "list", "--json"]) == 0
+    said = {row["key"]: row for row in json.loads(capsys.readouterr().out)}
+    assert set(said) == KEYS
+    assert said["convex"]["found"] == [str(tmp_path / "data" / "convex.zip")]
+    assert said["rectangles"]["found"] is None
+    assert (said["mnist"]["n_train"], said["mnist"]["n_test"]) == (60_000, 10_000)
+    assert main(["datasets", "list"]) == 0
+    assert len(capsys.readouterr().out.splitlines()) == len(KEYS)
+
+
+def test_that_info_describes_generated_data_and_their_seed(capsys: Capture) -> None:
+    documents = []
+    for seed in ("0", "0", "1"):
+        assert main(["datasets", "info", "rectangles", "--seed", seed, "--json"]) == 0
+        documents.append(json.loads(capsys.readouterr().out))
+    one, same, other = documents
+    assert one == same
+    assert one["fingerprint"] != other["fingerprint"]
+    assert one["generated"] is True
+    assert (one["n_train"], one["n_test"], one["image_shape"]) == (1200, 50_000, [28, 28])
+    assert sum(one["train_labels"].values()) == 1200
+    assert set(one["train_labels"]) == {"wider", "taller"}
+
+
+def test_that_info_describes_files(tmp_path: Path, capsys: Capture) -> None:
+    np.savez(tmp_path / "own.npz", X=np.full((5, 3), 0.5), y=np.array([0, 1, 1, 1, 0]))
+    assert main(["datasets", "info", "own.npz"]) == 0
+    said = capsys.readouterr().out
+    assert "0: 2, 1: 3" in said
+    assert "own" in said
+
+
+def test_that_get_downloads_what_was_asked_for(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def download(key: str, *, progress: Progress = NO_PROGRESS) -> list[Path]:
+        asked.append(key)
+        return [Path(key) / "file"]
+
+    monkeypatch.setattr(catalogue, "download", download)
+    assert main(["datasets", "get", "convex", "mnist", "--json"]) == 0
+    assert asked == ["convex", "mnist"]
+    assert json.loads(capsys.readouterr().out) == {"convex": ["convex/file"], "mnist": ["mnist/file"]}
+    assert main(["datasets", "get", "convex", "cifar"]) == 2
+    assert asked == ["convex", "mnist"]
+    assert "cifar" in capsys.readouterr().err
+
+
+def test_that_a_source_reads_its_own_argument() -> None:
+    for text in ("rectangles", "own.npz", os.pathsep.join(["images.gz", "labels.gz"])):
+        source = DataSource.parse(text, seed=3)
+        assert source.argument == text
+        assert DataSource.parse(source.argument, seed=source.seed) == source
+    assert DataSource.of(["a", "b"]) == DataSource(paths=("a", "b"))
+
+
+def test_that_demo_writes_the_figure_and_its_numbers_of_generated_data(tmp_path: Path, capsys: Capture) -> None:
+    assert main(["demo", "--out", "out", "--json"]) == 0
+    names = ["weights.pdf", "weights.svg", "weights.png", "weights.csv"]
+    outputs = json.loads(capsys.readouterr().out)["outputs"]
+    assert {str(Path("out") / name) for name in names} <= set(outputs)
+    assert main(["weights", "rectangles", "-o", "again.svg"]) == 0
+    assert Path("again.svg").read_bytes() == Path("out/weights.svg").read_bytes()
