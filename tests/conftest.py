@@ -7,16 +7,22 @@ import os
 import shutil
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication, QWidget
+
+    Widget = TypeVar("Widget", bound=QWidget)
 
 # Before Qt is imported anywhere. Tests marked `display` start their own processes, with their own platform.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 
 
 @pytest.fixture(scope="session")
-def app() -> Iterator[object]:
+def app() -> Iterator[QApplication]:
     """Return the one QApplication, in the light theme."""
     from PySide6.QtWidgets import QApplication
 
@@ -27,6 +33,38 @@ def app() -> Iterator[object]:
     apply_theme(running, "light")
     yield running
     running.closeAllWindows()
+
+
+@pytest.fixture
+def shown(app: QApplication) -> Iterator[Callable[[Widget, int, int], Widget]]:
+    """Return a function that shows a widget at a size and waits until it is active; all are closed at the end."""
+    from PySide6.QtTest import QTest
+
+    windows: list[QWidget] = []
+
+    def show(widget: Widget, width: int, height: int) -> Widget:
+        windows.append(widget)
+        widget.resize(width, height)
+        widget.show()
+        widget.activateWindow()
+        assert QTest.qWaitForWindowActive(widget, 2000)
+        return widget
+
+    yield show
+    for window in windows:
+        window.close()
+        window.deleteLater()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
+    report = yield
+    if report.when == "call":
+        item.stash[FAILED] = report.failed
+    return report
+
+
+FAILED = pytest.StashKey[bool]()
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +94,8 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
         _collect()
     finally:
         qInstallMessageHandler(previous)
+    if request.node.stash.get(FAILED, False):
+        return  # Its traceback keeps what the test had.
     left = [f"Qt said: {m}" for m in messages]
     left += [f"thread still runs: {t.name}" for t in threading.enumerate() if t not in before]
     left += [f"window still there: {w!r}" for w in _windows() if id(w) not in windows]

@@ -118,6 +118,9 @@ QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-
 QToolButton[kind="nav"]:hover { background: $hover; color: $text; }
 QToolButton[kind="nav"]:checked { background: $accent_wash; color: $accent_text; border-left-color: $accent; }
 QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3px; padding: 6px 1px 4px 0; }
+QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid $line; border-radius: 4px;
+    padding: 4px; selection-background-color: $accent; selection-color: $on_accent; }
+QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent_text; }
 """

@@ -158,13 +158,17 @@ class _Follower(QObject):
         from slide_gui.gui.style import palette, style_sheet
 
         dark = self._choice == "dark" or (
-            self._choice == "system" and self._app.styleHints().colorScheme() == Qt.ColorScheme.Dark
+            self._choice == "system" and _asked_for(self._app) == Qt.ColorScheme.Dark
         )
         theme = DARK if dark else LIGHT
         if theme.name != self._shown:
             self._shown = theme.name
             self._app.setPalette(palette(theme))
             self._app.setStyleSheet(style_sheet(theme))
+
+
+def _asked_for(app: QApplication) -> Qt.ColorScheme:
+    return app.styleHints().colorScheme()
 
 
 def figure_font(widget: QWidget, size: int = BODY, strong: bool = False) -> QFont:

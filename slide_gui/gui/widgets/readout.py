@@ -25,7 +25,7 @@ class Readout(QWidget):
         self._title = ""
         self._columns: tuple[str, ...] = ()
         self._rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.setAccessibleName("Values under the cursor")

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QColor, QIcon
+from PySide6.QtWidgets import QApplication, QPushButton, QWidget
+
+from slide_gui.gui.style import style_sheet
+from slide_gui.gui.theme import DARK, LIGHT, PINS, Theme, apply_theme, figure_font, icon, theme_of
+
+ICONS = ["weights", "curves", "classifier", "benchmark", "runs", "open", "undo", "redo", "export", "previous", "next", "close", "pin", "cancel"]
+
+# Text in the first colour stands on the second somewhere in the program.
+TEXT_ON = [
+    *((t, g) for t in ("text", "muted") for g in ("background", "panel", "hover", "accent_wash")),
+    *(("text", g) for g in ("danger_wash", "warning_wash")),
+    *(("accent_text", g) for g in ("background", "panel", "accent_wash")),
+    ("on_accent", "accent"),
+    ("on_accent", "accent_hover"),
+    ("danger", "panel"),
+    ("danger", "danger_wash"),
+    ("warning", "panel"),
+    ("warning", "warning_wash"),
+    ("background", "text"),
+]
+
+
+@pytest.fixture
+def dressed(app: QApplication) -> Iterator[QApplication]:
+    yield app
+    apply_theme(app, "light")
+
+
+def luminance(colour: str) -> float:
+    parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in QColor(colour).getRgbF()[:3]]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+@pytest.mark.parametrize(("text", "ground"), TEXT_ON)
+def test_that_text_has_a_contrast_of_4_5(theme: Theme, text: str, ground: str) -> None:
+    assert contrast(getattr(theme, text), getattr(theme, ground)) >= 4.5
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_that_the_focus_ring_stands_out_from_page_and_panel(theme: Theme) -> None:
+    assert min(contrast(theme.accent, theme.background), contrast(theme.accent, theme.panel)) >= 3.0
+
+
+def test_that_pins_repeat_in_their_order() -> None:
+    assert [LIGHT.pin(i).name().upper() for i in range(7)] == [*PINS, PINS[0]]
+    assert DARK.pin(2) == LIGHT.pin(2)
+
+
+@pytest.mark.parametrize(("choice", "theme"), [("dark", DARK), ("light", LIGHT)])
+def test_that_widgets_know_their_theme_from_their_palette(dressed: QApplication, choice: str, theme: Theme) -> None:
+    apply_theme(dressed, choice)
+    widget = QWidget()
+    assert theme_of(widget) is theme
+    assert widget.palette().window().color() == QColor(theme.background)
+
+
+def test_that_system_follows_the_system_and_a_choice_does_not(
+    dressed: QApplication, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from slide_gui.gui import theme as module
+
+    apply_theme(dressed, "system")
+    follower = dressed.findChild(module._Follower)
+    monkeypatch.setattr(module, "_asked_for", lambda app: Qt.ColorScheme.Dark)
+    dressed.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme_of(QWidget()) is DARK
+    apply_theme(dressed, "light")
+    dressed.styleHints().colorSchemeChanged.emit(Qt.ColorScheme.Dark)
+    assert theme_of(QWidget()) is LIGHT
+    assert dressed.findChildren(module._Follower) == [follower]
+
+
+def test_that_an_unknown_theme_is_refused(app: QApplication) -> None:
+    with pytest.raises(ValueError, match="system"):
+        apply_theme(app, "sepia")
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_that_the_style_sheet_has_every_token_filled_and_every_picture(theme: Theme) -> None:
+    sheet = style_sheet(theme)
+    assert "$" not in sheet
+    pictures = [line.split('url("')[1].split('"')[0] for line in sheet.splitlines() if "url(" in line]
+    assert pictures
+    assert all(Path(p).is_file() for p in pictures)
+
+
+@pytest.mark.parametrize("name", ICONS)
+def test_that_every_icon_is_drawn_in_the_themes_colours(app: QApplication, name: str) -> None:
+    for state, colour in ((QIcon.State.Off, LIGHT.text), (QIcon.State.On, LIGHT.accent_text)):
+        image = icon(name, LIGHT).pixmap(QSize(48, 48), QIcon.Mode.Normal, state).toImage()
+        solid = [
+            image.pixelColor(x, y)
+            for x in range(image.width())
+            for y in range(image.height())
+            if image.pixelColor(x, y).alpha() == 255
+        ]
+        assert len(solid) > 20
+        assert {c.name().upper() for c in solid} == {colour}
+
+
+def test_that_an_unknown_icon_is_refused() -> None:
+    with pytest.raises(FileNotFoundError):
+        icon("no-such-drawing", LIGHT)
+
+
+def test_that_figures_are_tabular_and_sized_in_pixels(app: QApplication) -> None:
+    font = figure_font(QWidget(), 11, strong=True)
+    assert font.pixelSize() == 11
+    assert font.weight() == 600
+    assert [bytes(t.toString().data()) for t in font.featureTags()] == [b"tnum"]
+
+
+def test_that_a_focused_button_looks_different(shown: Callable[..., QWidget]) -> None:
+    window = QWidget()
+    button, other = QPushButton("Open", window), QPushButton("Close", window)
+    other.move(0, 60)
+    shown(window, 120, 120)
+    other.setFocus()
+    before = button.grab().toImage()
+    button.setFocus()
+    after = button.grab().toImage()
+    assert before.size() == after.size()
+    assert before.pixelColor(40, 0) == QColor(LIGHT.line)
+    assert after.pixelColor(40, 0) == QColor(LIGHT.accent)

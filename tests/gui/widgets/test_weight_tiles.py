@@ -1,0 +1,251 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QColor, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QScrollArea
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+
+Shown = Callable[..., Any]
+COLUMNS = ("layer 1", "layer 2")
+SCALE = ColorScale.symmetric("blue-white-red", 1.0)
+
+
+def tile(seed: int, shape: tuple[int, ...] = (8, 6)) -> Tile:
+    values = np.random.default_rng(seed).uniform(-1, 1, shape).astype(np.float32)
+    values.flat[0], values.flat[1], values.flat[2] = 0.0, 1.0, -1.0
+    return Tile(values, SCALE, "max 0.29 · bias +0.02", 20)
+
+
+def row(*tiles: Tile | None, title: str = "14, 9", stale: tuple[bool, ...] = (), pin: bool = True) -> TileRow:
+    return TileRow(title, "pinned", LIGHT.pin(0), pin, tiles, stale)
+
+
+@pytest.fixture
+def view(shown: Shown) -> WeightTiles:
+    made: WeightTiles = shown(WeightTiles(), 420, 420)
+    made.set_content(COLUMNS, (row(tile(1), tile(2)), row(tile(3), None, title="6, 20")))
+    return made
+
+
+def heard(view: WeightTiles) -> tuple[list[Any], list[Any], list[int]]:
+    lists: tuple[list[Any], list[Any], list[int]] = ([], [], [])
+    for signal, into in zip((view.pixel_hovered, view.pixel_clicked, view.row_removed), lists, strict=True):
+        signal.connect(into.append)
+    return lists
+
+
+def spot(view: WeightTiles, row: int, column: int, index: int) -> QPoint:
+    return view.layout_of().spot(row, column, index).center().toPoint()
+
+
+def colour(view: WeightTiles, row: int, column: int, index: int) -> QColor:
+    return view.grab().toImage().pixelColor(spot(view, row, column, index))
+
+
+def test_that_weights_are_painted_in_the_scales_colours(view: WeightTiles) -> None:
+    lut = SCALE.lut().tolist()
+    for index, entry in ((0, 128), (1, 255), (2, 1)):
+        assert colour(view, 0, 0, index).getRgb()[:3] == tuple(lut[entry])
+    assert colour(view, 0, 0, 0) == QColor(LIGHT.background)
+
+
+def test_that_a_stale_tile_is_35_percent_towards_the_page_and_nothing_moves(view: WeightTiles) -> None:
+    rows = (row(tile(1), tile(2)), row(tile(3), None))
+    view.set_content(COLUMNS, rows)
+    fresh, place, height = colour(view, 0, 0, 1), spot(view, 0, 0, 1), view.sizeHint().height()
+    view.set_content(COLUMNS, (row(*rows[0].tiles, stale=(True, False)), rows[1]))
+    stale, page = colour(view, 0, 0, 1), QColor(LIGHT.background)
+    for channel in ("red", "green", "blue"):
+        wanted = 0.65 * getattr(fresh, channel)() + 0.35 * getattr(page, channel)()
+        assert abs(getattr(stale, channel)() - wanted) <= 2
+    assert (spot(view, 0, 0, 1), view.sizeHint().height()) == (place, height)
+
+
+def test_that_a_tile_that_arrives_moves_nothing(view: WeightTiles) -> None:
+    before = [view.layout_of().tile(r, c) for r in range(2) for c in range(2)]
+    view.set_content(COLUMNS, (row(tile(1), tile(2)), row(tile(3), tile(4))))
+    assert [view.layout_of().tile(r, c) for r in range(2) for c in range(2)] == before
+
+
+def test_that_only_tiles_that_changed_are_made_anew(view: WeightTiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    original = ColorScale.indices
+    monkeypatch.setattr(ColorScale, "indices", lambda self, v: made.append(v) or original(self, v))
+    keep, change = tile(5), tile(6)
+    view.set_content(COLUMNS, (row(keep, change), row(keep, None)))
+    view.grab()
+    assert len(made) == 2
+    view.set_content(COLUMNS, (row(keep, tile(7)), row(keep, None)))
+    view.grab()
+    assert len(made) == 3
+
+
+def test_that_a_changed_tile_shows_after_an_update(view: WeightTiles) -> None:
+    before = colour(view, 0, 1, 3)
+    new = tile(2)
+    new.values.flat[3] = 0.0 if before != QColor(LIGHT.background) else 1.0
+    view.set_content(COLUMNS, (row(tile(1), new), row(tile(3), None)))
+    assert colour(view, 0, 1, 3) != before
+
+
+def test_that_hover_tells_row_column_and_pixel_and_none_on_gaps(view: WeightTiles) -> None:
+    hovered, clicked, _ = heard(view)
+    QTest.mouseMove(view, spot(view, 0, 1, 33))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=spot(view, 0, 1, 33))
+    QTest.mouseMove(view, view.layout_of().captions(0, 1).center().toPoint())
+    QTest.mouseMove(view, view.layout_of().tile(1, 1).center().toPoint())
+    QTest.mouseMove(view, spot(view, 1, 0, 0))
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    assert hovered == [(0, 1, 33), None, (1, 0, 0), None]
+    assert clicked == [(0, 1, 33)]
+
+
+def test_that_transposing_keeps_the_indices(view: WeightTiles) -> None:
+    hovered, _, _ = heard(view)
+    before = colour(view, 0, 0, 1)
+    upright = view.layout_of().tile(0, 0).size()
+    view.set_transposed(True)
+    assert view.layout_of().tile(0, 0).width() > view.layout_of().tile(0, 0).height()
+    assert upright.width() < upright.height()
+    assert colour(view, 0, 0, 1) == before
+    QTest.mouseMove(view, spot(view, 0, 0, 7))
+    assert hovered == [(0, 0, 7)]
+
+
+def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view: WeightTiles) -> None:
+    _, clicked, removed = heard(view)
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.layout_of().remove(1).center().toPoint())
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_Delete)
+    assert removed == [1, 1]
+    view.set_content(COLUMNS, (row(tile(1), None, pin=False), row(tile(3), None)))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.layout_of().remove(0).center().toPoint())
+    QTest.keyClick(view, Qt.Key.Key_Up)
+    QTest.keyClick(view, Qt.Key.Key_Delete)
+    assert removed == [1, 1]
+    assert clicked == []
+
+
+def test_that_keys_go_from_tile_to_tile_and_enter_clicks_the_marked_pixel(view: WeightTiles) -> None:
+    _, clicked, _ = heard(view)
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Return):
+        QTest.keyClick(view, key)
+    assert clicked == [(0, 1, 20)]
+    assert view.accessibleDescription() == "14, 9, layer 2: max 0.29 · bias +0.02"
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert clicked == [(0, 1, 20)]
+
+
+def test_that_rows_may_vanish_under_the_keys(view: WeightTiles) -> None:
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    view.set_content(COLUMNS, ())
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    view.set_placeholder("Click a pixel")
+    view.grab()
+    view.set_content(COLUMNS, (row(tile(1), None),))
+    _, _, removed = heard(view)
+    QTest.keyClick(view, Qt.Key.Key_Delete)
+    assert removed == [0]
+
+
+def test_that_the_crosshair_is_on_every_tile_and_leaves_its_pixel_free(view: WeightTiles) -> None:
+    before = view.grab().toImage()
+    view.set_crosshair(9)
+    after = view.grab().toImage()
+    for r, c in ((0, 0), (0, 1), (1, 0)):
+        assert after.pixelColor(spot(view, r, c, 9)) == before.pixelColor(spot(view, r, c, 9))
+        far = QPoint(int(view.layout_of().tile(r, c).right()) - 3, spot(view, r, c, 9).y())
+        column = [QPoint(far.x(), far.y() + d) for d in (-1, 0, 1)]
+        assert any(after.pixelColor(p) != before.pixelColor(p) for p in column)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4, 8])
+@pytest.mark.parametrize("width", [420, 560, 900, 1600])
+def test_that_everything_fits_the_width_in_whole_device_pixels(app: QApplication, columns: int, width: int) -> None:
+    view = WeightTiles()
+    view.set_content(("layer",) * columns, tuple(row(*(tile(c, (28, 28)) for c in range(columns))) for _ in range(3)))
+    layout = view.layout_of(width)
+    assert layout.scale == int(layout.scale) >= 1
+    assert layout.tile(0, columns - 1).right() <= width
+    assert layout.captions(2, 0).bottom() <= layout.height
+
+
+def test_that_sixteen_rows_scroll_instead_of_shrinking(shown: Shown) -> None:
+    area: QScrollArea = shown(QScrollArea(), 560, 400)
+    view = WeightTiles()
+    area.setWidgetResizable(True)
+    area.setWidget(view)
+    rows = tuple(row(*(tile(r, (28, 28)) for _ in range(4))) for r in range(16))
+    view.set_content(("layer",) * 4, rows)
+    QTest.qWait(30)
+    assert view.height() == view.heightForWidth(view.width()) > 16 * 80
+    assert area.verticalScrollBar().maximum() > 0
+    assert area.horizontalScrollBar().maximum() == 0
+
+
+def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> None:
+    values = np.array([1.0, -1.0, 0.0, 0.5], np.float32)
+    view.set_content(("layer 1",), (row(Tile(values, SCALE, "", None)),))
+    box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
+
+    def at(index: int, height: float) -> tuple[int, ...]:
+        x = view.layout_of().spot(0, 0, index).center().x()
+        return shot.pixelColor(int(x), int(box.y() + height * box.height())).getRgb()[:3]
+
+    page = QColor(LIGHT.background).getRgb()[:3]
+    lut = SCALE.lut().tolist()
+    assert (at(0, 0.2), at(0, 0.8)) == (tuple(lut[255]), page)
+    assert (at(1, 0.2), at(1, 0.8)) == (page, tuple(lut[1]))
+    assert (at(2, 0.2), at(2, 0.8)) == (page, page)
+    assert (at(3, 0.2), at(3, 0.4)) == (page, tuple(SCALE.lut()[SCALE.indices(0.5)].tolist()))
+    hovered, _, _ = heard(view)
+    QTest.mouseMove(view, spot(view, 0, 0, 3))
+    assert hovered == [(0, 0, 3)]
+
+
+def test_that_more_features_than_dots_keep_the_largest(view: WeightTiles) -> None:
+    values = np.zeros(5000, np.float32)
+    values[2503] = -1.0
+    view.set_content(("layer 1",), (row(Tile(values, SCALE)),))
+    box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
+    low = int(box.y() + 0.8 * box.height())
+    colours = [shot.pixelColor(x, low).getRgb()[:3] for x in range(int(box.left()) + 1, int(box.right()) - 1)]
+    assert colours.count(tuple(SCALE.lut()[1].tolist())) == 1
+
+
+def test_that_a_change_of_theme_repaints_the_ground(view: WeightTiles, app: QApplication) -> None:
+    from slide_gui.gui.theme import DARK, apply_theme
+
+    try:
+        apply_theme(app, "dark")
+        shot: QImage = view.grab().toImage()
+        assert shot.pixelColor(2, 2) == QColor(DARK.background)
+    finally:
+        apply_theme(app, "light")
+
+
+def test_that_twenty_new_tiles_are_painted_within_a_frame(shown: Shown) -> None:
+    view: WeightTiles = shown(WeightTiles(), 600, 820)
+    columns = ("layer 1", "layer 2", "layer 3", "layer 4")
+    contents = [
+        tuple(row(*(tile(100 * k + 10 * r + c, (28, 28)) for c in range(4))) for r in range(5)) for k in range(40)
+    ]
+    spent = []
+    for content in contents:
+        start = time.perf_counter()
+        view.set_content(columns, content)
+        view.repaint()
+        spent.append(time.perf_counter() - start)
+    # The median, because a machine shared with others spoils the tail.
+    assert np.median(spent) <= 0.008
