@@ -40,7 +40,7 @@ def register(commands: Subparsers) -> None:
 def _list(arguments: argparse.Namespace) -> int:
     from slide_gui.data.catalogue import entries, find
 
-    rows = []
+    rows: list[dict[str, Any]] = []
     for entry in entries():
         found = find(entry.key)
         rows.append(

@@ -15,7 +15,7 @@ __all__ = ["Subparsers", "add_json", "add_stack_options", "stack_parameters"]
 
 Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
 
-_STACK = ("noise", "depth", "threshold", "squashing", "fit_on", "ridge", "dtype")
+_STACK = ("noise", "depth", "threshold", "squashing", "fit_on", "ridge", "dtype", "batch_size")
 
 
 def add_stack_options(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +34,7 @@ def add_stack_options(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--ridge", type=float, metavar="R", help="added to the diagonal of E[Q] (1e-5)")
     group.add_argument("--dtype", metavar="NAME", help="of rows and representations: float32 or float64 (float32)")
+    group.add_argument("--batch-size", type=int, metavar="N", help="rows a block (4096)")
     parser.add_argument("--seed", type=int, default=0, help="of the generator, where data are generated (0)")
 
 

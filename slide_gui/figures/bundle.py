@@ -99,7 +99,8 @@ def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource
         models.append(model)
         fit = ["slide-gui", "fit", source.argument, "--seed", source.seed, "--noise", p.noise]
         fit += ["--depth", p.depth, "--threshold", p.threshold, "--squashing", p.squashing]
-        fit += ["--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype, "-o", model]
+        fit += ["--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype, "--batch-size", p.batch_size]
+        fit += ["-o", model]
         lines.append(shlex.join(map(str, fit)))
     figure += models
     for rows in weights:
