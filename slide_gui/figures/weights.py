@@ -284,6 +284,8 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, bey
     )
     for spine in axes.spines.values():
         spine.set(linewidth=0.35 * s, color=_FRAME)
+    for side in ("top", "bottom"):
+        axes.spines[side].set_visible(not beyond)
     title = "weight" if shared else f"weight / limit of the {style.levels}"
     x = box.x + box.w + widest * shrink + 3.6 * s
     text, size = fitted(title, _SMALL_SIZE * s, box.h, smallest=4.0 * s)
