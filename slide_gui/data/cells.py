@@ -7,6 +7,8 @@ is left to the general reader.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -40,7 +42,7 @@ def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArra
         Booleans where every number is exactly 0 or 1, else float64, each equal to ``float(text)``;
         None if the block is not laid out so.
     """
-    template = np.append(np.tile(_ZERO, columns), np.uint8(ord("\n")))
+    template = _template(columns)
     ones: NDArray[np.bool_] = block[:, _DIGIT : CELL * columns : CELL] == _ONE
     # Every byte is the template's, or a 1 in the place of the leading digit: then nothing else is to be read.
     if np.count_nonzero(block != template) == np.count_nonzero(ones):
@@ -48,6 +50,11 @@ def decode(block: NDArray[np.uint8], columns: int) -> NDArray[np.bool_] | NDArra
     if (block[:, -1] != ord("\n")).any():
         return None
     return _decode_any(np.ascontiguousarray(block[:, :-1]).reshape(-1, CELL), (block.shape[0], columns))
+
+
+@lru_cache(maxsize=4)
+def _template(columns: int) -> NDArray[np.uint8]:
+    return np.append(np.tile(_ZERO, columns), np.uint8(ord("\n")))
 
 
 def _decode_any(cells: NDArray[np.uint8], shape: tuple[int, int]) -> NDArray[np.float64] | None:

@@ -127,7 +127,7 @@ def _fetch_from(url: str, file: RemoteFile, folder: Path, progress: Progress) ->
         temporary.chmod(0o644)
         temporary.replace(target)
     except requests.HTTPError as error:
-        raise _Refused(f"answered {error.response.status_code}") from error
+        raise _Refused(str(error)[:80]) from error
     except requests.RequestException as error:
         raise _Refused(f"the connection failed ({type(error).__name__})") from error
     except OSError as error:

@@ -85,31 +85,33 @@ def read_table(
         four columns beside the one kept apart, or more rows than the memory holds.
     """
     sink: _Sink | None = None
-    rest, done, line = head, len(head), first_line
-    step = _BLOCK
+    rest, done, line, step = head, len(head), first_line, _BLOCK
     while True:
-        chunk = stream.read(max(step - len(rest), step // 4))
+        # Up to the end of a line, so that the next block begins with one; a very long line by doubling.
+        chunk = stream.read(max(step - len(rest), len(rest), 1))
         done += len(chunk)
-        text = rest + chunk if rest else chunk
-        if chunk:
-            cut = text.rfind(b"\n") + 1
-            text, rest = text[:cut], text[cut:]
-        elif text:
-            text, rest = (text if text.endswith(b"\n") else text + b"\n"), b""
+        text, rest = _whole_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 64 MiB; expected one row of numbers a line", place)
-        step = max(step, 2 * len(rest))  # a line longer than a block is met in doubling steps
+        if text and sink is None:
+            sink = _start(text, size, place, columns, apart, line)
+            step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
         if text:
-            if sink is None:
-                sink = _start(text, size, place, columns, apart, line)
-                step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
             line = _take(sink, text, delimiter, place, line)
         progress.report(min(1.0, done / size) if size else 1.0)
-        if not chunk and not rest:
+        if not chunk:
             break
     if sink is None or sink.filled == 0:
         raise DataError("holds no rows of numbers; expected one row a line", place)
     return sink.table()
+
+
+def _whole_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
+    """Split after the last newline; the last text of all ends in one."""
+    if last:
+        return (text + b"\n" if text and not text.endswith(b"\n") else text), b""
+    cut = text.rfind(b"\n") + 1
+    return text[:cut], text[cut:]
 
 
 class _Sink:

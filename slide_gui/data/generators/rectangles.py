@@ -57,7 +57,8 @@ def _sizes() -> NDArray[np.int64]:
     sides = np.arange(_SHORTEST, SIDE + 1)
     rows, columns = (grid.ravel() for grid in np.meshgrid(sides, sides, indexing="ij"))
     sizes: NDArray[np.int64] = np.stack([rows, columns], axis=1)
-    return sizes[np.abs(rows - columns) >= _LEAST_DIFFERENCE]
+    kept: NDArray[np.int64] = sizes[np.abs(rows - columns) >= _LEAST_DIFFERENCE]
+    return kept
 
 
 def _draw(frames: Frames, progress: Progress) -> NDArray[np.float32]:

@@ -87,7 +87,8 @@ def _sizes() -> NDArray[np.int64]:
     area = rows * columns
     fits = (np.abs(rows - columns) >= _LEAST_DIFFERENCE) & (area >= _AREAS[0]) & (area <= _AREAS[1])
     sizes: NDArray[np.int64] = np.stack([rows, columns], axis=1)
-    return sizes[fits]
+    kept: NDArray[np.int64] = sizes[fits]
+    return kept
 
 
 def _layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
