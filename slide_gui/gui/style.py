@@ -57,7 +57,8 @@ def palette(theme: Theme) -> QPalette:
 
 def style_sheet(theme: Theme) -> str:
     """Return the one style sheet of the application."""
-    paths = {f"icon_{n}": resource(f"icons/{n}.svg").as_posix() for n in ("chevron_down", "chevron_up")}
+    names = {"chevron_down": "chevron_down", "chevron_up": "chevron_up", "check": f"check_{theme.name}"}
+    paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}
     return Template(_BASE + _CONTROLS + _NUMBERS + _LISTS).substitute(theme.tokens(), **paths)
 
 
@@ -108,7 +109,6 @@ QPushButton[kind="flat"]:focus { padding: 0 7px; }
 QPushButton[kind="flat"]:hover, QPushButton[kind="segment"]:hover { background: $hover; color: $text; }
 QPushButton[kind="flat"]:checked, QPushButton[kind="segment"]:checked { background: $accent_wash;
     color: $accent_text; }
-QPushButton[kind="segment"]:checked { font-weight: 600; }
 QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border-color: $accent; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
@@ -123,6 +123,10 @@ QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid 
 QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent_text; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; background: $panel; }
+QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: $accent; }
+QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$icon_check"); }
+QCheckBox::indicator:disabled { border-color: $line; background: $background; }
 """
 
 _NUMBERS = """
@@ -138,6 +142,8 @@ QLineEdit[kind="number"] { background: transparent; border-color: transparent; f
     min-height: 20px; }
 QLineEdit[kind="number"]:hover { background: $panel; border-color: $line; }
 QLineEdit[kind="number"]:focus { background: $panel; border: 2px solid $accent; padding: 0 2px; min-height: 18px; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: 0; padding: 0; min-height: 0; background: transparent; }
+QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0; min-height: 0; }
 QComboBox::drop-down { border: 0; width: 24px; }
 QComboBox::down-arrow { image: url("$icon_chevron_down"); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: $panel; border: 1px solid $line; padding: 4px; outline: 0;

@@ -11,7 +11,22 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from slide_gui.gui.style import style_sheet
 from slide_gui.gui.theme import DARK, LIGHT, PINS, Theme, apply_theme, figure_font, icon, theme_of
 
-ICONS = ["weights", "curves", "classifier", "benchmark", "runs", "open", "undo", "redo", "export", "previous", "next", "close", "pin", "cancel"]
+ICONS = [
+    "weights",
+    "curves",
+    "classifier",
+    "benchmark",
+    "runs",
+    "open",
+    "undo",
+    "redo",
+    "export",
+    "previous",
+    "next",
+    "close",
+    "pin",
+    "cancel",
+]
 
 # Text in the first colour stands on the second somewhere in the program.
 TEXT_ON = [

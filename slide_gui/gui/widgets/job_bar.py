@@ -87,7 +87,7 @@ class _Elided(QLabel):
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(80, super().minimumSizeHint().height())
+        return QSize(40, super().minimumSizeHint().height())
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         from PySide6.QtGui import QPainter

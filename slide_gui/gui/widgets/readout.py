@@ -10,7 +10,7 @@ from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 
 __all__ = ["Readout"]
 
-LINE, HEAD = 22, 24
+LINE, HEAD, EDGE = 22, 24, 4
 USUAL = "+0.0000"
 
 
@@ -53,7 +53,7 @@ class Readout(QWidget):
 
     def is_turned(self, width: int | None = None) -> bool:
         """Whether layers are the lines, because their columns do not fit."""
-        room = (self.width() if width is None else width) - self._first_column()
+        room = (self.width() if width is None else width) - self._first_column() - EDGE
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
         return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
 
@@ -71,7 +71,7 @@ class Readout(QWidget):
         return QSize(180, HEAD + 4 * LINE)
 
     def _first_column(self) -> float:
-        return QFontMetricsF(figure_font(self)).horizontalAdvance("weight") + 12
+        return QFontMetricsF(figure_font(self)).horizontalAdvance("weight") + 12 + EDGE
 
     def _cells(self) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
         """Return the columns' titles and the lines as they are shown."""
@@ -88,23 +88,23 @@ class Readout(QWidget):
         theme, (titles, lines) = theme_of(self), self._cells()
         painter = QPainter(self)
         first = self._first_column()
-        step = (self.width() - first) / max(len(titles), 1)
+        step = (self.width() - EDGE - first) / max(len(titles), 1)
         small = figure_font(self, SECONDARY)
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         middle = int(Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
-        painter.drawText(QRectF(0, 0, first + step, HEAD), middle, self._title)
+        painter.drawText(QRectF(EDGE, 0, first + step, HEAD), middle, self._title)
         for number, title in enumerate(titles):
             painter.drawText(QRectF(first + number * step, 0, step, HEAD), right, title)
         body = figure_font(self, SECONDARY + 1)
         for line, (name, texts) in enumerate(lines):
             top = HEAD + line * LINE
             painter.setPen(QPen(QColor(theme.line), 1.0))
-            painter.drawLine(0, top, self.width(), top)
+            painter.drawLine(EDGE, top, self.width() - EDGE, top)
             painter.setFont(body)
             painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(0, top, first, LINE), middle, name)
+            painter.drawText(QRectF(EDGE, top, first, LINE), middle, name)
             painter.setFont(body)
             for number, text in enumerate(texts[: len(titles)]):
                 painter.drawText(QRectF(first + number * step, top, step, LINE), right, text)

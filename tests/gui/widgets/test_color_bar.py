@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtGui import QColor
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets.color_bar import ColorBar
+
+SCALE = ColorScale.symmetric("blue-white-red", 0.6)
+
+
+@pytest.fixture
+def bar(shown: Callable[..., Any]) -> ColorBar:
+    made: ColorBar = shown(ColorBar(), 68, 300)
+    made.set_scale(SCALE)
+    return made
+
+
+def test_that_each_value_stands_beside_its_colour(bar: ColorBar) -> None:
+    shot = bar.grab().toImage()
+    for value in (-0.6, -0.3, 0.0, 0.2, 0.6):
+        y = min(max(bar.y_of(value), bar.bar().top() + 1), bar.bar().bottom() - 1)
+        found = shot.pixelColor(int(bar.bar().center().x()), int(y)).getRgb()[:3]
+        wanted = SCALE.lut()[SCALE.indices(value)].tolist()
+        assert max(abs(a - b) for a, b in zip(found, wanted, strict=True)) <= 6
+
+
+def test_that_the_bar_starts_level_with_the_first_tile(bar: ColorBar) -> None:
+    from slide_gui.gui.widgets.weight_tiles import WeightTiles
+
+    assert bar.bar().top() == WeightTiles().layout_of(500).tile(0, 0).top()
+
+
+def test_that_a_note_moves_nothing_and_is_read_out(bar: ColorBar) -> None:
+    before = bar.bar()
+    bar.set_scale(SCALE, "per tile", ("−max", "0", "+max"))
+    assert bar.bar() == before
+    assert bar.accessibleDescription() == "per tile −max 0 +max"
+    bar.set_scale(SCALE)
+    assert bar.accessibleDescription() == "−0.60 to +0.60"
+
+
+def test_that_without_a_scale_there_is_an_empty_frame(bar: ColorBar) -> None:
+    bar.set_scale(None, "no rows yet")
+    shot = bar.grab().toImage()
+    assert shot.pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)

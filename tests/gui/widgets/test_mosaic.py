@@ -1,0 +1,142 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets.mosaic import Mosaic
+
+SCALE = ColorScale.symmetric("blue-white-red", 1.0)
+
+
+@pytest.fixture
+def view(shown: Callable[..., Any]) -> Mosaic:
+    made: Mosaic = shown(Mosaic(), 200, 200)
+    fields = np.random.default_rng(0).uniform(-1, 1, (12, 3, 4)).astype(np.float32)
+    made.set_fields(fields, SCALE)
+    return made
+
+
+def inside(view: Mosaic, pixel: int, row: int, column: int) -> QPoint:
+    box, zoom = view.field(pixel), view.zoom()
+    return QPointF(box.x() + (column + 0.5) * zoom, box.y() + (row + 0.5) * zoom).toPoint()
+
+
+def heard(view: Mosaic) -> tuple[list[Any], list[Any]]:
+    hovered: list[Any] = []
+    clicked: list[Any] = []
+    view.pixel_hovered.connect(hovered.append)
+    view.pixel_clicked.connect(clicked.append)
+    return hovered, clicked
+
+
+def wheel(view: Mosaic, at: QPoint, turn: int) -> None:
+    where = QPointF(at)
+    event = QWheelEvent(
+        where,
+        view.mapToGlobal(where),
+        QPoint(),
+        QPoint(0, turn),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(view, event)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+def test_that_every_weight_stands_in_its_field(view: Mosaic, transposed: bool) -> None:
+    view.set_transposed(transposed)
+    shot = view.grab().toImage()
+    assert view._fields is not None
+    for pixel, row, column in ((0, 0, 0), (5, 2, 3), (11, 1, 2), (7, 0, 3)):
+        at = inside(view, pixel, column, row) if transposed else inside(view, pixel, row, column)
+        wanted = SCALE.lut()[SCALE.indices(view._fields[pixel, row, column])].tolist()
+        assert list(shot.pixelColor(at).getRgb()[:3]) == wanted
+        assert view.at(QPointF(at)) == (pixel, 4 * row + column)
+
+
+def test_that_hover_and_click_tell_field_and_pixel(view: Mosaic) -> None:
+    hovered, clicked = heard(view)
+    QTest.mouseMove(view, inside(view, 5, 2, 3))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=inside(view, 5, 2, 3))
+    QTest.mouseMove(view, QPoint(198, 198))
+    assert hovered == [(5, 11), None]
+    assert clicked == [(5, 11)]
+
+
+def test_that_gaps_belong_to_no_field(view: Mosaic) -> None:
+    box = view.field(0)
+    assert view.at(QPointF(box.right() + 0.5 * view.zoom(), box.center().y())) is None
+    shot = view.grab().toImage()
+    assert shot.pixelColor(int(box.right() + 0.5 * view.zoom()), int(box.center().y())) == QColor(LIGHT.line)
+
+
+def test_that_the_wheel_keeps_what_is_under_the_mouse_and_a_double_click_fits(view: Mosaic) -> None:
+    fitted, at = view.zoom(), inside(view, 6, 1, 1)
+    found = view.at(QPointF(at))
+    wheel(view, at, 120)
+    assert view.zoom() > fitted
+    assert view.zoom() == int(view.zoom())
+    assert view.at(QPointF(at)) == found
+    wheel(view, at, -120)
+    wheel(view, at, -120)
+    assert view.zoom() == fitted
+    wheel(view, at, 120)
+    QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=at)
+    assert view.zoom() == fitted
+
+
+def test_that_a_drag_pans_and_is_no_click(view: Mosaic) -> None:
+    _, clicked = heard(view)
+    start = inside(view, 5, 1, 1)
+    before = view.field(5).topLeft()
+    QTest.mousePress(view, Qt.MouseButton.LeftButton, pos=start)
+    QTest.mouseMove(view, start + QPoint(20, 10))
+    QTest.mouseMove(view, start + QPoint(30, 20))
+    QTest.mouseRelease(view, Qt.MouseButton.LeftButton, pos=start + QPoint(30, 20))
+    assert view.field(5).topLeft() - before == QPointF(30, 20)
+    assert clicked == []
+
+
+def test_that_keys_select_zoom_and_click(view: Mosaic) -> None:
+    hovered, clicked = heard(view)
+    view.set_selected(0)
+    fitted = view.zoom()
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    QTest.keyClick(view, Qt.Key.Key_Plus)
+    assert view.zoom() > fitted
+    QTest.keyClick(view, Qt.Key.Key_0)
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert view.zoom() == fitted
+    assert hovered == [(4, 4), (5, 5)]
+    assert clicked == [(5, 5)]
+
+
+def test_that_fewer_fields_than_places_leave_the_rest_empty(view: Mosaic) -> None:
+    view.set_fields(np.ones((5, 2, 2), np.float32), SCALE)
+    assert view.at(view.field(4).center()) is not None
+    assert view.at(view.field(5).center()) is None
+
+
+def test_that_a_picture_of_784_fields_is_built_at_once(shown: Callable[..., Any]) -> None:
+    view: Mosaic = shown(Mosaic(), 560, 560)
+    fields = np.random.default_rng(0).normal(size=(784, 28, 28)).astype(np.float32)
+    spent = []
+    for _ in range(7):
+        start = time.perf_counter()
+        view.set_fields(fields, SCALE)
+        spent.append(time.perf_counter() - start)
+    assert np.median(spent) <= 0.03
+    assert view.field(783).right() <= 560

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets.job_bar import JobBar
+from slide_gui.gui.widgets.notice import Notice
+from slide_gui.gui.widgets.readout import Readout
+
+Shown = Callable[..., Any]
+FOUR = ("h¹", "h²", "h³", "h⁴")
+ROWS = tuple((name, ("+0.213", "+0.187", "+0.141", "+0.120")) for name in ("weight", "rank", "bias", "share"))
+
+
+def test_that_a_readout_that_fills_does_not_jump(shown: Shown) -> None:
+    view: Readout = shown(Readout(), 252, 120)
+    heights = [view.sizeHint().height()]
+    empty = view.grab().toImage()
+    view.set_values("", FOUR, tuple((name, ()) for name, _ in ROWS))
+    heights.append(view.sizeHint().height())
+    view.set_values("at 14, 12", FOUR, ROWS)
+    heights.append(view.sizeHint().height())
+    assert len(set(heights)) == 1
+    assert view.grab().toImage() != empty
+    assert view.accessibleDescription().startswith("at 14, 12; weight +0.213, +0.187")
+
+
+def test_that_numbers_of_a_column_end_at_the_same_place(shown: Shown) -> None:
+    view: Readout = shown(Readout(), 252, 120)
+    view.set_values("", ("h¹",), (("a", ("+0.111",)), ("b", ("1.111",))))
+    shot, page = view.grab().toImage(), QColor(LIGHT.background)
+
+    def last_ink(top: int) -> int:
+        rows = range(top + 4, top + 19)
+        return max(x for x in range(248) for y in rows if shot.pixelColor(x, y) != page)
+
+    assert last_ink(24) == last_ink(46) >= 244
+
+
+def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown: Shown) -> None:
+    window = QWidget()
+    layout = QVBoxLayout(window)
+    view = Readout()
+    layout.addWidget(view)
+    layout.addStretch()
+    names = tuple(f"layer {i}" for i in range(1, 9))
+    view.set_values("at 1, 2", names, tuple((name, ("+0.100",) * 8) for name, _ in ROWS))
+    shown(window, 280, 420)
+    assert view.is_turned()
+    assert view.height() >= view.heightForWidth(view.width()) == 24 + 8 * 22
+    window.resize(900, 420)
+    QTest.qWait(10)
+    assert not view.is_turned()
+
+
+@pytest.fixture
+def notice(shown: Shown) -> Notice:
+    window = QWidget()
+    made = Notice(window)
+    QVBoxLayout(window).addWidget(made)
+    shown(window, 400, 300)
+    return made
+
+
+def test_that_a_notice_is_hidden_until_there_is_something_to_say(notice: Notice) -> None:
+    assert not notice.isVisible()
+    notice.show_message("error", "Not opened", "Line 17 has 3 columns.", "trace", "Open another…")
+    assert notice.isVisible()
+    assert notice.accessibleName() == "Not opened: Line 17 has 3 columns."
+    assert notice._remedy.text() == "Open another…"
+    assert not notice._details.isVisible()
+
+
+def test_that_details_fold_and_are_copied_whole(notice: Notice) -> None:
+    notice.show_message("warning", "Title", "Sentence.", "line one\nline two")
+    assert not notice._remedy.isVisible()
+    QTest.mouseClick(notice._fold, Qt.MouseButton.LeftButton)
+    assert notice._details.isVisible()
+    QTest.mouseClick(notice._copy, Qt.MouseButton.LeftButton)
+    assert QGuiApplication.clipboard().text() == "Title\n\nSentence.\n\nline one\nline two"
+    notice.show_message("information", "Other", "No details.")
+    assert not notice._details.isVisible()
+    assert not notice._fold.isVisible()
+
+
+def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice: Notice) -> None:
+    heard: list[str] = []
+    notice.dismissed.connect(lambda: heard.append("dismissed"))
+    notice.remedy_requested.connect(lambda: heard.append("remedy"))
+    notice.show_message("error", "Title", "Sentence.", remedy="Mend")
+    QTest.mouseClick(notice._remedy, Qt.MouseButton.LeftButton)
+    assert notice.isVisible()
+    QTest.mouseClick(notice._close, Qt.MouseButton.LeftButton)
+    assert not notice.isVisible()
+    notice.show_message("error", "Title", "Sentence.", remedy="Mend")
+    QTest.keyClick(notice._remedy, Qt.Key.Key_Escape)
+    assert not notice.isVisible()
+    assert heard == ["remedy", "dismissed", "dismissed"]
+
+
+def test_that_text_from_outside_is_not_read_as_markup(notice: Notice) -> None:
+    notice.show_message("error", "<b>x</b>", "<img src=x>")
+    assert notice._title.textFormat() == notice._text.textFormat() == Qt.TextFormat.PlainText
+
+
+def test_that_a_kind_of_notice_is_known(notice: Notice) -> None:
+    with pytest.raises(ValueError, match="error, warning, information"):
+        notice.show_message("fatal", "", "")
+
+
+def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
+    bar: JobBar = shown(JobBar(), 700, 32)
+    bar.set_job("Fitting layer 3 of 4", 0.5, "2 min 10 s left")
+    QTest.qWait(10)
+    before = bar._cancel.geometry()
+    bar.set_job("Fitting layer 3 of 4", 0.51, "9 s left")
+    QTest.qWait(10)
+    assert bar._cancel.geometry() == before
+    assert bar._bar.value() == 510
+    bar.clear("Ready")
+    QTest.qWait(10)
+    assert [w.isVisible() for w in (bar._text, bar._bar, bar._left, bar._cancel)] == [True, False, False, False]
+    assert bar.height() == 32
+
+
+def test_that_cancel_is_heard_by_mouse_and_key(shown: Shown) -> None:
+    bar: JobBar = shown(JobBar(), 700, 32)
+    bar.set_job("Sweep", None)
+    heard: list[bool] = []
+    bar.cancel_requested.connect(lambda: heard.append(True))
+    QTest.mouseClick(bar._cancel, Qt.MouseButton.LeftButton)
+    bar._cancel.setFocus()
+    QTest.keyClick(bar._cancel, Qt.Key.Key_Space)
+    assert heard == [True, True]
+    assert (bar._bar.minimum(), bar._bar.maximum()) == (0, 0)
+    bar.clear()
+
+
+def test_that_a_long_text_leaves_room_for_cancel(shown: Shown) -> None:
+    bar: JobBar = shown(JobBar(), 480, 32)
+    bar.set_job("Reading " + "a very long name of a file " * 10, 0.1, "1 s left")
+    QTest.qWait(10)
+    assert bar.width() == 480
+    assert bar._cancel.geometry().right() <= 480
