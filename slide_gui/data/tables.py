@@ -182,26 +182,35 @@ def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -
     """Read any whitespace- or delimiter-separated numbers; return them and the count of lines."""
     if b"#" in text:
         text = b"".join(b"\n" if row.startswith(b"#") else row for row in text.splitlines(keepends=True))
+    if delimiter:
+        text = text.replace(b'"', b" ")
     codes = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(codes == ord("\n"))
     begins = np.append(0, ends[:-1] + 1)
-    blank = _IS_BLANK[codes]
-    separators = np.zeros(ends.size, np.int64)
     if delimiter:
         between = codes == delimiter[0]
-        blank |= between | (codes == ord('"'))
-        separators = np.add.reduceat(between, begins, dtype=np.int64)
-        text = text.translate(bytes.maketrans(delimiter + b'"', b"  "))
-    starts = ~blank
-    starts[1:] &= blank[:-1]
-    counts = np.add.reduceat(starts, begins, dtype=np.int64)
-    wrong = (counts != columns) & ((counts > 0) | (separators > 0))
-    wrong |= bool(delimiter) & (counts > 0) & (separators != columns - 1)
+        counts = np.add.reduceat(between, begins, dtype=np.int64) + 1
+        filled = (counts > 1) | np.logical_or.reduceat(~_IS_BLANK[codes], begins)
+        tokens = _between(text, delimiter, every_line_filled=bool(filled.all()))
+    else:
+        starts = ~_IS_BLANK[codes]
+        starts[1:] &= _IS_BLANK[codes[:-1]]
+        counts = np.add.reduceat(starts, begins, dtype=np.int64)
+        filled, tokens = counts > 0, text.split()
+    wrong = filled & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
         raise DataError(f"line {line + at} has {counts[at]} numbers, expected {columns}", place)
-    numbers = _floats(text.split(), columns, np.flatnonzero(counts) + line, place)
+    numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, place)
     return numbers.reshape(-1, columns), ends.size
+
+
+def _between(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[bytes]:
+    """Return what stands between delimiters and line ends, empty cells too, but not blank lines."""
+    if not every_line_filled:
+        lines = text.split(b"\n")
+        text = b"".join(line + b"\n" for line in lines if delimiter in line or line.strip())
+    return text.replace(b"\n", delimiter).split(delimiter)[:-1]
 
 
 def _floats(tokens: list[bytes], columns: int, lines: NDArray[np.int64], place: str) -> NDArray[np.float64]:
@@ -220,7 +229,7 @@ def _floats(tokens: list[bytes], columns: int, lines: NDArray[np.int64], place: 
         except ValueError:
             good = False
         if not good:
-            shown = token[:20].decode("ascii", "replace")
+            shown = token.strip()[:20].decode("ascii", "replace")
             raise DataError(
                 f"line {lines[index // columns]}, column {index % columns + 1}: found {shown!r}, "
                 "expected a finite number",

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from slide_gui.data.arrays import read_npy, read_npz
+from slide_gui.data.errors import DataError
+from tests.data.writers import write_zip
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    hnp.arrays(
+        st.sampled_from([np.uint8, np.int32, np.float32, np.float64, ">f4"]),
+        hnp.array_shapes(min_dims=2, max_dims=3, max_side=5),
+    ),
+    st.booleans(),
+    st.booleans(),
+)
+def test_that_written_arrays_come_back(array: np.ndarray, fortran: bool, zipped: bool) -> None:
+    array = np.asfortranarray(array) if fortran else array
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / ("x.npz" if zipped else "x.npy")
+        if zipped:
+            np.savez_compressed(path, X=array)
+        else:
+            np.save(path, array)
+        (part,) = read_npz(path) if zipped else read_npy(path)
+    assert np.array_equal(part.rows, array.reshape(len(array), -1), equal_nan=array.dtype.kind == "f")
+    assert part.image_shape == (array.shape[1:] if array.ndim == 3 else None)
+
+
+@pytest.mark.parametrize(
+    ("names", "roles"),
+    [
+        (("X_train", "y_train", "X_test", "y_test"), {"train", "test"}),
+        (("x_train", "y_train", "x_test", "y_test"), {"train", "test"}),
+        (("train_images", "train_labels", "test_images", "test_labels"), {"train", "test"}),
+        (("X", "y", "other", "more"), {"train"}),
+        (("images", "labels", "other", "more"), {"train"}),
+        (("data", "target", "other", "more"), {"train"}),
+    ],
+)
+def test_that_the_customary_names_are_understood(tmp_path: Path, names: tuple[str, ...], roles: set[str]) -> None:
+    arrays = [np.ones((6, 64)), np.arange(6), np.zeros((4, 64)), np.arange(4)]
+    np.savez(tmp_path / "x.npz", **dict(zip(names, arrays, strict=True)))
+    parts = {part.role: part for part in read_npz(tmp_path / "x.npz")}
+    assert set(parts) == roles
+    assert parts["train"].labels is not None
+    assert parts["train"].labels.tolist() == [0, 1, 2, 3, 4, 5]
+    assert parts["train"].image_shape == (8, 8)
+
+
+def test_that_python_objects_are_never_read(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([{}, []], dtype=object), allow_pickle=True)
+    with pytest.raises(DataError, match="Python objects"):
+        read_npy(tmp_path / "x.npy")
+
+
+def _npy(shape: tuple[int, ...], content: bytes, descr: str = "<f8") -> bytes:
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": descr, "fortran_order": False, "shape": shape})
+    return stream.getvalue() + content
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_that_a_header_claiming_ten_gigabytes_is_refused(tmp_path: Path, zipped: bool) -> None:
+    content = _npy((1_250_000, 1000), b"\0" * 800)
+    path = tmp_path / "x.npy"
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="10000000000 bytes"):
+        read_npz(write_zip(tmp_path / "x.npz", {"X.npy": content})) if zipped else read_npy(path)
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"X": np.ones((5, 9)), "y": np.arange(4)}, "5 rows but y 4 labels"),
+        ({"X": np.ones((2, 9)), "y": np.array([0.5, 1])}, "whole number"),
+        ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, "whole number"),
+        ({"X": np.ones((2, 9)), "y": np.array(["a", "b"])}, "expected real numbers"),
+        ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "both"),
+        ({"X": np.ones(9), "y": np.ones(9)}, "shape 9"),
+        ({"X": np.ones((2, 4, 4, 3)), "y": np.ones(2)}, "grey images"),
+        ({"a": np.ones((2, 9)), "b": np.ones(2)}, "expected arrays named X and y"),
+        ({"X": np.ones((2, 9), complex), "y": np.ones(2)}, "real numbers"),
+        ({"X": np.ones((0, 9)), "y": np.ones(0)}, "shape 0 × 9"),
+    ],
+)
+def test_that_arrays_that_make_no_data_set_are_refused(
+    tmp_path: Path, arrays: dict[str, np.ndarray], said: str
+) -> None:
+    np.savez(tmp_path / "x.npz", **arrays)
+    with pytest.raises(DataError, match=said):
+        read_npz(tmp_path / "x.npz")
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=120), st.integers(0, 200))
+def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int) -> None:
+    content = bytearray(_npy((2, 8), bytes(128)))
+    content[at : at + len(noise)] = noise
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.npy"
+        path.write_bytes(bytes(content))
+        with contextlib.suppress(DataError):
+            read_npy(path)
+        write_zip(path.with_suffix(".npz"), {"X.npy": bytes(content)})
+        archive = bytearray(path.with_suffix(".npz").read_bytes())
+        archive[at : at + len(noise)] = noise
+        path.with_suffix(".npz").write_bytes(bytes(archive))
+        with contextlib.suppress(DataError):
+            read_npz(path.with_suffix(".npz"))

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from slide_gui.data.csv_file import read_csv
+from slide_gui.data.errors import DataError
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    return path
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    hnp.arrays(
+        np.float32,
+        st.tuples(st.integers(1, 5), st.integers(4, 7)),
+        elements=st.floats(width=32, allow_nan=False, allow_infinity=False),
+    ),
+    st.sampled_from(",;\t"),
+    st.booleans(),
+)
+def test_that_written_tables_come_back(values: np.ndarray, mark: str, quoted: bool) -> None:
+    labels = np.arange(len(values)) % 3
+    head = mark.join([*(f"f{k}" for k in range(values.shape[1])), "label"]) + "\n"
+    style = '"{!r}"' if quoted else "{!r}"
+    rows = [
+        mark.join([style.format(float(v)) for v in row] + [str(label)])
+        for row, label in zip(values, labels, strict=True)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        part = read_csv(write(Path(folder) / "x.csv", head + "\n".join(rows)))
+    assert np.array_equal(part.rows, values)
+    assert part.labels is not None
+    assert np.array_equal(part.labels, labels)
+
+
+def test_that_a_named_label_column_is_taken_wherever_it_stands(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", "\ufeffa,Class,b,c,d\r\n.1,3,.2,.3,.4\r\n.5,4,.6,.7,.8\r\n"))
+    assert part.labels is not None
+    assert part.labels.tolist() == [3, 4]
+    assert np.allclose(part.rows, [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]])
+
+
+def test_that_without_names_the_last_whole_numbered_column_holds_the_labels(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", ".1,.2,.3,.4,0\n.5,.6,.7,.8,1\n"))
+    assert part.labels is not None
+    assert part.labels.tolist() == [0, 1]
+    part = read_csv(write(tmp_path / "y.csv", "1,.2,.3,.4,.5\n0,.6,.7,.8,.9\n"))
+    assert part.labels is None
+    assert part.rows.shape == (2, 5)
+
+
+def test_that_labels_in_front_of_a_square_image_are_found(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).integers(0, 9, (5, 64))
+    rows[:, -1] = 0
+    text = "".join(",".join(map(str, [label, *row])) + "\n" for label, row in enumerate(rows))
+    part = read_csv(write(tmp_path / "x.csv", text))
+    assert part.labels is not None
+    assert part.labels.tolist() == [0, 1, 2, 3, 4]
+    assert np.array_equal(part.rows, rows)
+    assert part.image_shape == (8, 8)
+
+
+def test_that_blank_lines_and_blanks_around_numbers_are_passed_over(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", "\n1, 2 ,3,4,0\n\n  \r\n5,6,7,8,1\n\n"))
+    assert np.array_equal(part.rows, [[1, 2, 3, 4], [5, 6, 7, 8]])
+
+
+def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).integers(0, 9, (5, 64))
+    part = read_csv(write(tmp_path / "x.csv", "".join(",".join(map(str, row)) + "\n" for row in rows)))
+    assert part.labels is None
+    assert np.array_equal(part.rows, rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "no rows"),
+        ("a,b,c,d,label\n", "no rows"),
+        ("1,2,0\n3,4,1\n", "3 columns"),
+        ("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n", "line 3 has 3 numbers, expected 5"),
+        ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: found ''"),
+        ("1,2,3,4,0\n,,,,\n", "line 2, column 1: found ''"),
+        ("1,2,3,4,0\n1,2 3,,4,1\n", "line 2, column 2: found '2 3'"),
+        ("1,2,3,4,0\n1,2,3,4\n", "line 2"),
+        ("1,2,3,4,0\n1,2,nan,4,1\n", "line 2, column 3: found 'nan'"),
+        ("a,b,c,d,label\n1,2,3,4,dog\n", "'dog'"),
+        ("a,b,c,d,label\n1,2,3,4,0.5\n", "label of row 1"),
+    ],
+)
+def test_that_damaged_tables_are_refused_with_their_line(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_csv(write(tmp_path / "x.csv", text))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=200) | st.text('0123456789.e-+,;\t"\n\rxN_', max_size=200).map(str.encode))
+def test_that_random_bytes_raise_nothing_but_data_errors(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder, contextlib.suppress(DataError):
+        assert np.isfinite(read_csv(write(Path(folder) / "x.csv", data)).rows).all()

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import contextlib
+import struct
+import tempfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.io
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slide_gui.data.errors import DataError
+from slide_gui.data.matlab import read_mat
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_that_arrays_are_read_by_their_names(tmp_path: Path, packed: bool) -> None:
+    x = np.random.default_rng(0).random((7, 64))
+    scipy.io.savemat(
+        tmp_path / "x.mat", {"X": x, "y": np.arange(7), "note": "text", "s": {"a": 1}}, do_compression=packed
+    )
+    (part,) = read_mat(tmp_path / "x.mat")
+    assert np.array_equal(part.rows, x)
+    assert part.labels is not None
+    assert part.labels.tolist() == list(range(7))
+    assert part.image_shape == (8, 8)
+
+
+def test_that_version_7_3_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "x.mat").write_bytes(b"MATLAB 7.3 MAT-file, Platform: x".ljust(512) + b"\x89HDF\r\n\x1a\n")
+    with pytest.raises(DataError, match="save it with -v7"):
+        read_mat(tmp_path / "x.mat")
+
+
+def test_that_a_truncated_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.mat"
+    scipy.io.savemat(path, {"X": np.random.default_rng(0).random((7, 64)), "y": np.arange(7)}, do_compression=True)
+    path.write_bytes(path.read_bytes()[:-200])
+    with pytest.raises(DataError):
+        read_mat(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_that_an_array_claiming_ten_gigabytes_is_refused(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / "x.mat"
+    scipy.io.savemat(path, {"X": np.ones((5, 64))})
+    content = path.read_bytes()
+    at = content.index(struct.pack("<ii", 5, 64))
+    content = content[:at] + struct.pack("<ii", 1_250_000, 1000) + content[at + 8 :]
+    if packed:
+        body = zlib.compress(content[128:])
+        content = content[:128] + struct.pack("<II", 15, len(body)) + body
+    path.write_bytes(content)
+    with pytest.raises(DataError, match="claims 1250000000 bytes"):
+        read_mat(path)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(min_size=1, max_size=24), st.integers(100, 900), st.booleans())
+def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int, packed: bool) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.mat"
+        scipy.io.savemat(path, {"X": np.eye(9), "y": np.arange(9)}, do_compression=packed)
+        content = bytearray(path.read_bytes())
+        at %= len(content)
+        content[at : at + len(noise)] = noise
+        path.write_bytes(bytes(content))
+        with contextlib.suppress(DataError):
+            read_mat(path)
