@@ -79,9 +79,7 @@ class ColorScale:
         if self.map not in MAPS:
             raise ValueError(f"unknown colour map {self.map!r}; choose one of {', '.join(MAPS)}")
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError(
-                f"limits of a colour scale must be finite and rising, not {self.low}, {self.high}"
-            )
+            raise ValueError(f"limits of a colour scale must be finite and rising, not {self.low}, {self.high}")
         if self.map in DIVERGING and self.low != -self.high:
             raise ValueError(f"{self.map} needs limits symmetric about zero, not {self.low}, {self.high}")
 
@@ -137,14 +135,14 @@ class ColorScale:
         digits = 6 - math.floor(math.log10(step))
         return tuple(round(k * step, digits) + 0.0 for k in range(first, last + 1))
 
-    def label(self, value: float) -> str:
-        """Return `value` as it stands on screen: signed, true minus, decimals to suit the limits."""
+    def label(self, value: float, digits: int = 2) -> str:
+        """Return `value` as it stands on screen: signed, true minus, `digits` figures at the larger limit."""
         if value == 0.0:
             return "0"
         size = math.floor(math.log10(max(abs(self.low), abs(self.high))))
         if not -4 <= size < 5:
-            return f"{value:+.1e}".replace("-", "−") if math.isfinite(value) else "–"
-        return signed(value, max(0, 1 - size))
+            return f"{value:+.{digits - 1}e}".replace("-", "−") if math.isfinite(value) else "–"
+        return signed(value, max(0, digits - 1 - size))
 
 
 def signed(value: float, decimals: int = 2) -> str:

@@ -4,7 +4,7 @@ Variants are chosen by dynamic properties, set before the widget is shown:
 
 * ``QPushButton[kind="primary"]`` the one main action; ``[kind="flat"]`` no frame until hovered, washed when
   checked; ``[kind="segment"]`` one of a row of tabs.
-* ``QToolButton[kind="nav"]`` an entry of the navigation bar.
+* ``QToolButton[kind="nav"]`` an entry of the navigation bar; ``[kind="menu"]`` a name that opens a menu.
 * ``QLabel[role="title" | "secondary" | "heading" | "badge"]``.
 * ``QFrame[role="panel" | "bar" | "rule"]``, ``QWidget[role="panel"]``.
 """
@@ -113,6 +113,8 @@ QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border-color
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }
+QToolButton[kind="menu"] { font-weight: 600; padding: 4px 8px; }
+QToolButton[kind="menu"]::menu-indicator { image: none; width: 0; }
 QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-radius: 0; padding: 8px 3px 6px 0;
     min-width: 66px; max-width: 66px; min-height: 42px; font-size: 11px; color: $muted; }
 QToolButton[kind="nav"]:hover { background: $hover; color: $text; }
@@ -142,8 +144,9 @@ QLineEdit[kind="number"] { background: transparent; border-color: transparent; f
     min-height: 20px; }
 QLineEdit[kind="number"]:hover { background: $panel; border-color: $line; }
 QLineEdit[kind="number"]:focus { background: $panel; border: 2px solid $accent; padding: 0 2px; min-height: 18px; }
-QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: 0; padding: 0; min-height: 0; background: transparent; }
-QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0; min-height: 0; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: 0; padding: 0 0 0 6px; min-height: 0;
+    background: transparent; }
+QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0 0 0 6px; min-height: 0; }
 QComboBox::drop-down { border: 0; width: 24px; }
 QComboBox::down-arrow { image: url("$icon_chevron_down"); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: $panel; border: 1px solid $line; padding: 4px; outline: 0;

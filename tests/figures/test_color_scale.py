@@ -128,6 +128,7 @@ def test_that_ticks_are_few_symmetric_inside_and_labelled_without_loss(limit: fl
 def test_that_labels_carry_sign_and_a_true_minus() -> None:
     scale = ColorScale.symmetric("blue-white-red", 0.6)
     assert [scale.label(v) for v in (-0.3, 0.0, 0.3, np.nan)] == ["−0.30", "0", "+0.30", "–"]
+    assert scale.label(-0.12345, 4) == "−0.1235"
     assert signed(-0.0004, 2) == "+0.00"
 
 

@@ -12,7 +12,7 @@ from slide_gui.gui.widgets._pixels import PixelGrid, integer_scale
 
 __all__ = ["TileLayout"]
 
-EDGE, LABEL, HEAD, GAP, LINE = 4, 80, 24, 8, 15
+EDGE, LABEL, NAME_LABEL, HEAD, GAP, LINE = 4, 80, 128, 24, 8, 15
 LARGEST, SMALLEST = 168, 24
 BARS_HEIGHT, BARS_LARGEST = 72, 320
 
@@ -46,12 +46,17 @@ class TileLayout:
     def room(self) -> float:
         """Width that one tile may take."""
         columns = max(self.columns, 1)
-        return max((self.width - 2 * EDGE - LABEL - (columns - 1) * GAP) / columns, SMALLEST)
+        return max((self.width - 2 * EDGE - self.label_width - (columns - 1) * GAP) / columns, SMALLEST)
 
     @property
     def bars(self) -> bool:
         """Whether tiles are bars along the index."""
         return len(self.shape) == 1
+
+    @property
+    def label_width(self) -> int:
+        """Room for a row's title: coordinates of a pixel, or the longer name of a feature."""
+        return NAME_LABEL if self.bars else LABEL
 
     @cached_property
     def scale(self) -> float:
@@ -72,13 +77,14 @@ class TileLayout:
 
     @cached_property
     def lines(self) -> int:
-        """Lines of a caption: 2 where one would be wider than the tile."""
-        return 1 if self.caption <= self.size[0] + GAP - 2 else 2
+        """Lines of a caption: 2 where one would be wider than the room of a tile."""
+        return 1 if self.caption <= self.room + GAP - 2 else 2
 
     @cached_property
     def pitch(self) -> tuple[float, float]:
         """From one tile to the next, across and down."""
-        return self.size[0] + GAP, self.size[1] + self.lines * LINE + GAP + 2
+        wide = max(self.size[0], min(self.caption, self.room)) if self.lines == 1 else self.size[0]
+        return wide + GAP, self.size[1] + self.lines * LINE + GAP
 
     @property
     def height(self) -> int:
@@ -91,7 +97,9 @@ class TileLayout:
 
     @cached_property
     def _lefts(self) -> tuple[float, ...]:
-        return tuple(snapped(EDGE + LABEL + i * self.pitch[0], self.ratio) for i in range(max(self.columns, 1)))
+        return tuple(
+            snapped(EDGE + self.label_width + i * self.pitch[0], self.ratio) for i in range(max(self.columns, 1))
+        )
 
     @cached_property
     def _tops(self) -> tuple[float, ...]:
@@ -100,7 +108,7 @@ class TileLayout:
     def captions(self, row: int, column: int) -> QRectF:
         """Return the box of the caption under a tile."""
         box = self.tile(row, column)
-        return QRectF(box.x(), box.bottom() + 3, box.width() + GAP - 2, self.lines * LINE)
+        return QRectF(box.x(), box.bottom() + 3, self.pitch[0] - 2, self.lines * LINE)
 
     def cell(self, row: int, column: int) -> QRectF:
         """Return tile and caption with the marks around them: what changes when the tile does."""
@@ -108,12 +116,12 @@ class TileLayout:
 
     def heading(self, column: int) -> QRectF:
         """Return the box of a column's title."""
-        return QRectF(self.tile(0, column).x(), EDGE, self.size[0], HEAD - 4)
+        return QRectF(self.tile(0, column).x(), EDGE, self.pitch[0] - 2, HEAD - 4)
 
     def label(self, row: int) -> QRectF:
         """Return the box of a row's title, in the middle of the row's height."""
         box = self.tile(row, 0)
-        return QRectF(EDGE, box.center().y() - 18, LABEL - 6, 36)
+        return QRectF(EDGE, box.center().y() - 18, self.label_width - 6, 36)
 
     def remove(self, row: int) -> QRectF:
         """Return the box of a row's × button."""
@@ -122,7 +130,7 @@ class TileLayout:
 
     def at(self, point: QPointF) -> tuple[int, int] | None:
         """Return row and column of the tile under a point, None between tiles."""
-        column = int((point.x() - EDGE - LABEL) // self.pitch[0])
+        column = int((point.x() - EDGE - self.label_width) // self.pitch[0])
         row = int((point.y() - EDGE - HEAD) // self.pitch[1])
         if 0 <= row < self.rows and 0 <= column < self.columns and self.tile(row, column).contains(point):
             return row, column

@@ -111,14 +111,16 @@ def paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, font
     painter.setBrush(row.color if row.removable else Qt.BrushStyle.NoBrush)
     painter.drawEllipse(QRectF(box.x() + 2, box.y() + 6, 6, 6))
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    text = box.adjusted(15, 0, 0, -18)
+    above = box.adjusted(15, 0, 0, -18)
     painter.setFont(fonts[0])
     painter.setPen(QColor(theme.text if row.removable else theme.muted))
-    title = painter.fontMetrics().elidedText(row.title, Qt.TextElideMode.ElideRight, int(text.width()))
-    painter.drawText(text, int(Qt.AlignmentFlag.AlignVCenter), title)
+    title = painter.fontMetrics().elidedText(row.title, Qt.TextElideMode.ElideRight, int(above.width()))
+    painter.drawText(above, int(Qt.AlignmentFlag.AlignVCenter), title)
     painter.setFont(fonts[1])
     painter.setPen(QColor(theme.muted))
-    painter.drawText(box.adjusted(0, 18, 0, 0), int(Qt.AlignmentFlag.AlignVCenter), row.subtitle)
+    below = box.adjusted(0, 18, -20 if row.removable else 0, 0)
+    text = painter.fontMetrics().elidedText(row.subtitle, Qt.TextElideMode.ElideRight, int(below.width()))
+    painter.drawText(below, int(Qt.AlignmentFlag.AlignVCenter), text)
 
 
 def paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> None:

@@ -30,8 +30,8 @@ class Notice(QWidget):
         self._title, self._text = QLabel(), QLabel()
         self._title.setFont(figure_font(self, strong=True))
         self._text.setWordWrap(True)
-        for each in (self._title, self._text):
-            each.setTextFormat(Qt.TextFormat.PlainText)
+        for label in (self._title, self._text):
+            label.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._details = QPlainTextEdit(readOnly=True)
         self._details.setFixedHeight(120)

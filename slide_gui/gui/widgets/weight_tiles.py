@@ -27,7 +27,7 @@ from slide_gui.gui.widgets._tile_painter import paint_cells, paint_label, paint_
 
 __all__ = ["Tile", "TileRow", "WeightTiles"]
 
-USUAL_CAPTION = "max 0.00 · bias +0.00"
+USUAL_CAPTION = "max 0.00 · b +0.00"
 
 
 class WeightTiles(QWidget):
@@ -168,7 +168,9 @@ class WeightTiles(QWidget):
         painter.setPen(QColor(theme.muted))
         for column, title in enumerate(self._columns):
             if layout.heading(column).intersects(dirty):
-                painter.drawText(layout.heading(column), Qt.AlignmentFlag.AlignCenter, title)
+                painter.drawText(
+                    layout.heading(column), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title
+                )
         for number, row in enumerate(self._rows):
             box = layout.label(number)
             if region.intersects(box.toAlignedRect()):
@@ -269,11 +271,12 @@ class WeightTiles(QWidget):
         if remove is not None:
             return f"Remove {self._rows[remove].title} (Delete)"
         if spot is None:
-            return ""
+            labelled = [r for i, r in enumerate(self._rows) if self.layout_of().label(i).contains(point)]
+            return " · ".join(f"{r.title}\n{r.subtitle}" for r in labelled)
         row, column, index = spot
         tile = self._rows[row].tile(column)
         assert tile is not None
-        value = tile.scale.label(float(tile.values.flat[index]))
+        value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
         return f"{self._rows[row].title} · {self._columns[column]}\n{value} at {place}"
 

@@ -249,3 +249,12 @@ def test_that_twenty_new_tiles_are_painted_within_a_frame(shown: Shown) -> None:
         spent.append(time.perf_counter() - start)
     # The median, because a machine shared with others spoils the tail.
     assert np.median(spent) <= 0.016
+
+
+def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> None:
+    view.set_transposed(True)
+    point = view.layout_of().spot(0, 1, 1).center()
+    assert view._tip(point) == "14, 9 · layer 2\n+1.000 at 0, 1"
+    assert view._tip(view.layout_of().label(1).center()) == "6, 20\npinned"
+    assert view._tip(view.layout_of().remove(1).center()) == "Remove 6, 20 (Delete)"
+    assert view._tip(view.layout_of().captions(0, 0).center()) == ""
