@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
@@ -115,6 +115,11 @@ class Notice(QWidget):
             self.dismiss()
         else:
             super().keyPressEvent(event)
+
+    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+        if event.type() == QEvent.Type.PaletteChange and self.isVisible():
+            self._close.setIcon(icon("close", theme_of(self)))
+        super().changeEvent(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
         theme = theme_of(self)
