@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+from slide_gui.data import limits
+from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
+from slide_gui.progress import Cancelled
+from tests.data.writers import CancelAfter, amat_text, write_amat, write_idx, write_zip
+
+REAL = os.environ.get("SLIDE_GUI_DATA")
+
+
+def mnist_like(folder: Path, n: int = 6, suffix: str = "") -> list[Path]:
+    random = np.random.default_rng(0)
+    return [
+        write_idx(folder / f"{part}-{what}-ubyte{suffix}", array)
+        for part, count in (("train", n), ("t10k", n // 2))
+        for what, array in (
+            ("images-idx3", random.integers(0, 256, (count, 28, 28), np.uint8)),
+            ("labels-idx1", random.integers(0, 10, count, np.uint8)),
+        )
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_that_the_four_idx_files_make_one_data_set_in_any_order(tmp_path: Path, suffix: str) -> None:
+    paths = mnist_like(tmp_path, suffix=suffix)
+    data = open_data(paths[::-1])
+    assert data.train.shape == (6, 784)
+    assert data.test.shape == (3, 784)
+    assert data.image_shape == (28, 28)
+    assert data.train.max() <= 1 < 255 * data.train.max()
+    assert not data.generated
+    assert data.fingerprint == open_data([tmp_path]).fingerprint
+
+
+def test_that_part_of_the_idx_files_suffices(tmp_path: Path) -> None:
+    images, labels, test_images, test_labels = mnist_like(tmp_path)
+    alone = open_data([images])
+    assert alone.train_labels is None
+    assert alone.test.shape == (0, 784)
+    assert open_data([images, labels]).train_labels is not None
+    assert open_data([test_images, test_labels]).train.shape == (3, 784)
+    with pytest.raises(DataError, match="labels without their images"):
+        open_data([labels])
+    with pytest.raises(DataError, match="3 labels"):
+        open_data([images, test_labels.rename(tmp_path / "train-other-ubyte")])
+
+
+def test_that_whole_numbers_of_images_are_scaled_and_plain_features_are_not(tmp_path: Path) -> None:
+    grey = np.array([[0, 51, 255, 102]] * 2).repeat(16, axis=1)
+    np.savez(tmp_path / "a.npz", X_train=grey.astype(np.uint8), X_test=np.zeros((1, 64), np.uint8))
+    assert np.allclose(open_data([tmp_path / "a.npz"]).train[0, ::16], [0, 0.2, 1, 0.4])
+    np.savez(tmp_path / "b.npz", X=grey / 255 * 3 - 1)
+    assert np.allclose(open_data([tmp_path / "b.npz"]).train, grey / 255 * 3 - 1)
+    np.savez(tmp_path / "c.npz", X=grey[:, :5], y=[0, 1])
+    assert np.array_equal(open_data([tmp_path / "c.npz"]).train, grey[:, :5])
+    np.savez(tmp_path / "d.npz", X=grey // 17)
+    assert open_data([tmp_path / "d.npz"]).train.max() == np.float32(15 / 16)
+    np.savez(tmp_path / "e.npz", X=grey > 0)
+    assert open_data([tmp_path / "e.npz"]).train.max() == 1
+
+
+def test_that_training_and_test_text_files_are_combined(tmp_path: Path) -> None:
+    eye = np.eye(16)
+    paths = [write_amat(tmp_path / f"x_{part}.amat", eye, np.arange(16)) for part in ("test", "train")]
+    data = open_data(paths)
+    assert data.test.shape == data.train.shape == (16, 16)
+    assert data.image_shape == (4, 4)
+    for part in ("train", "test"):
+        (tmp_path / f"{part}.csv").write_text("1,2,3,4,0\n5,6,7,8,1\n")
+    assert open_data([tmp_path / "train.csv", tmp_path / "test.csv"]).test.shape == (2, 4)
+    with pytest.raises(DataError, match="both a training part"):
+        open_data([paths[1], tmp_path / "train.csv"])
+    with pytest.raises(DataError, match="4 features, expected images of 4 × 4"):
+        open_data([paths[1], tmp_path / "test.csv"])
+
+
+def test_that_a_single_file_is_all_training(tmp_path: Path) -> None:
+    data = open_data([write_amat(tmp_path / "mine.amat", np.eye(16), np.arange(16))])
+    assert data.name == "mine"
+    assert data.train.shape == (16, 16)
+    assert data.test.shape == (0, 16)
+    assert data.test_labels is not None
+
+
+def test_that_the_benchmark_is_known_by_names_and_counts(tmp_path: Path) -> None:
+    row = amat_text(np.zeros((1, 784)), np.ones(1))
+    data = open_data([write_zip(tmp_path / "any.zip", {"rectangles_train.amat": row * 1200})])
+    assert data.name == "Rectangles"
+    assert data.label_names == ("wider", "taller")
+    assert "Larochelle" in data.citation
+    assert open_data([write_zip(tmp_path / "b.zip", {"rectangles_train.amat": row * 1199})]).name == "b"
+
+
+def test_that_a_folder_of_pictures_is_opened(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        Image.fromarray(np.zeros((4, 4), np.uint8)).save(tmp_path / name / "0.png")
+    data = open_data([tmp_path])
+    assert data.label_names == ("a", "b")
+    assert data.train.shape == (2, 16)
+
+
+def test_that_arrays_cannot_be_changed_afterwards(tmp_path: Path) -> None:
+    data = open_data([write_amat(tmp_path / "mine.amat", np.eye(16), np.arange(16))])
+    with pytest.raises(ValueError, match="read-only"):
+        data.train[0, 0] = 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.amat", b"", "empty"),
+        ("x.amat", b"1 2 3\n", "3 columns"),
+        ("x.bin", b"\x7fELF\x02\x01\x01\x00", "no known kind"),
+        ("x.png", b"\x89PNG\r\n\x1a\n", "single picture"),
+        ("x.gz", b"\x1f\x8bnonsense", "gzip"),
+        ("x.zip", b"PK\x03\x04nonsense", "zip"),
+        ("x.txt", b"hello world this is text\n", "'hello'"),
+        ("x.mat", b"MATLAB 5.0 MAT-file", "header"),
+    ],
+)
+def test_that_what_is_no_data_is_refused_in_one_sentence(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(DataError, match=said) as caught:
+        open_data([path])
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_that_missing_files_and_none_at_all_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="No such file"):
+        open_data([tmp_path / "missing.amat"])
+    with pytest.raises(DataError, match="no file"):
+        open_data([])
+
+
+def test_that_values_that_are_not_finite_are_refused_with_their_row(tmp_path: Path) -> None:
+    for value in (np.nan, np.inf, 1e39):
+        x = np.zeros((5, 9))
+        x[3, 2] = value
+        np.savez(tmp_path / "x.npz", X=x)
+        with pytest.raises(DataError, match="row 4, feature 3"):
+            open_data([tmp_path / "x.npz"])
+
+
+def test_that_more_than_the_memory_bound_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "memory_limit", lambda: 4000)
+    paths = mnist_like(tmp_path)
+    write_amat(tmp_path / "a.amat", np.eye(40), np.arange(40))
+    np.save(tmp_path / "a.npy", np.eye(40))
+    for path in (paths[0], tmp_path / "a.amat", tmp_path / "a.npy"):
+        with pytest.raises(DataError, match="GiB"):
+            open_data([path])
+
+
+def test_that_a_cancelled_reading_raises_at_every_stage(tmp_path: Path) -> None:
+    paths = mnist_like(tmp_path)
+    whole = CancelAfter()
+    open_data(paths, progress=whole)
+    assert whole.fractions == sorted(whole.fractions)
+    for calls in range(1, len(whole.fractions)):
+        with pytest.raises(Cancelled):
+            open_data(paths, progress=CancelAfter(calls))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(
+        [b"", b"PK\x03\x04", b"\x93NUMPY\x01\0", b"\0\0\x08\x03", b"\x1f\x8b\x08", b"MATLAB 5.0 MAT-file", b"1 2 "]
+    ),
+    st.binary(max_size=200),
+    st.sampled_from([".amat", ".csv", ".npz", ".mat", ".zip", "-ubyte"]),
+)
+def test_that_any_bytes_under_any_name_raise_nothing_but_data_errors(magic: bytes, data: bytes, suffix: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"x{suffix}"
+        path.write_bytes(magic + data)
+        with contextlib.suppress(DataError):
+            open_data([path])
+
+
+@pytest.mark.skipif(not (REAL and (Path(REAL) / "mnist").is_dir()), reason="SLIDE_GUI_DATA names no folder with mnist/")
+def test_that_the_real_mnist_is_read_as_it_is() -> None:
+    data = open_data([Path(REAL or "") / "mnist"])
+    assert data.name == "MNIST"
+    assert (data.train.shape, data.test.shape) == ((60_000, 784), (10_000, 784))
+    assert data.train_labels is not None
+    assert np.bincount(data.train_labels).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
+    assert abs(float(data.train.mean(dtype=np.float64)) - 0.1306605) < 1e-6  # the mean everyone normalises by
