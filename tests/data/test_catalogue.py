@@ -1,0 +1,226 @@
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.data import catalogue
+from slide_gui.data.download import fetch, matches
+from slide_gui.data.entries import RemoteFile
+from slide_gui.data.errors import DataError
+from slide_gui.progress import Cancelled
+from tests.data.writers import CancelAfter, amat_text, idx_bytes, write_zip
+
+CONTENT = bytes(range(256)) * 4096  # 1 MiB
+FILE = RemoteFile("file.bin", (f"sha256:{hashlib.sha256(CONTENT).hexdigest()}",))
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers by the first folder of the path; remembers every request."""
+
+    def __init__(self, asked: list[str], *args: object) -> None:
+        self.asked = asked
+        super().__init__(*args)  # type: ignore[arg-type]
+
+    def do_GET(self) -> None:
+        self.asked.append(self.path)
+        kind = self.path.split("/")[1]
+        content = {"wrong": CONTENT[:-1] + b"x", "short": CONTENT[:-9]}.get(kind, CONTENT)
+        if kind == "missing":
+            self.send_error(404)
+            return
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(CONTENT) if kind != "huge" else 10**10))
+        self.end_headers()
+        self.wfile.write(content[: len(content) // 2] if kind == "stops" else content)
+
+    def log_message(self, *args: object) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def no_files_of_the_user(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    empty = tmp_path_factory.mktemp("user")
+    monkeypatch.setattr("platformdirs.user_data_path", lambda *args, **kwargs: empty)
+
+
+@pytest.fixture
+def server() -> Iterator[tuple[str, list[str]]]:
+    asked: list[str] = []
+    running = ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, asked))
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield f"http://127.0.0.1:{running.server_port}/", asked
+    running.shutdown()
+    thread.join()
+    running.server_close()
+
+
+def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]], tmp_path: Path) -> None:
+    listener = CancelAfter()
+    path = fetch(FILE, [server[0] + "good/"], tmp_path / "new", progress=listener)
+    assert path == tmp_path / "new" / "file.bin"
+    assert path.read_bytes() == CONTENT
+    assert listener.fractions == sorted(listener.fractions)
+    assert listener.fractions[-1] == 1.0
+    assert len(listener.fractions) > 10
+    assert [p.name for p in path.parent.iterdir()] == ["file.bin"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("wrong", "hash is wrong"),
+        ("short", "connection failed"),
+        ("stops", "connection failed"),
+        ("missing", "404"),
+        ("huge", "MiB"),
+    ],
+)
+def test_that_a_bad_answer_is_refused_and_the_old_file_kept(
+    server: tuple[str, list[str]], tmp_path: Path, kind: str, said: str
+) -> None:
+    (tmp_path / "file.bin").write_bytes(b"old")
+    with pytest.raises(DataError, match=said) as caught:
+        fetch(FILE, [f"{server[0]}{kind}/"], tmp_path)
+    assert "\n" not in str(caught.value)
+    assert (tmp_path / "file.bin").read_bytes() == b"old"
+    assert [p.name for p in tmp_path.iterdir()] == ["file.bin"]
+
+
+def test_that_the_next_mirror_is_asked_only_after_the_first_failed(
+    server: tuple[str, list[str]], tmp_path: Path
+) -> None:
+    url, asked = server
+    mirrors = [url + kind for kind in ("missing/", "wrong/", "good/", "never/")]
+    assert fetch(FILE, mirrors, tmp_path).read_bytes() == CONTENT
+    assert asked == ["/missing/file.bin", "/wrong/file.bin", "/good/file.bin"]
+
+
+def test_that_cancelling_midway_leaves_nothing_behind(server: tuple[str, list[str]], tmp_path: Path) -> None:
+    with pytest.raises(Cancelled):
+        fetch(FILE, [server[0] + "good/", server[0] + "other/"], tmp_path, progress=CancelAfter(6))
+    assert list(tmp_path.iterdir()) == []
+    assert server[1] == ["/good/file.bin"]
+
+
+def test_that_a_closed_port_is_said_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="connection failed"):
+        fetch(FILE, ["http://127.0.0.1:9/"], tmp_path)
+
+
+def test_that_a_folder_that_cannot_be_made_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(DataError, match="SLIDE_GUI_DATA"):
+        fetch(FILE, ["http://127.0.0.1:9/"], tmp_path / "file" / "below")
+
+
+def test_that_a_file_packed_again_is_known_by_its_content(tmp_path: Path) -> None:
+    content = f"sha256:{hashlib.sha256(CONTENT).hexdigest()}"
+    file = RemoteFile("x.gz", (f"md5:{hashlib.md5(gzip.compress(CONTENT, 9, mtime=0)).hexdigest()}",), content)
+    path = tmp_path / "x.gz"
+    path.write_bytes(gzip.compress(CONTENT, 1, mtime=5))
+    assert matches(path, file)
+    path.write_bytes(gzip.compress(CONTENT[1:], 1, mtime=5))
+    assert not matches(path, file)
+    path.write_bytes(gzip.compress(CONTENT)[:-100])
+    assert not matches(path, file)
+
+
+def test_that_download_puts_the_files_of_a_key_where_find_sees_them(
+    server: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
+    monkeypatch.setattr(catalogue, "entry", lambda key: _entry(key))
+    assert catalogue.find("mine") is None
+    assert catalogue.download("mine", mirrors=[server[0] + "good/"]) == [tmp_path / "mine" / "file.bin"]
+    assert catalogue.find("mine") == [tmp_path / "mine" / "file.bin"]
+
+
+def _entry(key: str) -> catalogue.Entry:
+    return catalogue.Entry(key, "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (), (FILE,))
+
+
+def test_that_the_catalogue_holds_the_five_data_sets_with_their_hashes() -> None:
+    found = {entry.key: entry for entry in catalogue.entries()}
+    assert list(found) == ["rectangles", "rectangles-images", "convex", "mnist-basic", "mnist"]
+    lengths = {"md5": 32, "sha1": 40, "sha256": 64}
+    for entry in found.values():
+        assert entry.mirrors
+        assert all(mirror.endswith("/") for mirror in entry.mirrors)
+        assert tuple(file.name for file in entry.files) == entry.sets[0]
+        for value in (value for file in entry.files for value in (*file.hashes, file.unpacked) if value):
+            algorithm, digest = value.split(":")
+            assert len(digest) == lengths[algorithm]
+            int(digest, 16)
+    with pytest.raises(KeyError, match="rectangles-images"):
+        catalogue.find("nothing")
+
+
+def test_that_files_are_found_two_folders_deep_and_no_deeper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLIDE_GUI_DATA", f"{tmp_path / 'absent'}{os.pathsep}{tmp_path}")
+    deep = tmp_path / "a" / "b" / "c" / "rectangles.zip"
+    deep.parent.mkdir(parents=True)
+    deep.write_bytes(b"x")
+    assert catalogue.find("rectangles") is None
+    near = deep.rename(tmp_path / "a" / "b" / "rectangles.zip")
+    assert catalogue.find("rectangles") == [near]
+    for name in ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte"):
+        (tmp_path / name).write_bytes(b"x")
+    assert catalogue.find("mnist") is None
+    (tmp_path / "t10k-labels-idx1-ubyte").write_bytes(b"x")
+    found = catalogue.find("mnist")
+    assert found is not None
+    assert len(found) == 4
+
+
+def test_that_load_prefers_real_files_and_says_when_it_generates(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
+    monkeypatch.setattr(catalogue, "data_folders", lambda: [tmp_path])
+    made = catalogue.load("rectangles")
+    assert made.generated
+    assert not np.array_equal(made.train, catalogue.load("rectangles", seed=1).train)
+    row = amat_text(np.zeros((1, 784)), np.ones(1))
+    write_zip(tmp_path / "rectangles.zip", {"rectangles_train.amat": row * 1200})
+    real = catalogue.load("rectangles")
+    assert real.name == "Rectangles"
+    assert not real.generated
+    assert catalogue.generate("rectangles").generated
+    (tmp_path / "rectangles.zip").write_bytes(b"PK\x03\x04 damaged")
+    with pytest.raises(DataError):
+        catalogue.load("rectangles")
+
+
+def test_that_real_mnist_files_are_loaded_unpacked_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalogue, "data_folders", lambda: [tmp_path])
+    assert "stand-in" in catalogue.load("mnist").name
+    for part, n in (("train", 4), ("t10k", 2)):
+        (tmp_path / f"{part}-images-idx3-ubyte").write_bytes(idx_bytes(np.full((n, 28, 28), 255, np.uint8)))
+        (tmp_path / f"{part}-labels-idx1-ubyte").write_bytes(idx_bytes(np.zeros(n, np.uint8)))
+    data = catalogue.load("mnist")
+    assert not data.generated
+    assert (data.train.shape, data.test.shape) == ((4, 784), (2, 784))
+
+
+def test_that_the_real_files_here_have_the_hashes_of_the_catalogue() -> None:
+    if not os.environ.get("SLIDE_GUI_DATA"):
+        pytest.skip("SLIDE_GUI_DATA is not set")
+    checked = 0
+    for entry in catalogue.entries():
+        paths = {path.name: path for path in catalogue.find(entry.key) or []}
+        for file in entry.files:
+            if file.name in paths:
+                assert matches(paths[file.name], file), file.name
+                checked += 1
+    if not checked:
+        pytest.skip("SLIDE_GUI_DATA holds no benchmark file")
