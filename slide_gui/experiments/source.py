@@ -12,6 +12,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["DataSource"]
 
+_GENERATED = "generated:"
+
 
 @dataclass(frozen=True)
 class DataSource:
@@ -25,19 +27,26 @@ class DataSource:
         The files; empty for a catalogue key.
     seed : int
         Of the generator, where the catalogue has to generate.
+    generated : bool
+        Generate even where the real files are found.
     """
 
     key: str = ""
     paths: tuple[str, ...] = ()
     seed: int = 0
+    generated: bool = False
 
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> DataSource:
-        """Return the source that an argument names: a key, or paths with the system's path separator between."""
+        """Return the source that an argument names.
+
+        That is a key, ``generated:`` and a key, or paths with the system's path separator between.
+        """
         from slide_gui.data.entries import entries
 
-        if text in {entry.key for entry in entries()}:
-            return cls(key=text, seed=seed)
+        key = text.removeprefix(_GENERATED)
+        if key in {entry.key for entry in entries()}:
+            return cls(key=key, seed=seed, generated=key != text)
         return cls(paths=tuple(part for part in text.split(os.pathsep) if part), seed=seed)
 
     @classmethod
@@ -50,7 +59,9 @@ class DataSource:
     @property
     def argument(self) -> str:
         """The text that `parse` reads."""
-        return self.key or os.pathsep.join(self.paths)
+        if self.key:
+            return f"{_GENERATED if self.generated else ''}{self.key}"
+        return os.pathsep.join(self.paths)
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
         """Read or generate the data set.
@@ -61,9 +72,10 @@ class DataSource:
             If it cannot be used.
         """
         if self.key:
-            from slide_gui.data.catalogue import load
+            from slide_gui.data.catalogue import generate, load
 
-            return load(self.key, progress=progress, seed=self.seed)
+            make = generate if self.generated else load
+            return make(self.key, progress=progress, seed=self.seed)
         from slide_gui.data.open import open_data
 
         return open_data([Path(path) for path in self.paths], progress=progress)

@@ -6,8 +6,15 @@ import gc
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slide_gui.gui.display import display_problem
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QSettings
+    from PySide6.QtWidgets import QApplication
+
+    from slide_gui.gui.main_window import MainWindow
 
 __all__ = ["make_application", "make_settings", "make_window", "prepare_interpreter", "run", "take_screenshot"]
 
@@ -51,12 +58,14 @@ def prepare_interpreter() -> None:
     sys.setswitchinterval(_SWITCH_SECONDS)
 
 
-def make_application():  # type: ignore[no-untyped-def]
+def make_application() -> QApplication:
+    """Return the application, themed as the settings say."""
     from PySide6.QtWidgets import QApplication
 
     from slide_gui.gui.theme import apply_theme
 
-    app = QApplication.instance() or QApplication(sys.argv[:1])
+    running = QApplication.instance()
+    app = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName("slide-gui")
     app.setApplicationDisplayName("slide-gui")
     app.setDesktopFileName("slide-gui")
@@ -64,14 +73,15 @@ def make_application():  # type: ignore[no-untyped-def]
     return app
 
 
-def make_settings():  # type: ignore[no-untyped-def]
+def make_settings() -> QSettings:
     """Return the settings file; one that cannot be read counts as empty, so that it never blocks the start."""
     from PySide6.QtCore import QSettings
 
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
 
 
-def make_window(files: Sequence[Path]):  # type: ignore[no-untyped-def]
+def make_window(files: Sequence[Path]) -> MainWindow:
+    """Return the window, already opening the files, or the generated Rectangles."""
     from slide_gui.gui.main_window import MainWindow
 
     window = MainWindow(make_settings())

@@ -65,6 +65,7 @@ class FaultReporter(QObject):
             return
         text = "".join(traceback.format_exception(kind, error, trace))
         _log.error("uncaught error\n%s", text)
+        sys.__excepthook__(kind, error, trace)
         self.reported.emit((f"{kind.__name__}: {error}", text))
 
     def _on_thread_error(self, args: threading.ExceptHookArgs) -> None:

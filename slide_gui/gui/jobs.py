@@ -60,7 +60,8 @@ class _Job(Progress):
         self.on_result, self.on_payload, self.on_failure = callbacks
         self.unwanted = threading.Event()
         self.lock = threading.Lock()
-        self.fraction, self.payload = 0.0, None
+        self.fraction = 0.0
+        self.payload: object = None
         self.started = self.delivered = 0.0
         self.future: Future[Any] | None = None
 
@@ -188,6 +189,8 @@ class Lane(QObject):
             return
         with self._guard:
             self._awake.discard(job.number)
+        # Asked again: an end that came before the line above has woken nobody.
+        ended = job.future is not None and job.future.done()
         if job.number not in self._jobs:
             return
         with job.lock:
@@ -195,7 +198,7 @@ class Lane(QObject):
         job.delivered = time.monotonic()
         if payload is not None and job.on_payload is not None:
             job.on_payload(payload)
-        if ended and job.number in self._jobs:
+        if ended and self._jobs.get(job.number) is job:  # a payload's receiver may have dropped it
             self._finish(job)
         self._announce()
 

@@ -29,7 +29,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.actions import ACTIONS, make_actions
 from slide_gui.gui.faults import FaultReporter, log_folder
-from slide_gui.gui.jobs import Lane
+from slide_gui.gui.jobs import JobStatus, Lane
 from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.pages.weights import ALL_ROWS, PINNED, WeightsPage
 from slide_gui.gui.palette import CommandPalette
@@ -175,17 +175,19 @@ class MainWindow(QMainWindow):
     def _build_status(self) -> None:
         status = self.statusBar()
         status.setSizeGripEnabled(False)
+        status.setFixedHeight(28)
         self.job_bar = JobBar(self)
         self._right_status = QLabel("nothing leaves this computer", self)
         self._right_status.setProperty("role", "secondary")
         self._right_status.setToolTip("No network is used unless you ask for a download")
         status.addWidget(self.job_bar, 1)
+        self._right_status.setContentsMargins(0, 0, 16, 0)
         status.addPermanentWidget(self._right_status)
 
     def _connect(self) -> None:
         self.panel.dataset_chosen.connect(self.open_entry)
         self.panel.open_requested.connect(self.do_open)
-        self.lane.status_changed.connect(self.job_bar.set_status)
+        self.lane.status_changed.connect(self._show_job)
         self.job_bar.cancel_requested.connect(self.do_cancel)
         self.workspace.dataset_changed.connect(self._show_title)
         self.workspace.problem.connect(self.show_problem)
@@ -211,7 +213,8 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
-        self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else Path(dataset.source).name}")
+        name = dataset.name.removesuffix(" (generated)")
+        self._title.setText(f"{name} · {'generated' if dataset.generated else Path(dataset.source).name}")
         self.setWindowTitle(f"{dataset.name} – slide-gui")
         self.notice.hide()
 
@@ -273,8 +276,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _exported(self, path: Path) -> None:
-        self.notice.set_notice("information", "Exported", str(path))
-        self.notice.show()
+        self.notice.show_message("information", "Exported", str(path))
 
     @Slot(object)
     def _not_exported(self, error: Exception) -> None:
@@ -283,7 +285,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def do_copy_image(self) -> None:
         """Put a picture of the page on the clipboard."""
-        QApplication.clipboard().setPixmap(self.pages.currentWidget().grab())
+        QApplication.clipboard().setPixmap(self.pages.grab())
 
     @Slot()
     def do_copy_table(self) -> None:
@@ -436,13 +438,15 @@ class MainWindow(QMainWindow):
     def set_theme(self, name: str) -> None:
         """Apply and remember light, dark or system."""
         self._settings.setValue("theme", name)
-        apply_theme(QApplication.instance(), name)
+        app = QApplication.instance()
+        if isinstance(app, QApplication):
+            apply_theme(app, name)
         self._tint()
 
     def _tint(self) -> None:
         theme = theme_of(self)
-        for picture, button in self._nav_buttons:
-            button.setIcon(icon(picture, theme))
+        for picture, entry in self._nav_buttons:
+            entry.setIcon(icon(picture, theme))
         for name, button in self._bar_buttons:
             if name in ("undo", "redo"):
                 button.setIcon(icon(name, theme))
@@ -456,20 +460,25 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def show_problem(self, problem: Problem) -> None:
         """Show a problem in the panel above the page."""
-        self.notice.set_notice("error", problem.title, problem.sentence, details=problem.details)
-        self.notice.show()
+        self.notice.show_message("error", problem.title, problem.sentence, problem.details)
+
+    @Slot(object)
+    def _show_job(self, status: JobStatus | None) -> None:
+        if status is None:
+            self.job_bar.clear()
+        else:
+            self.job_bar.set_job(status.title, status.fraction, _time_left(status.seconds_left))
 
     @Slot(object)
     def _show_fault(self, fault: tuple[str, str]) -> None:
         sentence, details = fault
-        self.notice.set_notice(
+        self.notice.show_message(
             "error",
             "Something went wrong inside the program",
             f"{sentence}. Your data and settings are kept.",
-            details=details,
+            details,
             remedy="Show the log",
         )
-        self.notice.show()
 
     @Slot(object)
     def _show_lateness(self, worst: float) -> None:
@@ -494,3 +503,11 @@ class MainWindow(QMainWindow):
         self.lane.close()
         self._faults.close()
         super().closeEvent(event)
+
+
+def _time_left(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s left"
+    return f"{round(seconds / 60)} min left"

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QScrollAre
 
 from slide_gui.core.parameters import FIT_ON
 from slide_gui.core.squashing import SQUASHINGS
-from slide_gui.data.catalogue import entries
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entries
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.workspace import State, Workspace
@@ -131,15 +131,21 @@ class ParameterPanel(QScrollArea):
     def _build_stack(self) -> None:
         parameters = self._workspace.state.parameters
         self._heading("STACK")
-        self._noise = NumberSlider("Noise 1 − p", minimum=0.0, maximum=0.99, step=0.01, decimals=2, default=0.3)
-        self._noise.setToolTip(
-            "Probability 1 − p that a pixel is blanked, 0 to 0.99. The weights are the closed form over all "
-            "corruptions, W = E[P] E[Q]⁻¹ (eq. 8)."
+        self._noise = NumberSlider(
+            "Noise 1 − p",
+            *(0.0, 0.99, 0.01, 0.3),
+            tip="Probability 1 − p that a pixel is blanked, 0 to 0.99. The weights are the closed form over all "
+            "corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
         )
-        self._depth = NumberSlider("Depth l", minimum=0, maximum=_MAX_DEPTH, step=1, decimals=0, default=4)
-        self._depth.setToolTip("Number of stacked denoisers, 0 to 8: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).")
-        self._threshold = NumberSlider("Threshold t", minimum=0.0, maximum=1.0, step=0.01, decimals=2, default=0.5)
-        self._threshold.setToolTip("T(a) = 1 if a > t, else 0; the paper uses 0.5 throughout (§6).")
+        self._depth = NumberSlider(
+            "Depth l",
+            *(0, _MAX_DEPTH, 1, 4),
+            decimals=0,
+            tip="Number of stacked denoisers, 0 to 8: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
+        )
+        self._threshold = NumberSlider(
+            "Threshold t", *(0.0, 1.0, 0.01, 0.5), tip="T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6)."
+        )
         for name, slider in (("noise", self._noise), ("depth", self._depth), ("threshold", self._threshold)):
             slider.value_changed.connect(getattr(self, f"_{name}_moved"))
             slider.value_settled.connect(self._workspace.end_gesture)
@@ -171,6 +177,10 @@ class ParameterPanel(QScrollArea):
         for key in (*DIVERGING, "jet"):
             self._colors.addItem(MAPS[key], key)
         self._colors.activated.connect(self._colors_chosen)
+
+    def noise_slider(self) -> NumberSlider:
+        """Return the control of the noise."""
+        return self._noise
 
     # From the controls -----------------------------------------------------------------------------------------
 

@@ -157,9 +157,7 @@ class _Follower(QObject):
     def _dress(self) -> None:
         from slide_gui.gui.style import palette, style_sheet
 
-        dark = self._choice == "dark" or (
-            self._choice == "system" and _asked_for(self._app) == Qt.ColorScheme.Dark
-        )
+        dark = self._choice == "dark" or (self._choice == "system" and _asked_for(self._app) == Qt.ColorScheme.Dark)
         theme = DARK if dark else LIGHT
         if theme.name != self._shown:
             self._shown = theme.name

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.stack import Layer
+from slide_gui.experiments.weights import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.widgets.weight_tiles import Tile
 from slide_gui.gui.workspace import Workspace
@@ -26,7 +27,8 @@ class TileSource:
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
         self._map = "blue-white-red"
-        self._limits: dict[Layer, float] = {}
+        self._limits: list[float] = []
+        self._layer_limits: dict[Layer, float] = {}
         self._cache: dict[tuple[object, int, ColorScale], Tile] = {}
         self._used: dict[tuple[object, int, ColorScale], Tile] = {}
 
@@ -38,9 +40,10 @@ class TileSource:
         """Start a new picture of these rows; tiles that were not part of the last one are forgotten."""
         self._features = features
         self._cache, self._used = self._used, {}
-        stack = self._workspace.stack
-        layers = stack.layers if stack is not None else ()
-        self._limits = {layer: self._limits.get(layer) or _limit(layer) for layer in layers}
+        # Pins set the limits, so that pointing elsewhere does not change the colours of what is pinned.
+        setting = self._workspace.state.selection.pins or features[:1]
+        depth = self._workspace.state.parameters.depth
+        self._limits = [max((self._peak(f, k) for f in setting), default=1.0) for k in range(1, depth + 1)]
 
     def row(self, feature: int, layer: int) -> NDArray[np.float64] | None:
         """Return a row of W, previewed where a preview is newer; None while there is none."""
@@ -68,34 +71,41 @@ class TileSource:
         previewed = layer == 1 and preview is not None and feature in preview.rows
         stack = self._workspace.stack
         origin: object = preview if previewed or stack is None else stack.layers[layer - 1]
-        scale = self._scale_of(row, layer)
+        scale = self._scale_of(row, feature, layer)
         key = (origin, feature, scale)
         tile = self._used.get(key) or self._cache.get(key)
         if tile is None:
-            shape = self._workspace.dataset.image_shape if self._workspace.dataset else None
+            shape = self._shape
             values = row[:-1].astype(np.float32)
             largest = float(np.abs(values).max(initial=0.0))
-            caption = f"max {largest:.2f} · bias {signed(float(row[-1]), 2)}"
+            caption = f"max {largest:.2f} · b {signed(float(row[-1]), 2)}"
             tile = Tile(values.reshape(shape) if shape else values, scale, caption, feature)
         self._used[key] = tile
         return tile
 
     def title(self, layer: int) -> str:
         """Return the heading of a layer's column."""
-        return f"layer {layer}"
+        if self._workspace.state.selection.levels != "layer":
+            return f"layer {layer}"
+        return f"layer {layer} · ±{self._limit_of(layer):.2f}"
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the scale of a whole layer, as in the mosaic."""
-        return ColorScale.symmetric(self._map, self._limit_of(layer))
+        stack = self._workspace.stack
+        if stack is None or layer > len(stack.layers):
+            return ColorScale.symmetric(self._map, 1.0)
+        fitted = stack.layers[layer - 1]
+        if fitted not in self._layer_limits:
+            self._layer_limits = {fitted: _typical_limit(fitted)}
+        return ColorScale.symmetric(self._map, self._layer_limits[fitted])
 
-    def shared_scale(self) -> ColorScale | None:
-        """Return the one scale of all tiles, where there is one."""
-        return ColorScale.symmetric(self._map, self._global_limit())
-
-    def scale_note(self) -> str:
-        """Return what the colour bar says about its limits."""
+    def bar(self) -> tuple[ColorScale, str, tuple[str, ...]]:
+        """Return what the colour bar shows: a scale, a note, and labels in place of values where limits differ."""
         level = self._workspace.state.selection.levels
-        return {"tile": "each tile its own", "layer": "each layer its own", "global": ""}[level]
+        if level == "global":
+            return ColorScale.symmetric(self._map, self._global_limit()), "", ()
+        labels = ("−limit", "−½", "0", "+½", "+limit")
+        return ColorScale.symmetric(self._map, 1.0), f"per {level}", labels
 
     def center(self) -> int:
         """Return the pixel in the middle, shown while none was pointed at."""
@@ -107,10 +117,10 @@ class TileSource:
         rows, columns = dataset.image_shape
         return (rows // 2) * columns + columns // 2
 
-    def _scale_of(self, row: NDArray[np.float64], layer: int) -> ColorScale:
+    def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
         level = self._workspace.state.selection.levels
         if level == "tile":
-            limit = float(np.abs(row[:-1]).max(initial=0.0))
+            limit = nearby_peak(row[:-1], feature, self._shape)
         elif level == "layer":
             limit = self._limit_of(layer)
         else:
@@ -118,20 +128,23 @@ class TileSource:
         return ColorScale.symmetric(self._map, limit)
 
     def _limit_of(self, layer: int) -> float:
-        stack = self._workspace.stack
-        if stack is None or layer > len(stack.layers):
-            return 1.0
-        return self._limits.get(stack.layers[layer - 1]) or _limit(stack.layers[layer - 1])
+        return self._limits[layer - 1] if layer <= len(self._limits) else 1.0
 
     def _global_limit(self) -> float:
-        stack = self._workspace.stack
-        depth = self._workspace.state.parameters.depth
-        layers = stack.layers[:depth] if stack is not None else ()
-        return max((self._limit_of(k + 1) for k in range(len(layers))), default=1.0)
+        return max(self._limits, default=1.0)
+
+    def _peak(self, feature: int, layer: int) -> float:
+        row = self.row(feature, layer)
+        return 0.0 if row is None else nearby_peak(row[:-1], feature, self._shape)
+
+    @property
+    def _shape(self) -> tuple[int, int] | None:
+        dataset = self._workspace.dataset
+        return None if dataset is None else dataset.image_shape
 
 
-def _limit(layer: Layer) -> float:
-    """Return a limit that the rows of a layer reach: the median over its lit rows of the largest weight."""
+def _typical_limit(layer: Layer) -> float:
+    """Return the median, over the rows of a layer that are not zero, of the largest weight."""
     largest = np.abs(layer.weights[:, :-1]).max(axis=1, initial=0.0)
     lit = largest[largest > 0]
     return float(np.median(lit)) if lit.size else 1.0

@@ -57,9 +57,7 @@ def test_that_opening_fits_with_four_pins_chosen(opened):
 def test_that_a_new_noise_first_previews_watched_rows_then_refits(opened):
     seen = []
     opened.watch((5, 9))
-    opened.stack_changed.connect(
-        lambda: seen.append((opened.preview, [opened.layer_is_fresh(k) for k in range(1, 5)]))
-    )
+    opened.stack_changed.connect(lambda: seen.append((opened.preview, [opened.layer_is_fresh(k) for k in range(1, 5)])))
     opened.set_parameters(gesture="noise", noise=0.6)
     wait(lambda: opened.model() is not None)
     assert seen[0][0] is None

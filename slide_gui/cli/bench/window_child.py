@@ -14,11 +14,10 @@ _LIMIT = 60.0  # seconds for anything awaited
 
 
 def _wait(app: Any, done: Callable[[], bool]) -> None:
-    from PySide6.QtCore import QEventLoop
-
     end = time.perf_counter() + _LIMIT
     while not done():
-        app.processEvents(QEventLoop.ProcessEventsFlag.WaitForMoreEvents, 5)
+        app.processEvents()
+        time.sleep(0.0002)
         if time.perf_counter() > end:
             raise TimeoutError("the window did not get there")
 
@@ -81,9 +80,11 @@ def hover() -> dict[str, Any]:
 
 def drag() -> dict[str, Any]:
     """Drag the noise slider through its range, then let it rest, ten times."""
+    from PySide6.QtWidgets import QSlider
+
     app, window = _open()
     _fitted(app, window)
-    slider = window.panel.noise_slider()
+    slider = window.panel.noise_slider().findChild(QSlider)
     _, tiles = window.weights_page.pointer_and_tiles()
     paints, times, layers = _painted(tiles), [], []
     workspace = window.workspace

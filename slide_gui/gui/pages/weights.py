@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
@@ -29,7 +30,7 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import TileSource, place
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.feature_bars import FeatureBars
-from slide_gui.gui.widgets.image_view import ImageView
+from slide_gui.gui.widgets.image_view import MARGIN, ImageView
 from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import TileRow, WeightTiles
@@ -38,7 +39,8 @@ from slide_gui.gui.workspace import State, Workspace
 __all__ = ["WeightsPage"]
 
 PINNED, ALL_ROWS = 0, 1
-_IMAGE_SIDE = 252
+_IMAGE_SIDE = 252  # nine screen pixels for each of 28
+_LEFT = _IMAGE_SIDE + 2 * MARGIN
 _READOUT_ROWS = ("weight", "rank", "bias", "share")
 
 
@@ -54,12 +56,12 @@ class WeightsPage(QWidget):
         self._mosaic_shows: tuple[Any, ...] = ()
         self._layer = 1
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 16, 20, 12)
-        layout.setSpacing(12)
+        layout.setContentsMargins(20, 12, 12, 8)
+        layout.setSpacing(8)
         layout.addLayout(self._build_header())
         body = QHBoxLayout()
-        body.setSpacing(20)
-        body.addLayout(self._build_left())
+        body.setSpacing(16)
+        body.addWidget(self._build_left())
         body.addWidget(self._build_right(), 1)
         body.addWidget(self._build_bar())
         layout.addLayout(body, 1)
@@ -95,10 +97,10 @@ class WeightsPage(QWidget):
         self._tabs.idClicked.connect(self.set_view)
         return header
 
-    def _build_left(self) -> QVBoxLayout:
+    def _build_left(self) -> QWidget:
         self._image, self._bars = ImageView(self), FeatureBars(self)
         self._pointer = QStackedWidget(self)
-        self._pointer.setFixedSize(_IMAGE_SIDE + 2, _IMAGE_SIDE + 2)
+        self._pointer.setFixedSize(_LEFT, _LEFT)
         for view in (self._image, self._bars):
             view.pixel_hovered.connect(self._point_at)
             view.pixel_clicked.connect(self._workspace.toggle_pin)
@@ -126,21 +128,24 @@ class WeightsPage(QWidget):
         self._mean.setProperty("kind", "flat")
         row.addWidget(self._mean)
         self._readout = Readout(self)
-        self._readout.setFixedWidth(_IMAGE_SIDE + 2)
-        left = QVBoxLayout()
+        holder = QWidget(self)
+        holder.setFixedWidth(_LEFT)
+        left = QVBoxLayout(holder)
+        left.setContentsMargins(0, 0, 0, 0)
         left.setSpacing(8)
         left.addWidget(self._pointer)
         left.addLayout(row)
         left.addWidget(self._readout)
         left.addStretch(1)
-        return left
+        return holder
 
     def _build_right(self) -> QStackedWidget:
         self._tiles = WeightTiles(self)
         self._tiles.pixel_hovered.connect(self._cross)
         self._tiles.pixel_clicked.connect(self._pin_from_tile)
         self._tiles.row_removed.connect(self._release_row)
-        scroll = QScrollArea(self)
+        scroll = _TileScroll(self)
+        scroll.resized.connect(self._tiles.set_room)
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -152,15 +157,16 @@ class WeightsPage(QWidget):
         self._layer_row = QHBoxLayout()
         self._layer_row.setSpacing(4)
         self._layer_buttons.idClicked.connect(self._choose_layer)
-        hint = QLabel("wheel zooms · drag moves · double-click fits · click pins the pixel", self)
-        hint.setProperty("role", "secondary")
+        caption = QLabel("layer", self)
+        caption.setProperty("role", "secondary")
+        self._layer_row.addWidget(caption)
+        self._mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
         holder = QWidget(self)
         grid = QGridLayout(holder)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setSpacing(8)
         grid.addLayout(self._layer_row, 0, 0, Qt.AlignmentFlag.AlignLeft)
-        grid.addWidget(hint, 0, 1, Qt.AlignmentFlag.AlignRight)
-        grid.addWidget(self._mosaic, 1, 0, 1, 2)
+        grid.addWidget(self._mosaic, 1, 0)
         grid.setRowStretch(1, 1)
         self._views = QStackedWidget(self)
         self._views.addWidget(scroll)
@@ -202,6 +208,15 @@ class WeightsPage(QWidget):
             sample = self._workspace.state.selection.sample
             shown = ~sample if sample < 0 else sample
             self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
+
+    def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
+        """Return the image that is pointed at and the tiles beside it."""
+        dataset = self._workspace.dataset
+        return (self._bars if dataset is not None and dataset.image_shape is None else self._image), self._tiles
+
+    def mosaic(self) -> Mosaic:
+        """Return the picture of all rows."""
+        return self._mosaic
 
     def figure_pixels(self) -> tuple[int, ...]:
         """Return the features whose rows an export shows: the pins, or the one pointed at."""
@@ -293,7 +308,7 @@ class WeightsPage(QWidget):
 
     def _shown_features(self) -> tuple[int, ...]:
         pins = self._workspace.state.selection.pins
-        first = self._hovered if self._hovered is not None else (pins[0] if pins else self._source.center())
+        first = self._hovered if self._hovered is not None else self._source.center()
         return (first, *pins)
 
     def _refresh_tiles(self) -> None:
@@ -305,12 +320,11 @@ class WeightsPage(QWidget):
             tiles = tuple(self._source.tile(feature, k) for k in range(1, depth + 1))
             stale = tuple(self._source.is_stale(feature, k) for k in range(1, depth + 1))
             first = number == 0
-            subtitle = ("under the cursor" if self._hovered is not None else "point at a pixel") if first else "pinned"
-            color = theme.accent if first else theme.pin(number - 1)
+            subtitle = ("under the cursor" if self._hovered is not None else "in the middle") if first else "pinned"
+            color = QColor(theme.accent) if first else theme.pin(number - 1)
             rows.append(TileRow(place(feature, self._shape()), subtitle, color, not first, tiles, stale))
         self._tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))
-        scale = self._source.shared_scale()
-        self._bar.set_scale(scale, self._source.scale_note())
+        self._bar.set_scale(*self._source.bar())
 
     def _refresh_mosaic(self) -> None:
         stack, depth = self._workspace.stack, self._workspace.state.parameters.depth
@@ -319,15 +333,15 @@ class WeightsPage(QWidget):
         if stack is None or len(stack.layers) < self._layer:
             return
         layer = stack.layers[self._layer - 1]
-        scale = self._source.layer_scale(self._layer)
-        shows = (layer, scale)
+        scale, stale = self._source.layer_scale(self._layer), not self._workspace.layer_is_fresh(self._layer)
+        shows = (layer, scale, stale)
         if shows != self._mosaic_shows:
             shape = self._shape() or (1, stack.n_features)
-            self._mosaic.set_fields(_fields(layer, shape), scale)
+            grid = None if self._shape() else (stack.n_features, 1)  # no picture: the matrix W itself
+            self._mosaic.set_fields(_fields(layer, shape), scale, grid, stale)
             self._mosaic_shows = shows
-        self._mosaic.set_stale(not self._workspace.layer_is_fresh(self._layer))
         self._mosaic.set_selected(self._hovered)
-        self._bar.set_scale(scale, "")
+        self._bar.set_scale(scale)
 
     def _refresh_layer_buttons(self, depth: int) -> None:
         while len(self._layer_buttons.buttons()) > depth:
@@ -336,9 +350,10 @@ class WeightsPage(QWidget):
             self._layer_row.removeWidget(button)
             button.deleteLater()
         for k in range(len(self._layer_buttons.buttons()) + 1, depth + 1):
-            button = QPushButton(f"layer {k}", self)
+            button = QPushButton(str(k), self)
             button.setProperty("kind", "segment")
             button.setCheckable(True)
+            button.setAccessibleName(f"layer {k}")
             self._layer_buttons.addButton(button, k)
             self._layer_row.addWidget(button)
         if depth:
@@ -353,8 +368,7 @@ class WeightsPage(QWidget):
             columns.append("h" + "⁰¹²³⁴⁵⁶⁷⁸"[k])
             row = self._source.row(target, k)
             cells.append(("–",) * 4 if row is None else _numbers(row, source))
-        where = place(target, self._shape())
-        title = f"{where} from itself" if source == target else f"{where} from {place(source, self._shape())}"
+        title = "from itself" if source == target else f"from {place(source, self._shape())}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
         self._readout.set_values(title, tuple(columns), tuple(rows))
 
@@ -417,18 +431,28 @@ class WeightsPage(QWidget):
         return None if dataset is None else dataset.image_shape
 
 
+class _TileScroll(QScrollArea):
+    """Tells how high its view is."""
+
+    resized = Signal(int)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit(self.viewport().height())
+
+
 def _fields(layer: Layer, shape: tuple[int, int]) -> NDArray[np.float32]:
     d = len(layer.weights)
     return layer.weights[:, :d].astype(np.float32).reshape(d, *shape)
 
 
 def _sample_caption(dataset: Dataset, sample: int) -> str:
-    text = f"sample {thousands(sample + 1)} of {thousands(len(dataset.train))}"
+    text = f"{thousands(sample + 1)} of {thousands(len(dataset.train))}"
     if dataset.train_labels is None:
         return text
     label = int(dataset.train_labels[sample])
-    name = f" ({dataset.label_names[label]})" if 0 <= label < len(dataset.label_names) else ""
-    return f"{text} · label {label}{'' if name == f' ({label})' else name}"
+    name = dataset.label_names[label] if 0 <= label < len(dataset.label_names) else str(label)
+    return f"{text} · label {label}" if name == str(label) else f"{text} · {name}"
 
 
 def _numbers(row: NDArray[Any], source: int) -> tuple[str, str, str, str]:

@@ -13,7 +13,7 @@ from slide_gui.gui.widgets._pixels import PixelGrid, integer_scale
 __all__ = ["TileLayout"]
 
 EDGE, LABEL, NAME_LABEL, HEAD, GAP, LINE = 4, 80, 128, 24, 8, 15
-LARGEST, SMALLEST = 168, 24
+LARGEST, LEGIBLE, SMALLEST = 196, 84, 24
 BARS_HEIGHT, BARS_LARGEST = 72, 320
 
 
@@ -32,6 +32,8 @@ class TileLayout:
         Rows and columns of the images exchanged on the screen.
     caption : float
         Width of the widest usual caption; where it does not fit a tile, captions take two lines.
+    height_room : float
+        Tiles are made no larger than lets all rows stand in this height, as long as they keep `LEGIBLE`; 0 for any.
     """
 
     width: float
@@ -41,12 +43,18 @@ class TileLayout:
     shape: tuple[int, ...]
     transposed: bool
     caption: float
+    height_room: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """Between two tiles across."""
+        return GAP if self.columns <= 6 else GAP / 2
 
     @cached_property
     def room(self) -> float:
         """Width that one tile may take."""
         columns = max(self.columns, 1)
-        return max((self.width - 2 * EDGE - self.label_width - (columns - 1) * GAP) / columns, SMALLEST)
+        return max((self.width - 2 * EDGE - self.label_width - (columns - 1) * self.gap) / columns, SMALLEST)
 
     @property
     def bars(self) -> bool:
@@ -62,10 +70,11 @@ class TileLayout:
     def scale(self) -> float:
         """Side of one pixel of an image, a whole number of device pixels."""
         across, down = (self.shape[0], self.shape[1]) if self.transposed else (self.shape[1], self.shape[0])
-        return min(
-            integer_scale(across, min(self.room, LARGEST), self.ratio),
-            integer_scale(down, LARGEST, self.ratio),
-        )
+        tall = float(LARGEST)
+        if self.height_room:
+            around = (2 * EDGE + HEAD) / max(self.rows, 1) + LINE + GAP
+            tall = min(tall, max(self.height_room / max(self.rows, 1) - around, LEGIBLE))
+        return min(integer_scale(across, min(self.room, LARGEST), self.ratio), integer_scale(down, tall, self.ratio))
 
     @cached_property
     def size(self) -> tuple[float, float]:
@@ -78,13 +87,13 @@ class TileLayout:
     @cached_property
     def lines(self) -> int:
         """Lines of a caption: 2 where one would be wider than the room of a tile."""
-        return 1 if self.caption <= self.room + GAP - 2 else 2
+        return 1 if self.caption <= self.room + self.gap - 2 else 2
 
     @cached_property
     def pitch(self) -> tuple[float, float]:
         """From one tile to the next, across and down."""
         wide = max(self.size[0], min(self.caption, self.room)) if self.lines == 1 else self.size[0]
-        return wide + GAP, self.size[1] + self.lines * LINE + GAP
+        return wide + self.gap, self.size[1] + self.lines * LINE + GAP
 
     @property
     def height(self) -> int:

@@ -47,10 +47,10 @@ class ColorBar(QWidget):
         self.setAccessibleDescription(" ".join(filter(None, (note, " ".join(labels) or ends))))
         self.update()
 
-    def sizeHint(self) -> QSize:  # noqa: D102
+    def sizeHint(self) -> QSize:
         return QSize(68, 320)
 
-    def minimumSizeHint(self) -> QSize:  # noqa: D102
+    def minimumSizeHint(self) -> QSize:
         return QSize(68, 120)
 
     def bar(self) -> QRectF:
@@ -65,7 +65,7 @@ class ColorBar(QWidget):
         share = (value - self._scale.low) / (self._scale.high - self._scale.low)
         return box.bottom() - share * box.height()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+    def paintEvent(self, _event: QPaintEvent) -> None:
         theme, box = theme_of(self), self.bar()
         painter = QPainter(self)
         painter.setFont(figure_font(self, SECONDARY))

@@ -28,7 +28,7 @@ class FeatureBars(Picker):
         self.setMinimumSize(64, 72)
         self.setAccessibleName("Features")
 
-    def sizeHint(self) -> QSize:  # noqa: D102
+    def sizeHint(self) -> QSize:
         return QSize(260, 160)
 
     def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = (), stale: bool = False) -> None:
@@ -72,7 +72,7 @@ class FeatureBars(Picker):
         high = max(0.0, float(np.nanmax(self._values)), low + 1e-12)
         return box.bottom() - (value - low) / (high - low) * box.height()
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+    def paintEvent(self, _event: QPaintEvent) -> None:
         theme, box = theme_of(self), self.plot()
         painter = QPainter(self)
         painter.fillRect(box, QColor(theme.paper))

@@ -34,7 +34,7 @@ class ImageView(Picker):
         self.setMinimumSize(64, 64)
         self.setAccessibleName("Image")
 
-    def sizeHint(self) -> QSize:  # noqa: D102
+    def sizeHint(self) -> QSize:
         return QSize(252 + 2 * MARGIN, 252 + 2 * MARGIN)
 
     def set_image(self, values: NDArray[np.float32], stale: bool = False) -> None:
@@ -87,7 +87,7 @@ class ImageView(Picker):
             self._drawn = dark, coloured_image(scale.indices(shown), table)
         return self._drawn[1]
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+    def paintEvent(self, _event: QPaintEvent) -> None:
         grid, theme = self.grid(), theme_of(self)
         painter = QPainter(self)
         if grid is None:

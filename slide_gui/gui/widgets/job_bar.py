@@ -45,7 +45,7 @@ class JobBar(QWidget):
         self._cancel.clicked.connect(self.cancel_requested)
         self.clear()
 
-    def sizeHint(self) -> QSize:  # noqa: D102
+    def sizeHint(self) -> QSize:
         return QSize(640, 32)
 
     def set_job(self, text: str, fraction: float | None, time_left: str = "") -> None:

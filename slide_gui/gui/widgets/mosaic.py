@@ -62,7 +62,7 @@ class Mosaic(QWidget):
         self.setMinimumSize(160, 160)
         self.setAccessibleName("All rows of the weights")
 
-    def sizeHint(self) -> QSize:  # noqa: D102
+    def sizeHint(self) -> QSize:
         return QSize(560, 560)
 
     def set_fields(
@@ -207,7 +207,7 @@ class Mosaic(QWidget):
 
     # Painting
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+    def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         painter = QPainter(self)
         if self._image is None:
@@ -261,11 +261,11 @@ class Mosaic(QWidget):
             self.update()
             self.pixel_hovered.emit(spot)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self._image is not None:
             self._pressed, self._dragged = event.position(), False
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         if self._pressed is not None:
             moved = event.position() - self._pressed
             if self._dragged or moved.manhattanLength() > 4.0:
@@ -279,7 +279,7 @@ class Mosaic(QWidget):
         self.setCursor(Qt.CursorShape.ArrowCursor if spot is None else Qt.CursorShape.CrossCursor)
         self._hover(spot)
 
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton or self._pressed is None:
             return
         self._pressed = None
@@ -288,21 +288,21 @@ class Mosaic(QWidget):
             self.set_selected(spot[0])
             self.pixel_clicked.emit(spot)
 
-    def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:  # noqa: D102
+    def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:
         self._pressed = None
         self.fit()
 
-    def wheelEvent(self, event: QWheelEvent) -> None:  # noqa: D102
+    def wheelEvent(self, event: QWheelEvent) -> None:
         turn = event.angleDelta().y()
         if turn:
             self._zoom_by(1 if turn > 0 else -1, event.position())
         event.accept()
 
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+    def leaveEvent(self, event: QEvent) -> None:
         self._hover(None)
         super().leaveEvent(event)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         middle = QPointF(self.width() / 2, self.height() / 2)
         if self._fields is None:
@@ -322,20 +322,20 @@ class Mosaic(QWidget):
         else:
             super().keyPressEvent(event)
 
-    def resizeEvent(self, event: QResizeEvent) -> None:  # noqa: D102
+    def resizeEvent(self, event: QResizeEvent) -> None:
         if self._zoom is not None and self._image is not None:
             self._move_to(self._origin)
         super().resizeEvent(event)
 
-    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+    def focusInEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusInEvent(event)
 
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusOutEvent(event)
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+    def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange:
             self._build()
         super().changeEvent(event)

@@ -110,18 +110,18 @@ class Notice(QWidget):
         parts = (self._title.text(), self._text.text(), self._details.toPlainText())
         QGuiApplication.clipboard().setText("\n\n".join(parts))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
             self.dismiss()
         else:
             super().keyPressEvent(event)
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+    def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange and self.isVisible():
             self._close.setIcon(icon("close", theme_of(self)))
         super().changeEvent(event)
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+    def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
         ground, edge = {
             "error": (theme.danger_wash, theme.danger),

@@ -160,7 +160,7 @@ class NumberSlider(QWidget):
         except (ValueError, OverflowError):
             self._number.setText(self._text(self.value()))
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: D102
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._label and event.type() == QEvent.Type.MouseButtonDblClick:
             self.reset()
             return True

@@ -57,17 +57,17 @@ class Readout(QWidget):
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
         return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
 
-    def hasHeightForWidth(self) -> bool:  # noqa: D102
+    def hasHeightForWidth(self) -> bool:
         return True
 
-    def heightForWidth(self, width: int) -> int:  # noqa: D102
+    def heightForWidth(self, width: int) -> int:
         lines = len(self._columns) if self.is_turned(width) else len(self._rows)
         return HEAD + max(lines, 4) * LINE
 
-    def sizeHint(self) -> QSize:  # noqa: D102
+    def sizeHint(self) -> QSize:
         return QSize(252, self.heightForWidth(max(self.width(), 252)))
 
-    def minimumSizeHint(self) -> QSize:  # noqa: D102
+    def minimumSizeHint(self) -> QSize:
         return QSize(180, HEAD + 4 * LINE)
 
     def _first_column(self) -> float:
@@ -84,7 +84,7 @@ class Readout(QWidget):
         ]
         return names, lines
 
-    def paintEvent(self, _event: QPaintEvent) -> None:  # noqa: D102
+    def paintEvent(self, _event: QPaintEvent) -> None:
         theme, (titles, lines) = theme_of(self), self._cells()
         painter = QPainter(self)
         first = self._first_column()

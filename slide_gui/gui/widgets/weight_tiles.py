@@ -49,6 +49,7 @@ class WeightTiles(QWidget):
         self._rows: tuple[TileRow, ...] = ()
         self._shape: tuple[int, ...] = (28, 28)
         self._transposed = False
+        self._room = 0
         self._crosshair: int | None = None
         self._placeholder = ""
         self._current = (0, 0)
@@ -72,7 +73,10 @@ class WeightTiles(QWidget):
         shape = next((t.values.shape for r in rows for t in r.tiles if t is not None), self._shape)
         tiles = {t for r in rows for t in r.tiles if t is not None}
         self._images = {t: i for t, i in self._images.items() if t in tiles}
-        if columns == old_columns and len(rows) == len(old_rows) and shape == self._shape:
+        if len(columns) == len(old_columns) and len(rows) == len(old_rows) and shape == self._shape:
+            for column, (before, now) in enumerate(zip(old_columns, columns, strict=True)):
+                if before != now:
+                    self.update(self.layout_of().heading(column).toAlignedRect())
             for number, (old, new) in enumerate(zip(old_rows, rows, strict=True)):
                 self._update_row(number, old, new)
             return
@@ -112,6 +116,13 @@ class WeightTiles(QWidget):
             self._images.clear()
             self._relayout(height)
 
+    def set_room(self, height: int) -> None:
+        """Say how high the place is; tiles are no larger than lets all rows be seen, where that leaves them legible."""
+        if height != self._room:
+            old = self.sizeHint().height()
+            self._room = height
+            self._relayout(old)
+
     def set_placeholder(self, text: str) -> None:
         """Say what to do next where there are no rows."""
         self._placeholder = text
@@ -133,27 +144,28 @@ class WeightTiles(QWidget):
                 self._shape,
                 self._transposed,
                 caption,
+                self._room,
             )
             if width != self.width():
                 return made
             self._layout = made
         return self._layout
 
-    def hasHeightForWidth(self) -> bool:  # noqa: D102
+    def hasHeightForWidth(self) -> bool:
         return True
 
-    def heightForWidth(self, width: int) -> int:  # noqa: D102
+    def heightForWidth(self, width: int) -> int:
         return self.layout_of(width).height
 
-    def sizeHint(self) -> QSize:  # noqa: D102
+    def sizeHint(self) -> QSize:
         return QSize(560, self.heightForWidth(max(self.width(), self.minimumSizeHint().width())))
 
-    def minimumSizeHint(self) -> QSize:  # noqa: D102
+    def minimumSizeHint(self) -> QSize:
         return QSize(88 + 40 * max(len(self._columns), 1), 160)
 
     # Painting
 
-    def paintEvent(self, event: QPaintEvent) -> None:  # noqa: D102
+    def paintEvent(self, event: QPaintEvent) -> None:
         theme, layout, dirty = theme_of(self), self.layout_of(), QRectF(event.rect())
         painter = QPainter(self)
         if not self._rows:
@@ -167,10 +179,11 @@ class WeightTiles(QWidget):
         painter.setFont(body)
         painter.setPen(QColor(theme.muted))
         for column, title in enumerate(self._columns):
-            if layout.heading(column).intersects(dirty):
-                painter.drawText(
-                    layout.heading(column), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, title
-                )
+            box = layout.heading(column)
+            if box.intersects(dirty):
+                fits = painter.fontMetrics().horizontalAdvance(title) <= box.width()
+                text = title if fits else title.split(" · ")[0]
+                painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
         for number, row in enumerate(self._rows):
             box = layout.label(number)
             if region.intersects(box.toAlignedRect()):
@@ -229,7 +242,7 @@ class WeightTiles(QWidget):
                     self.update(self.layout_of().label(each).toAlignedRect())
             self._hot_remove = number
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
         spot, remove = self._spot(event.position()), self._remove_at(event.position())
         self._set_hot(remove)
         shape = Qt.CursorShape.ArrowCursor
@@ -240,7 +253,7 @@ class WeightTiles(QWidget):
         self.setCursor(shape)
         self._hover(spot)
 
-    def mousePressEvent(self, event: QMouseEvent) -> None:  # noqa: D102
+    def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() != Qt.MouseButton.LeftButton:
             return
         remove, spot = self._remove_at(event.position()), self._spot(event.position())
@@ -251,12 +264,12 @@ class WeightTiles(QWidget):
             self.update()
             self.pixel_clicked.emit(spot)
 
-    def leaveEvent(self, event: QEvent) -> None:  # noqa: D102
+    def leaveEvent(self, event: QEvent) -> None:
         self._set_hot(None)
         self._hover(None)
         super().leaveEvent(event)
 
-    def event(self, event: QEvent) -> bool:  # noqa: D102
+    def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             text = self._tip(QPointF(event.pos()))
             if text:
@@ -280,7 +293,7 @@ class WeightTiles(QWidget):
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
         return f"{self._rows[row].title} · {self._columns[column]}\n{value} at {place}"
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:  # noqa: D102
+    def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current
         if not self._rows:
             super().keyPressEvent(event)
@@ -307,15 +320,15 @@ class WeightTiles(QWidget):
             self._hover((row, column, tile.marker))
         self.update()
 
-    def focusInEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+    def focusInEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusInEvent(event)
 
-    def focusOutEvent(self, event: QFocusEvent) -> None:  # noqa: D102
+    def focusOutEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusOutEvent(event)
 
-    def changeEvent(self, event: QEvent) -> None:  # noqa: D102
+    def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self._images.clear()
             self._layout = None

@@ -1,0 +1,182 @@
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QSlider
+
+from slide_gui.gui.actions import ACTIONS
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages.weights import ALL_ROWS
+from slide_gui.gui.palette import CommandPalette
+from slide_gui.gui.theme import apply_theme
+from tests.gui.test_jobs import settle, wait
+from tests.gui.test_workspace import Given, dataset
+
+
+@pytest.fixture
+def window(app, tmp_path):
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(settings)
+    window.show()
+    window.workspace.open(Given(dataset()))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    yield window
+    window.close()
+    window.deleteLater()
+    apply_theme(app, "light")
+
+
+def pixel_at(image, row, column):
+    grid = image.grid()
+    return grid.rect(row * grid.shape[1] + column).center().toPoint()
+
+
+def test_that_every_command_has_its_own_shortcut_and_a_method(window):
+    shortcuts = [spec.shortcut for spec in ACTIONS]
+    assert all(shortcuts)
+    assert len(set(shortcuts)) == len(shortcuts)
+    for spec in ACTIONS:
+        assert callable(getattr(window, f"do_{spec.name}"))
+        assert window.actions_by_name[spec.name].shortcut().toString() == spec.shortcut
+
+
+def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pins_it(window):
+    image, tiles = window.weights_page.pointer_and_tiles()
+    QTest.mouseMove(image, pixel_at(image, 2, 5))
+    settle(0.05)
+    assert tiles._rows[0].title == "2, 5"
+    expected = window.workspace.stack.layers[1].weights[21, :-1].astype("float32").reshape(8, 8)
+    np.testing.assert_array_equal(tiles._rows[0].tiles[1].values, expected)
+    QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=pixel_at(image, 2, 5))
+    assert window.workspace.state.selection.pins[-1] == 21
+    assert tiles._rows[-1].title == "2, 5"
+    assert tiles._rows[-1].removable
+
+
+def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
+    _, tiles = window.weights_page.pointer_and_tiles()
+    slider = window.panel.noise_slider().findChild(QSlider)
+    slider.setValue(60)
+    assert window.workspace.state.parameters.noise == 0.6
+    assert all(tiles._rows[0].stale)
+    wait(lambda: window.workspace.model() is not None)
+    assert not any(tiles._rows[0].stale)
+    assert window.workspace.model().stack.parameters.noise == 0.6
+
+
+def test_that_undo_brings_the_slider_back(window):
+    slider = window.panel.noise_slider().findChild(QSlider)
+    slider.setValue(55)
+    window.workspace.end_gesture()
+    window.actions_by_name["undo"].trigger()
+    assert slider.value() == 30
+    assert not window.actions_by_name["undo"].isEnabled()
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_depth_changes_the_columns(window):
+    _, tiles = window.weights_page.pointer_and_tiles()
+    window.actions_by_name["shallower"].trigger()
+    assert [title.split(" · ")[0] for title in tiles._columns] == ["layer 1", "layer 2", "layer 3"]
+    for _ in range(5):
+        window.actions_by_name["deeper"].trigger()
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    assert len(tiles._columns) == 8
+    window.actions_by_name["deeper"].trigger()
+    assert window.workspace.state.parameters.depth == 8
+
+
+def test_that_depth_zero_shows_an_empty_page_that_says_why(window):
+    for _ in range(4):
+        window.actions_by_name["shallower"].trigger()
+    wait(lambda: not window.lane.busy)
+    assert window.workspace.state.parameters.depth == 0
+    _, tiles = window.weights_page.pointer_and_tiles()
+    assert tiles._columns == ()
+
+
+def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(window):
+    window.actions_by_name["view_all"].trigger()
+    mosaic = window.weights_page.mosaic()
+    settle(0.05)
+    center = mosaic.field(20).center()
+    where = mosaic.at(center)
+    assert where[0] == 20
+    QTest.mouseClick(mosaic, Qt.MouseButton.LeftButton, pos=QPointF(center).toPoint())
+    assert 20 in window.workspace.state.selection.pins
+    window.weights_page.set_view(ALL_ROWS)
+
+
+def test_that_a_bad_file_is_said_in_the_panel_and_what_was_open_stays(window, tmp_path):
+    before = window.workspace.dataset
+    path = tmp_path / "broken.amat"
+    path.write_text("")
+    window.workspace.open_paths([path])
+    wait(window.notice.isVisible)
+    assert "broken.amat" in window.notice.accessibleName()
+    assert window.workspace.dataset is before
+    assert window.workspace.model() is not None
+
+
+def test_that_both_themes_paint_the_window_and_are_remembered(window, app):
+    light = window.grab().toImage().pixelColor(5, 600).lightness()
+    window.actions_by_name["theme_dark"].trigger()
+    settle(0.05)
+    assert window.grab().toImage().pixelColor(5, 600).lightness() < light / 2
+    assert window._settings.value("theme") == "dark"
+    window.actions_by_name["theme_light"].trigger()
+
+
+def test_that_the_palette_finds_and_runs_a_command(window):
+    window.actions_by_name["palette"].trigger()
+    palette = window.findChild(CommandPalette)
+    QTest.keyClicks(palette.focusWidget() or palette._filter, "layer less")
+    QTest.keyClick(palette._filter, Qt.Key.Key_Return)
+    assert window.workspace.state.parameters.depth == 3
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, monkeypatch, capsys):
+    import sys
+
+    try:
+        raise RuntimeError("the unexpected")
+    except RuntimeError:
+        sys.excepthook(*sys.exc_info())
+    settle(0.02)
+    assert window.notice.isVisible()
+    assert "the unexpected" in window.notice.accessibleName()
+    assert "the unexpected" in capsys.readouterr().err
+
+
+def test_that_features_without_a_picture_are_shown_as_bars(window):
+    from slide_gui.data.dataset import Dataset
+
+    rows = np.random.default_rng(0).random((200, 12)).astype("float32")
+    window.workspace.open(Given(Dataset("plain", rows, rows[:0])))
+    wait(lambda: window.workspace.dataset.name == "plain" and window.workspace.model() is not None)
+    bars, tiles = window.weights_page.pointer_and_tiles()
+    assert tiles._rows[0].tiles[0].values.shape == (12,)
+    QTest.mouseMove(bars, QPoint(bars.width() // 2, bars.height() // 2))
+    settle(0.02)
+    assert tiles._rows[0].title.startswith("x")
+    window.actions_by_name["view_all"].trigger()
+    settle(0.02)
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_the_exchange_of_rows_and_columns_changes_the_display_only(window):
+    image, _ = window.weights_page.pointer_and_tiles()
+    before = window.workspace.model()
+    window.actions_by_name["transpose"].setChecked(True)
+    window.do_transpose()
+    settle(0.02)
+    grid = image.grid()
+    assert grid.transposed
+    assert window.workspace.model().stack.layers == before.stack.layers
+
+
+def test_that_closing_while_a_fit_runs_leaves_no_worker(window):
+    window.workspace.set_parameters(noise=0.7, depth=8)
+    window.close()
+    assert not window.lane.busy
