@@ -201,7 +201,7 @@ def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -
     if wrong.any():
         at = int(np.argmax(wrong))
         raise DataError(f"line {line + at} has {counts[at]} numbers, expected {columns}", place)
-    numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, place)
+    numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, place, underscores=b"_" in text)
     return numbers.reshape(-1, columns), ends.size
 
 
@@ -213,13 +213,18 @@ def _between(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[
     return text.replace(b"\n", delimiter).split(delimiter)[:-1]
 
 
-def _floats(tokens: list[bytes], columns: int, lines: NDArray[np.int64], place: str) -> NDArray[np.float64]:
-    """Convert all tokens, or say which line holds the one that is no finite number."""
+def _floats(
+    tokens: list[bytes], columns: int, lines: NDArray[np.int64], place: str, *, underscores: bool
+) -> NDArray[np.float64]:
+    """Convert all tokens, or say which line holds the one that is no finite number.
+
+    `underscores` says that some token holds one: ``float`` reads 1_0 as ten, a table must not.
+    """
     try:
         numbers = np.fromiter(map(float, tokens), np.float64, len(tokens))
         with np.errstate(over="ignore"):
             fits = bool(np.isfinite(numbers.astype(np.float32)).all())
-        if fits and not any(b"_" in token for token in tokens):  # float() reads 1_0 as ten
+        if fits and not underscores:
             return numbers
     except ValueError:
         pass
