@@ -6,9 +6,11 @@ export QT_LOGGING_RULES ?= qt.qpa.*.info=false
 .PHONY: run test setup lint bench clean
 
 run: .venv/ready
-	@if $(BIN)/python -c 'import sys; from slide_gui.gui.display import display_problem as p; sys.exit(bool(p()))'; \
-	then exec $(BIN)/slide-gui $(FILES); \
-	else $(BIN)/slide-gui demo --out out; fi
+	@problem=$$($(BIN)/python -c 'from slide_gui.gui.display import display_problem as p; print(p() or "")'); \
+	if [ -z "$$problem" ]; then exec $(BIN)/slide-gui $(FILES); fi; \
+	echo "slide-gui: $$problem"; \
+	echo "Without a window, the main job (fit, weight figure, picture of the window) goes to out/:"; \
+	exec $(BIN)/slide-gui demo --out out
 
 test: .venv/ready-tests lint
 	$(BIN)/python -m pytest

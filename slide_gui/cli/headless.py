@@ -1,7 +1,8 @@
-"""The main job without a display: fit the generated Rectangles and draw their weight figure."""
+"""The main job without a display: the weight figure of the generated Rectangles, and a picture of the window."""
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -10,12 +11,12 @@ __all__ = ["headless"]
 
 
 def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
-    """Fit a stack on generated Rectangles and write its weight figure and numbers.
+    """Fit a stack on generated Rectangles; write its weight figure, its numbers and a picture of the window.
 
     Parameters
     ----------
     out : Path
-        Folder for weights.pdf, .svg, .png and .csv; made if it is missing.
+        Folder for weights.pdf, .svg, .png and .csv, and window.png; made if it is missing.
     progress : Progress
 
     Returns
@@ -32,12 +33,17 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     from slide_gui.figures.weights import draw_weights
 
     dataset = generate("rectangles", progress=progress.part(0.0, 0.3))
-    model = fit_model(dataset, StackParameters(), progress=progress.part(0.3, 0.6))
+    model = fit_model(dataset, StackParameters(depth=4), progress=progress.part(0.3, 0.6))
     weights = [weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))]
     style = Style()
     paths = [out / f"weights{suffix}" for suffix in FORMATS]
     for number, path in enumerate(paths, start=1):
         save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
-        progress.report(0.6 + 0.4 * number / len(paths))
+        progress.report(0.6 + 0.3 * number / len(paths))
     weights_csv(out / "weights.csv", weights)
-    return [*paths, out / "weights.csv"]
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from slide_gui.gui.app import take_screenshot
+
+    take_screenshot(out / "window.png")
+    progress.report(1.0)
+    return [*paths, out / "weights.csv", out / "window.png"]

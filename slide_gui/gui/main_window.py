@@ -187,6 +187,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self.panel.dataset_chosen.connect(self.open_entry)
         self.panel.open_requested.connect(self.do_open)
+        self.panel.download_requested.connect(self._ask_to_download)
         self.lane.status_changed.connect(self._show_job)
         self.job_bar.cancel_requested.connect(self.do_cancel)
         self.workspace.dataset_changed.connect(self._show_title)
@@ -212,9 +213,35 @@ class MainWindow(QMainWindow):
         self.workspace.open(DataSource(key=key))
 
     @Slot(object)
+    def _ask_to_download(self, key: str) -> None:
+        from slide_gui.data.catalogue import data_folders, entry
+
+        wanted = entry(key)
+        box = QMessageBox(self)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("Download")
+        box.setText(f"Download the files of {wanted.title}?")
+        box.setInformativeText(
+            f"From {wanted.mirrors[0]} into {data_folders()[0] / key}. Each file is checked by its hash.\n"
+            f"Licence: {wanted.licence}"
+        )
+        yes = box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.setDefaultButton(yes)
+        box.setProperty("key", key)
+        box.accepted.connect(self._download)
+        box.open()
+
+    @Slot()
+    def _download(self) -> None:
+        self.workspace.download(str(self.sender().property("key")))
+
+    @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         name = dataset.name.removesuffix(" (generated)")
-        self._title.setText(f"{name} · {'generated' if dataset.generated else Path(dataset.source).name}")
+        files = dataset.source.split("; ")
+        origin = Path(files[0]).name if len(files) == 1 else f"{len(files)} files"
+        self._title.setText(f"{name} · {'generated' if dataset.generated else origin}")
         self.setWindowTitle(f"{dataset.name} – slide-gui")
         self.notice.hide()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from slide_gui.core.parameters import FIT_ON
 from slide_gui.core.squashing import SQUASHINGS
@@ -42,10 +42,13 @@ class ParameterPanel(QScrollArea):
         Key of a catalogue entry.
     open_requested()
         The person wants to open files of their own.
+    download_requested(object)
+        Key of a catalogue entry whose real files are wanted.
     """
 
     dataset_chosen = Signal(object)
     open_requested = Signal()
+    download_requested = Signal(object)
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -126,6 +129,11 @@ class ParameterPanel(QScrollArea):
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
         self._layout.addLayout(row)
+        self._fetch = QPushButton("Get the real files…", self)
+        self._fetch.setToolTip("Download the benchmark’s own files; asks before it does")
+        self._fetch.clicked.connect(self._ask_for_files)
+        self._fetch.hide()
+        self._layout.addWidget(self._fetch)
         self._layout.addSpacing(8)
 
     def _build_stack(self) -> None:
@@ -193,6 +201,12 @@ class ParameterPanel(QScrollArea):
         elif key is not None:
             self.dataset_chosen.emit(key)
 
+    @Slot()
+    def _ask_for_files(self) -> None:
+        source = self._workspace.source
+        if source is not None and source.key:
+            self.download_requested.emit(source.key)
+
     @Slot(float)
     def _noise_moved(self, value: float) -> None:
         self._workspace.set_parameters(gesture="noise", noise=round(value, 2))
@@ -231,6 +245,9 @@ class ParameterPanel(QScrollArea):
         lines = [dataset.source, f"Licence: {dataset.licence}", dataset.citation]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)
+        source = self._workspace.source
+        # A generator asked for by name at the start may stand beside real files that are there already.
+        self._fetch.setVisible(dataset.generated and source is not None and bool(source.key) and not source.generated)
         self._counts.setToolTip(tip)
         self._restore_dataset()
 

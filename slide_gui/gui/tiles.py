@@ -78,7 +78,7 @@ class TileSource:
             shape = self._shape
             values = row[:-1].astype(np.float32)
             largest = float(np.abs(values).max(initial=0.0))
-            caption = f"max {largest:.2f} · b {signed(float(row[-1]), 2)}"
+            caption = f"max {_short(largest)} · b {signed(float(row[-1]), 2)}"
             tile = Tile(values.reshape(shape) if shape else values, scale, caption, feature)
         self._used[key] = tile
         return tile
@@ -141,6 +141,11 @@ class TileSource:
     def _shape(self) -> tuple[int, int] | None:
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape
+
+
+def _short(size: float) -> str:
+    """Return a size in at most four characters, up to 9999."""
+    return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
 
 
 def _typical_limit(layer: Layer) -> float:

@@ -16,6 +16,7 @@ from slide_gui.core.stack import Stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.explorer import Explorer, Preview
 from slide_gui.experiments.fit import FittedModel
+from slide_gui.experiments.self_test import float32_scatter_is_exact
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.jobs import Lane
 from slide_gui.progress import Progress
@@ -107,6 +108,7 @@ class Workspace(QObject):
         self._gesture = ""
         self._watched: tuple[int, ...] = ()
         self._asked = 0.0
+        self._blas_checked = False
 
     # Opening ---------------------------------------------------------------------------------------------------
 
@@ -114,12 +116,37 @@ class Workspace(QObject):
         """Load a data set in the lane; what was open stays until the new one is complete."""
 
         def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
+            self._check_blas()
             dataset = source.load(progress=progress.part(0.0, 0.95))
             _ = dataset.fingerprint  # hashed here, off the GUI thread
             return source, dataset, Explorer(dataset.train)
 
         name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
         self.lane.submit(f"Opening {name}", work, channel="open", on_result=self._opened, on_failure=self._not_opened)
+
+    def _check_blas(self) -> None:
+        """Refuse to fit anything on a NumPy whose float32 products are wrong; runs in the lane, once."""
+        if not self._blas_checked and not float32_scatter_is_exact():
+            raise RuntimeError(
+                "this NumPy multiplies float32 matrices wrongly, so that every result would be wrong; "
+                "install another NumPy and start again"
+            )
+        self._blas_checked = True
+
+    def download(self, key: str) -> None:
+        """Fetch the real files of a benchmark data set, then open them."""
+
+        def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
+            from slide_gui.data.catalogue import download
+
+            download(key, progress=progress.part(0.0, 0.7))
+            dataset = DataSource(key=key).load(progress=progress.part(0.7, 0.95))
+            _ = dataset.fingerprint
+            return DataSource(key=key), dataset, Explorer(dataset.train)
+
+        self.lane.submit(
+            f"Downloading {key}", work, channel="open", on_result=self._opened, on_failure=self._not_downloaded
+        )
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Open files or a folder as one data set."""
@@ -151,6 +178,10 @@ class Workspace(QObject):
     @Slot(object)
     def _not_opened(self, error: Exception) -> None:
         self.problem.emit(Problem("The data could not be opened", _sentence(error)))
+
+    @Slot(object)
+    def _not_downloaded(self, error: Exception) -> None:
+        self.problem.emit(Problem("The files could not be downloaded", _sentence(error)))
 
     # State and history -----------------------------------------------------------------------------------------
 

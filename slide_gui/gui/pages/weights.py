@@ -320,7 +320,7 @@ class WeightsPage(QWidget):
             tiles = tuple(self._source.tile(feature, k) for k in range(1, depth + 1))
             stale = tuple(self._source.is_stale(feature, k) for k in range(1, depth + 1))
             first = number == 0
-            subtitle = ("under the cursor" if self._hovered is not None else "in the middle") if first else "pinned"
+            subtitle = ("hovered" if self._hovered is not None else "in the middle") if first else "pinned"
             color = QColor(theme.accent) if first else theme.pin(number - 1)
             rows.append(TileRow(place(feature, self._shape()), subtitle, color, not first, tiles, stale))
         self._tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from slide_gui.experiments.fit import FittedModel
+from slide_gui.experiments.weights import weight_rows
+from slide_gui.figures.weights import tile_limits
+from slide_gui.gui.tiles import TileSource, place
+from tests.gui.test_jobs import wait
+from tests.gui.test_workspace import Given, dataset, workspace  # noqa: F401
+
+
+@pytest.fixture
+def source(workspace):  # noqa: F811
+    workspace.open(Given(dataset()))
+    wait(lambda: workspace.model() is not None and not workspace.lane.busy)
+    source = TileSource(workspace)
+    source.set_map("blue-white-red")
+    return source, workspace
+
+
+def test_that_a_place_is_row_and_column_of_a_pixel_or_the_number_of_a_feature():
+    assert place(17, (4, 8)) == "2, 1"
+    assert place(17, None) == "x17"
+
+
+@pytest.mark.parametrize("levels", ["tile", "layer", "global"])
+def test_that_the_limits_on_screen_are_those_of_the_exported_figure(source, levels):
+    tiles, workspace = source  # noqa: F811
+    workspace.select(levels=levels)
+    pins = workspace.state.selection.pins
+    tiles.begin((0, *pins))
+    model = workspace.model()
+    assert isinstance(model, FittedModel)
+    expected = tile_limits([weight_rows(model, pins)], levels)[0]
+    for i, pin in enumerate(pins):
+        for k in range(4):
+            assert tiles.tile(pin, k + 1).scale.high == pytest.approx(expected[i, k])
+
+
+def test_that_a_tile_stays_the_same_object_until_its_row_or_scale_changes(source):
+    tiles, workspace = source  # noqa: F811
+    tiles.begin((3, 9))
+    first = tiles.tile(3, 1)
+    tiles.begin((3, 20))
+    assert tiles.tile(3, 1) is first
+    workspace.select(colors="jet")
+    tiles.set_map("jet")
+    tiles.begin((3, 20))
+    assert tiles.tile(3, 1) is not first
+
+
+def test_that_a_preview_is_shown_and_is_not_stale_while_the_deep_layers_are(source):
+    tiles, workspace = source  # noqa: F811
+    workspace.watch((3,))
+    workspace.set_parameters(noise=0.7)
+    wait(lambda: workspace.preview is not None)
+    tiles.begin((3,))
+    np.testing.assert_array_equal(tiles.row(3, 1), workspace.preview.rows[3])
+    assert not tiles.is_stale(3, 1)
+    assert tiles.is_stale(3, 2)
+    wait(lambda: workspace.model() is not None)
+    assert not tiles.is_stale(3, 2)
