@@ -112,6 +112,7 @@ class ExportDialog(QDialog):
         buttons = QDialogButtonBox(self)
         save = buttons.addButton("Choose a place…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
+        save.style().polish(save)  # the button was polished when it was added
         save.setDefault(True)
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
         buttons.accepted.connect(self._choose_place)

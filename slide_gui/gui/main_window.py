@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSettings, QSize, Qt, QUrl, Slot
-from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QCloseEvent, QDesktopServices, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFileDialog,
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MainWindow"]
 
+_NOTICE_WIDTH = 720
 _PAGES = (("page_weights", "Weights", "weights"),)
 _OPEN_FILTER = "Data (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat);;All files (*)"
 
@@ -85,19 +86,12 @@ class MainWindow(QMainWindow):
         self.weights_page = WeightsPage(self.workspace, self)
         self.pages = QStackedWidget(self)
         self.pages.addWidget(self.weights_page)
-        self.notice = Notice(self)
-        self.notice.hide()
-        right = QVBoxLayout()
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(0)
-        right.addWidget(self.notice)
-        right.addWidget(self.pages, 1)
         middle = QHBoxLayout()
         middle.setContentsMargins(0, 0, 0, 0)
         middle.setSpacing(0)
         middle.addWidget(self._build_navigation())
         middle.addWidget(self.panel)
-        middle.addLayout(right, 1)
+        middle.addWidget(self.pages, 1)
         central = QWidget(self)
         layout = QVBoxLayout(central)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -105,6 +99,8 @@ class MainWindow(QMainWindow):
         layout.addWidget(self._build_bar())
         layout.addLayout(middle, 1)
         self.setCentralWidget(central)
+        self.notice = Notice(central)
+        self.notice.hide()
         self._build_status()
 
     def _build_bar(self) -> QFrame:
@@ -303,7 +299,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _exported(self, path: Path) -> None:
-        self.notice.show_message("information", "Exported", str(path))
+        self._tell("information", "Exported", str(path))
 
     @Slot(object)
     def _not_exported(self, error: Exception) -> None:
@@ -487,7 +483,24 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def show_problem(self, problem: Problem) -> None:
         """Show a problem in the panel above the page."""
-        self.notice.show_message("error", problem.title, problem.sentence, problem.details)
+        self._tell("error", problem.title, problem.sentence, problem.details)
+
+    def _tell(self, kind: str, title: str, text: str, details: str = "", remedy: str = "") -> None:
+        self.notice.show_message(kind, title, text, details, remedy)
+        self._place_notice()
+
+    def _place_notice(self) -> None:
+        """Lay the notice over the top of the page, so that nothing below it moves."""
+        pages = self.pages.geometry()
+        width = min(pages.width() - 24, _NOTICE_WIDTH)
+        self.notice.setFixedWidth(width)
+        self.notice.adjustSize()
+        self.notice.move(pages.right() - width - 11, pages.top() + 8)
+        self.notice.raise_()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_notice()
 
     @Slot(object)
     def _show_job(self, status: JobStatus | None) -> None:
@@ -499,7 +512,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_fault(self, fault: tuple[str, str]) -> None:
         sentence, details = fault
-        self.notice.show_message(
+        self._tell(
             "error",
             "Something went wrong inside the program",
             f"{sentence}. Your data and settings are kept.",

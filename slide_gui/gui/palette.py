@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QDialog, QLineEdit, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHeaderView, QLineEdit, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 __all__ = ["CommandPalette"]
 
@@ -22,7 +22,13 @@ class CommandPalette(QDialog):
         self._filter = QLineEdit(self)
         self._filter.setPlaceholderText("Type a command")
         self._filter.setAccessibleName("Command")
-        self._list = QListWidget(self)
+        self._list = QTreeWidget(self)
+        self._list.setColumnCount(2)
+        self._list.setHeaderHidden(True)
+        self._list.setRootIsDecorated(False)
+        self._list.header().setStretchLastSection(False)
+        self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self._list.setAccessibleName("Commands found")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
@@ -33,37 +39,38 @@ class CommandPalette(QDialog):
         for action in actions:
             if action.isEnabled() and action.objectName() != "palette":
                 keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-                item = QListWidgetItem(f"{action.text().rstrip('…')}    {keys}")
-                item.setData(Qt.ItemDataRole.UserRole, action)
-                self._list.addItem(item)
+                item = QTreeWidgetItem(self._list, [action.text().rstrip("…"), keys])
+                item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+                item.setData(0, Qt.ItemDataRole.UserRole, action)
         self._filter.textChanged.connect(self._narrow)
         self._filter.installEventFilter(self)
         self._filter.returnPressed.connect(self._run)
         self._list.itemActivated.connect(self._run)
-        self._list.setCurrentRow(0)
+        self._list.setCurrentItem(self._items()[0])
 
     @Slot(str)
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
-        first = None
-        for row in range(self._list.count()):
-            item = self._list.item(row)
-            found = all(word in item.text().lower() for word in words)
-            item.setHidden(not found)
-            if found and first is None:
-                first = row
-        self._list.setCurrentRow(-1 if first is None else first)
+        for item in self._items():
+            item.setHidden(not all(word in item.text(0).lower() for word in words))
+        found = [item for item in self._items() if not item.isHidden()]
+        if found:
+            self._list.setCurrentItem(found[0])
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        items = (self._list.topLevelItem(row) for row in range(self._list.topLevelItemCount()))
+        return [item for item in items if item is not None]
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Let the arrow keys move in the list while the text has the focus."""
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
             if step is not None:
-                row = self._list.currentRow() + step
-                while 0 <= row < self._list.count() and self._list.item(row).isHidden():
-                    row += step
-                if 0 <= row < self._list.count():
-                    self._list.setCurrentRow(row)
+                found = [item for item in self._items() if not item.isHidden()]
+                current = self._list.currentItem()
+                if current in found:
+                    place = min(max(found.index(current) + step, 0), len(found) - 1)
+                    self._list.setCurrentItem(found[place])
                 return True
         return super().eventFilter(watched, event)
 
@@ -72,4 +79,4 @@ class CommandPalette(QDialog):
         item = self._list.currentItem()
         self.accept()
         if item is not None and not item.isHidden():
-            item.data(Qt.ItemDataRole.UserRole).trigger()
+            item.data(0, Qt.ItemDataRole.UserRole).trigger()

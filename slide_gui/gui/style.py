@@ -123,6 +123,10 @@ QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3p
 QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid $line; border-radius: 4px;
     padding: 4px; selection-background-color: $accent; selection-color: $on_accent; }
 QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }
+QTreeWidget { background: $panel; color: $text; border: 1px solid $line; border-radius: 5px; padding: 4px; }
+QTreeWidget::item { padding: 4px 8px; }
+QTreeWidget::item:hover { background: $hover; }
+QTreeWidget::item:selected { background: $accent_wash; color: $accent_text; }
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent_text; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; background: $panel; }

@@ -1,99 +1,128 @@
-"""The program in a real window under Xvfb, with real mouse and keyboard events."""
+"""One program on generated Rectangles, used as a person would."""
 
-import os
-import shutil
-import signal
-import subprocess
-import sys
-import time
-
+import numpy as np
 import pytest
+
+from slide_gui.gui.theme import DARK, LIGHT
+from tests.end_to_end.program import until
+from tests.end_to_end.screen import of_colour, rgb
 
 pytestmark = pytest.mark.display
 
 
-def xdotool(display, *words):
-    done = subprocess.run(
-        ["xdotool", *map(str, words)],
-        env={**os.environ, "DISPLAY": display},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout.strip()
+@pytest.fixture(scope="module")
+def program(start):
+    running = start()
+    yield running
+    running.focus()
+    running.key("ctrl+q")
+    assert running.wait_end() == (0, "", "")
 
 
-class Program:
-    """A running slide-gui and its window."""
+@pytest.fixture
+def page(program):
+    program.focus()
+    return program.settled()
 
-    def __init__(self, display, home, *arguments):
-        self.display = display
-        environment = {
-            **os.environ,
-            "DISPLAY": display,
-            "QT_QPA_PLATFORM": "xcb",
-            "HOME": str(home),
-            "XDG_CONFIG_HOME": str(home / "config"),
-            "XDG_DATA_HOME": str(home / "data"),
-            "XDG_STATE_HOME": str(home / "state"),
-        }
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "slide_gui", *map(str, arguments)],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
+
+def test_that_it_opens_on_generated_rectangles_with_five_rows_of_four_painted_tiles(program):
+    page = program.settled(rows=5)
+    assert program.title == "Rectangles (generated) – slide-gui"
+    assert [len(row) for row in page.rows] == [4] * 5
+    assert page.image.width == page.image.height == 252
+    assert all(page.ring(number) > 10 for number in range(4))
+    assert page.ring(4) == 0
+
+
+def test_that_the_first_row_follows_the_mouse_and_only_that(program, page):
+    program.move(page.image.pixel(6, 22))
+    until(lambda: (program.page() or page).rows and not np.array_equal(program.page().tile(0, 1), page.tile(0, 1)), "")
+    now = program.page()
+    for layer in (1, 2, 3, 4):
+        assert not np.array_equal(now.tile(0, layer), page.tile(0, layer))
+        assert all(np.array_equal(now.tile(row, layer), page.tile(row, layer)) for row in range(1, 5))
+    # The largest weights of a row lie beside its own pixel.
+    values = now.rows[0][0].values(now.picture)
+    near = values[3:10, 19:26].sum()
+    assert near > values[16:23, 3:10].sum() + 100
+
+
+def test_that_a_click_pins_in_the_next_colour_and_undo_releases(program, page):
+    program.click(page.image.pixel(4, 12))
+    pinned = program.settled(rows=6)
+    assert pinned.ring(4) > 10
+    assert all(pinned.ring(number) > 10 for number in range(4))
+    program.key("ctrl+z")
+    released = program.settled(rows=5)
+    assert released.ring(4) == 0
+
+
+def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_after(program, page):
+    handle = program.sliders()[0]
+    x, y = handle.left + handle.width - handle.height // 2, handle.center[1]
+    program.xdotool("mousemove", x, y, "mousedown", 1)
+    try:
+        for step in range(1, 11):
+            program.move((x + 8 * step, y))
+        moved = until(
+            lambda: (now := program.page()) and not np.array_equal(now.tile(1, 1), page.tile(1, 1)) and now, "drag", 5
         )
-        self.window = self.wait_for_title("slide-gui")
-        xdotool(display, "windowsize", "--sync", self.window, 1280, 800)
-        xdotool(display, "windowmove", self.window, 0, 0)
-        xdotool(display, "windowfocus", "--sync", self.window)
+    finally:
+        program.xdotool("mouseup", 1)
+    assert program.sliders()[0].width > handle.width + 60
+    assert all(not np.array_equal(new, old) for new, old in zip(moved.tiles(1), page.tiles(1), strict=True))
+    rested = program.settled(rows=5)
+    ground = np.array(rgb(LIGHT.background))
+    for layer in (2, 3, 4):
+        for new, old in zip(rested.tiles(layer), page.tiles(layer), strict=True):
+            greyed = 0.65 * old + 0.35 * ground
+            assert np.abs(new - greyed).max() > 30  # neither the old weights nor the old ones greyed
+            assert np.abs(new.astype(int) - old).max() > 30
+    program.key("ctrl+z")
+    back = until(lambda: (now := program.settled(rows=5)) and program.sliders()[0] == handle and now, "undo")
+    for layer in (1, 2, 3, 4):
+        assert all(np.array_equal(new, old) for new, old in zip(back.tiles(layer), page.tiles(layer), strict=True))
 
-    def wait_for_title(self, part, seconds=40):
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            assert self.process.poll() is None, self.process.communicate()[1]
-            done = subprocess.run(
-                ["xdotool", "search", "--onlyvisible", "--name", part],
-                env={**os.environ, "DISPLAY": self.display},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-            if done.stdout.split():
-                return done.stdout.split()[0]
-            time.sleep(0.1)
-        raise AssertionError(f"no window is called {part!r}")
 
-    def move(self, x, y):
-        xdotool(self.display, "mousemove", "--window", self.window, x, y)
+def test_that_the_palette_runs_a_command_found_by_its_name(program, page):
+    program.key("ctrl+shift+p")
+    program.wait_for("Commands")
+    program.type("layer less")
+    program.key("Return")
+    program.wait_gone("Commands")
+    until(lambda: [len(row) for row in program.settled(rows=5).rows] == [3] * 5, "three layers")
+    program.key("ctrl+z")
+    until(lambda: [len(row) for row in program.settled(rows=5).rows] == [4] * 5, "four layers")
 
-    def click(self, x, y):
-        self.move(x, y)
-        time.sleep(0.05)
-        xdotool(self.display, "click", 1)
 
-    def key(self, *keys):
-        xdotool(self.display, "key", *keys)
+def test_that_a_shortcut_changes_the_theme(program, page):
+    program.key("ctrl+alt+2")
+    try:
+        until(lambda: of_colour(program.picture(), DARK.background).mean() > 0.2, "a dark page")
+        program.use_theme(DARK)
+        dark = program.settled(rows=5)
+        assert not of_colour(dark.picture, LIGHT.background).mean() > 0.01
+        assert dark.rows[0][0].of(dark.picture).mean() < 90
+    finally:
+        program.key("ctrl+alt+1")
+        program.use_theme(LIGHT)
+    light = program.settled(rows=5)
+    assert of_colour(light.picture, LIGHT.background).mean() > 0.2
+    assert all(np.array_equal(new, old) for new, old in zip(light.tiles(1), page.tiles(1), strict=True))
 
-    def picture(self, path):
-        """Return the window's pixels as (width, height, bytes of RGB) by the X server itself."""
-        from PIL import Image
 
-        raw = path.with_suffix(".xwd")
-        subprocess.run(
-            ["import", "-window", "root", str(path)], env={**os.environ, "DISPLAY": self.display}, check=True
-        ) if shutil.which("import") else None
-        return Image.open(path) if path.exists() else raw
-
-    def close(self):
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-        try:
-            out, err = self.process.communicate(timeout=20)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            raise
-        return out, err
+def test_that_export_writes_a_pdf_at_the_path_typed(program, page):
+    target = program.home / "figure.pdf"
+    program.key("ctrl+e")
+    program.wait_for("Export the weight figure")
+    program.key("Return")
+    program.wait_for("Export as")
+    program.key("ctrl+a")
+    program.type(target)
+    program.key("Return")
+    program.wait_gone("Export as")
+    until(target.is_file, "the figure")
+    until(lambda: program.notice(LIGHT.accent_wash), "the notice that it was written")
+    written = target.read_bytes()
+    assert written.startswith(b"%PDF")
+    assert b"%%EOF" in written[-32:]

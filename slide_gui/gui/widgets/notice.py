@@ -47,11 +47,16 @@ class Notice(QWidget):
         for each in (self._fold, self._copy):
             each.setProperty("kind", "flat")
         self._arrange()
-        self._fold.toggled.connect(self._details.setVisible)
+        self._fold.toggled.connect(self._unfold)
         self._copy.clicked.connect(self._to_clipboard)
         self._remedy.clicked.connect(self.remedy_requested)
         self._close.clicked.connect(self.dismiss)
         self.hide()
+
+    @Slot(bool)
+    def _unfold(self, shown: bool) -> None:
+        self._details.setVisible(shown)
+        self.adjustSize()
 
     def _arrange(self) -> None:
         buttons = QHBoxLayout()

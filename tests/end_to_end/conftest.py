@@ -1,0 +1,35 @@
+"""Real windows: one program that most tests share, and one that a test may end."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.end_to_end.program import Program
+
+
+@pytest.fixture(scope="session")
+def display(xvfb_display: str) -> str:
+    """Return a display on which mouse and keys can be moved."""
+    if shutil.which("xdotool") is None:
+        pytest.skip("xdotool is not installed (Debian and Ubuntu: apt-get install xdotool)")
+    return xvfb_display
+
+
+@pytest.fixture(scope="module")
+def start(display: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Program]]:
+    """Return a function that starts the program on the files given; none is left running."""
+    started: list[Program] = []
+
+    def run(*arguments: Path) -> Program:
+        for earlier in started:
+            earlier.kill()
+        started.append(Program(display, tmp_path_factory.mktemp("home"), *arguments))
+        return started[-1]
+
+    yield run
+    for program in started:
+        program.kill()

@@ -1,0 +1,180 @@
+"""A running slide-gui in a real window, its mouse and its keys."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from slide_gui.gui.theme import LIGHT, Theme
+from tests.end_to_end.screen import Box, Page, Picture, extent, of_colour, read_page, sliders
+
+SIZE = (1280, 800)
+_ROOT = Path(__file__).parents[2]
+_RESTING = (1060, 10)  # over the bar, where nothing answers the mouse
+_FOREIGN = ("QT_", "XDG_", "DBUS_", "GTK_", "KDE_", "GNOME_", "DESKTOP_", "WAYLAND_", "SLIDE_GUI_")
+Found = TypeVar("Found")
+
+
+def environment(home: Path, display: str | None) -> dict[str, str]:
+    """Return the variables of a person who starts the program for the first time, at no particular desktop."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    kept.pop("DISPLAY", None)
+    if display is not None:
+        kept |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
+    return {**kept, "HOME": str(home), "PYTHONPATH": str(_ROOT)}
+
+
+def command(*arguments: object) -> list[str]:
+    return [sys.executable, "-m", "slide_gui", *map(str, arguments)]
+
+
+def until(found: Callable[[], Found | None], what: str, seconds: float = 20.0) -> Found:
+    """Return the first result that is neither None nor False."""
+    end = time.monotonic() + seconds
+    while True:
+        result = found()
+        if result is not None and result is not False:
+            return result
+        assert time.monotonic() < end, f"{what}: not within {seconds:.0f} s"
+        time.sleep(0.03)
+
+
+class Program:
+    """The process and its window, at the top left of the screen, focused."""
+
+    def __init__(self, display: str, home: Path, *arguments: object) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.display, self.home, self.theme = display, home, LIGHT
+        self.process = subprocess.Popen(
+            command(*arguments),
+            env=environment(home, display),
+            cwd=home,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        try:
+            self.window = until(lambda: self.find("slide-gui"), "the window", 40)
+            self.xdotool("windowmove", self.window, 0, 0)
+            self.xdotool("windowsize", self.window, *SIZE)
+            self.focus()
+        except BaseException:
+            self.kill()
+            raise
+
+    # X ---------------------------------------------------------------------------------------------------------
+
+    def xdotool(self, *words: object, check: bool = True) -> str:
+        done = subprocess.run(
+            ["xdotool", *map(str, words)],
+            env={**os.environ, "DISPLAY": self.display},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        assert done.returncode == 0 or not check, f"xdotool {words}: {done.stderr}"
+        return done.stdout.strip()
+
+    def find(self, name: str) -> str | None:
+        """Return the visible window with this in its title."""
+        assert self.process.poll() is None, f"the program has ended: {self.process.communicate()}"
+        found = self.xdotool("search", "--onlyvisible", "--name", name, check=False).split()
+        return found[0] if found else None
+
+    def wait_for(self, name: str) -> str:
+        """Wait for a window with this in its title, focus it and return it."""
+        window = until(lambda: self.find(name), f"a window called {name!r}")
+        self.xdotool("windowfocus", "--sync", window)
+        return window
+
+    def wait_gone(self, name: str) -> None:
+        until(lambda: self.find(name) is None, f"the window called {name!r} gone")
+        self.focus()
+
+    @property
+    def title(self) -> str:
+        return self.xdotool("getwindowname", self.window)
+
+    def focus(self) -> None:
+        self.xdotool("windowfocus", "--sync", self.window)
+
+    def key(self, *keys: str) -> None:
+        self.xdotool("key", *keys)
+
+    def type(self, text: object) -> None:
+        self.xdotool("type", "--delay", 4, str(text))
+
+    def move(self, place: tuple[int, int]) -> None:
+        self.xdotool("mousemove", *place)
+
+    def click(self, place: tuple[int, int]) -> None:
+        self.xdotool("mousemove", *place, "sleep", 0.05, "click", 1)
+
+    def rest(self) -> None:
+        """Take the mouse away."""
+        self.move(_RESTING)
+
+    # Looking ---------------------------------------------------------------------------------------------------
+
+    def picture(self) -> Picture:
+        from PIL import ImageGrab
+
+        return np.asarray(ImageGrab.grab(xdisplay=self.display).convert("RGB"))
+
+    def page(self) -> Page | None:
+        return read_page(self.picture(), self.theme)
+
+    def sliders(self) -> list[Box]:
+        return sliders(self.picture(), self.theme)
+
+    def notice(self, wash: str) -> Box | None:
+        """Return where the panel above the page is, if it is shown in this colour."""
+        mask = of_colour(self.picture(), wash)
+        mask[:, :320] = False
+        return extent(mask) if mask.sum() > 5000 else None
+
+    def busy(self, picture: Picture) -> bool:
+        """Whether the status bar shows a job."""
+        return int(np.ptp(picture[-22:-6, 12:320].reshape(-1, 3), axis=0).max()) > 40
+
+    def settled(self, rows: int | None = None, seconds: float = 30.0) -> Page:
+        """Wait until nothing runs and nothing changes, and return the page."""
+        self.rest()
+        before: list[Picture] = [self.picture()]
+
+        def still() -> Page | None:
+            time.sleep(0.35)
+            now = self.picture()
+            same, before[0] = bool((now == before[0]).all()), now
+            page = read_page(now, self.theme) if same and not self.busy(now) else None
+            return page if page is not None and rows in (None, len(page.rows)) and _painted(page) else None
+
+        return until(still, f"a page at rest with {rows or 'its'} rows", seconds)
+
+    def use_theme(self, theme: Theme) -> None:
+        self.theme = theme
+
+    # Ending ----------------------------------------------------------------------------------------------------
+
+    def wait_end(self, seconds: float = 3.0) -> tuple[int, str, str]:
+        """Return exit code, output and error output."""
+        out, err = self.process.communicate(timeout=seconds)
+        return self.process.returncode, out, err
+
+    def kill(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()
+
+
+def _painted(page: Page) -> bool:
+    """Whether every tile shows weights of either sign, not a plain ground."""
+    return all(int(np.ptp(box.of(page.picture).reshape(-1, 3), axis=0).max()) > 30 for row in page.rows for box in row)
