@@ -52,6 +52,7 @@ class Program:
     def __init__(self, display: str, home: Path, *arguments: object) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.display, self.home, self.theme = display, home, LIGHT
+        self._image: Box | None = None  # the image's place
         self.process = subprocess.Popen(
             command(*arguments),
             env=environment(home, display),
@@ -130,7 +131,13 @@ class Program:
         return np.asarray(ImageGrab.grab(xdisplay=self.display).convert("RGB"))
 
     def page(self) -> Page | None:
-        return read_page(self.picture(), self.theme)
+        return self.read(self.picture())
+
+    def read(self, picture: Picture) -> Page | None:
+        page = read_page(picture, self.theme, self._image)
+        if page is not None and self._image is None:
+            self._image = page.image
+        return page
 
     def sliders(self) -> list[Box]:
         return sliders(self.picture(), self.theme)
@@ -154,7 +161,7 @@ class Program:
             time.sleep(0.35)
             now = self.picture()
             same, before[0] = bool((now == before[0]).all()), now
-            page = read_page(now, self.theme) if same and not self.busy(now) else None
+            page = self.read(now) if same and not self.busy(now) else None
             return page if page is not None and rows in (None, len(page.rows)) and _painted(page) else None
 
         return until(still, f"a page at rest with {rows or 'its'} rows", seconds)

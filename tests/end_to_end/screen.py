@@ -108,12 +108,17 @@ class Page:
         return int(of_colour(self.image.of(self.picture), self.theme.pin(number).name()).sum())
 
 
-def read_page(picture: Picture, theme: Theme) -> Page | None:
-    """Find the image and the tiles, None where there are none."""
-    boxes = frames(picture, theme)
-    if not boxes:
-        return None
-    image, *tiles = sorted(boxes, key=lambda box: (box.left, box.top))
+def read_page(picture: Picture, theme: Theme, image: Box | None = None) -> Page | None:
+    """Find the image and the tiles, None where there are none.
+
+    The ring of the keyboard's focus covers the image's frame; it stays where it was then, at `image`.
+    """
+    boxes = sorted(frames(picture, theme), key=lambda box: (box.left, box.top))
+    if image is None:
+        if not boxes:
+            return None
+        image = boxes[0]
+    tiles = [box for box in boxes if box.left > image.left + image.width]
     tops = sorted({box.top for box in tiles})
     rows = tuple(tuple(sorted((b for b in tiles if b.top == top), key=lambda b: b.left)) for top in tops)
     if not rows or len({len(row) for row in rows}) != 1:

@@ -36,8 +36,9 @@ def test_that_it_opens_on_generated_rectangles_with_five_rows_of_four_painted_ti
 
 def test_that_the_first_row_follows_the_mouse_and_only_that(program, page):
     program.move(page.image.pixel(6, 22))
-    until(lambda: (program.page() or page).rows and not np.array_equal(program.page().tile(0, 1), page.tile(0, 1)), "")
-    now = program.page()
+    now = until(
+        lambda: (now := program.page()) and not np.array_equal(now.tile(0, 1), page.tile(0, 1)) and now, "hover", 3
+    )
     for layer in (1, 2, 3, 4):
         assert not np.array_equal(now.tile(0, layer), page.tile(0, layer))
         assert all(np.array_equal(now.tile(row, layer), page.tile(row, layer)) for row in range(1, 5))

@@ -1,0 +1,178 @@
+"""Files opened by a person: good ones are seen, bad ones are refused with a sentence."""
+
+import os
+import struct
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.gui.theme import LIGHT
+from tests.data.writers import write_amat, write_zip
+from tests.end_to_end.program import until
+
+pytestmark = pytest.mark.display
+
+
+def rows(n=120, shape=(12, 10), seed=0):
+    """Return images of one lit row and one lit column each."""
+    random = np.random.default_rng(seed)
+    images = np.zeros((n, *shape), np.float32)
+    images[np.arange(n), random.integers(shape[0], size=n)] = 1
+    images[np.arange(n), :, random.integers(shape[1], size=n)] = 1
+    return images
+
+
+def amat(path, n=60, columns=17):
+    random = np.random.default_rng(1)
+    return write_amat(path, random.random((n, columns - 1)).round(3), random.integers(2, size=n))
+
+
+def truncated_amat(path):
+    text = amat(path).read_text()
+    path.write_text(text[: len(text) - 40])
+
+
+def amat_with_nan(path):
+    lines = amat(path).read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:8], "             nan" + lines[8][16:], *lines[9:]]))
+
+
+def amat_with_a_row_of_three_columns(path):
+    lines = amat(path).read_text().splitlines(keepends=True)
+    path.write_text("".join([*lines[:8], lines[8][:48] + "\n", *lines[9:]]))
+
+
+def npz_that_claims_10_gb(path):
+    text = repr({"descr": "<f4", "fortran_order": False, "shape": (3_400_000, 784)})
+    header = text.encode() + b" " * (117 - len(text)) + b"\n"
+    write_zip(path, {"X.npy": b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(64)})
+
+
+def idx_that_claims_10_gb(path):
+    path.write_bytes(bytes((0, 0, 8, 3)) + struct.pack(">3I", 13_000_000, 28, 28) + bytes(784))
+
+
+BAD = {
+    "empty.amat": lambda path: path.write_bytes(b""),
+    "truncated.amat": truncated_amat,
+    "nan.amat": amat_with_nan,
+    "three.amat": amat_with_a_row_of_three_columns,
+    "large.npz": npz_that_claims_10_gb,
+    "large-images-idx3-ubyte": idx_that_claims_10_gb,
+}
+
+
+@pytest.fixture(scope="module")
+def program(start, tmp_path_factory):
+    path = tmp_path_factory.mktemp("own") / "crosses.npz"
+    np.savez(path, X=rows())
+    return start(path)
+
+
+def open_by_dialog(program, path):
+    program.focus()
+    program.key("ctrl+o")
+    program.wait_for("Open data")
+    program.type(path)
+    program.key("Return")
+    program.wait_gone("Open data")
+
+
+def test_that_a_file_given_as_argument_is_opened_and_fitted(program):
+    page = program.settled()
+    assert program.title == "crosses – slide-gui"
+    assert page.image.width / page.image.height == 10 / 12
+    values = page.rows[1][0].values(page.picture, (12, 10))
+    row, column = np.unravel_index(np.argmax(values), values.shape)
+    cross = np.zeros(values.shape, bool)
+    cross[row] = cross[:, column] = True
+    assert values[cross].mean() > values[~cross].mean() + 20
+
+
+def test_that_a_path_typed_into_the_dialog_is_opened(program, tmp_path):
+    np.savez(tmp_path / "typed.npz", X=rows(seed=1, shape=(9, 9)))
+    open_by_dialog(program, tmp_path / "typed.npz")
+    until(lambda: program.title == "typed – slide-gui", "the new title")
+    page = program.settled()
+    assert page.image.width == page.image.height == 252
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_that_a_bad_file_gives_a_notice_and_leaves_what_was_open(program, tmp_path, name):
+    title, before = program.title, program.settled()
+    assert program.notice(LIGHT.danger_wash) is None
+    BAD[name](tmp_path / name)
+    open_by_dialog(program, tmp_path / name)
+    notice = until(lambda: program.notice(LIGHT.danger_wash), "the notice")
+    program.settled()
+    assert program.title == title
+    program.click((notice.left + notice.width - 20, notice.top + 20))
+    until(lambda: program.notice(LIGHT.danger_wash) is None, "the notice dismissed")
+    after = program.settled()
+    for row in range(len(before.rows)):
+        for layer in (1, 2, 3, 4):
+            np.testing.assert_array_equal(after.tile(row, layer), before.tile(row, layer))
+
+
+def real(*names):
+    folder = os.environ.get("SLIDE_GUI_DATA")
+    if not folder:
+        pytest.skip("SLIDE_GUI_DATA is not set")
+    paths = [Path(folder) / name for name in names]
+    missing = [str(path) for path in paths if not path.is_file()]
+    if missing:
+        pytest.skip(f"not there: {', '.join(missing)}")
+    return paths
+
+
+def near_and_far(page, layer, near):
+    """Return the mean weight of each pinned row near its own pixel, by `near`, and elsewhere."""
+    down, across = np.indices((28, 28))
+    found = []
+    for row in page.rows[1:]:
+        values = row[layer - 1].values(page.picture)
+        own = np.unravel_index(np.argmax(page_rings(row[layer - 1], page)), (28, 28))
+        inside = near(np.abs(down - own[0]), np.abs(across - own[1]))
+        ring = np.maximum(np.abs(down - own[0]), np.abs(across - own[1])) <= 2  # the marker hides these
+        found.append((values[inside & ~ring].mean(), values[~inside & ~ring].mean()))
+    return found
+
+
+def page_rings(box, page):
+    """Return how dark the surroundings of each pixel are: the marker is the only dark thing in a tile."""
+    grey = box.of(page.picture).max(axis=-1).astype(float)
+    side = box.width // 28
+    padded = np.pad(255 - grey, side)
+    return np.array(
+        [[padded[side * i : side * (i + 3), side * j : side * (j + 3)].sum() for j in range(28)] for i in range(28)]
+    )
+
+
+def test_that_the_rectangles_archive_shows_crosses(start):
+    (archive,) = real("rectangles/rectangles.zip")
+    with zipfile.ZipFile(archive) as opened:
+        assert opened.testzip() is None
+    program = start(archive)
+    until(lambda: program.title == "Rectangles – slide-gui", "the title", 60)
+    page = program.settled()
+    for layer in (1, 2, 3, 4):
+        for along, elsewhere in near_and_far(page, layer, lambda down, across: (down == 0) | (across == 0)):
+            assert along > 10
+            assert along > 3 * abs(elsewhere)
+
+
+def test_that_the_four_mnist_files_show_round_patches(start):
+    files = real(
+        "mnist/train-images-idx3-ubyte.gz",
+        "mnist/train-labels-idx1-ubyte.gz",
+        "mnist/t10k-images-idx3-ubyte.gz",
+        "mnist/t10k-labels-idx1-ubyte.gz",
+    )
+    program = start(*files)
+    until(lambda: program.title == "MNIST – slide-gui", "the title", 60)
+    page = program.settled(seconds=60)
+    for near, far in near_and_far(page, 1, lambda down, across: np.hypot(down, across) < 4.5):
+        assert near > 5
+        assert near > 3 * abs(far)
