@@ -105,7 +105,17 @@ class Page:
 
     def ring(self, number: int) -> int:
         """Return how many pixels of the image have the colour of a pin, from 0."""
-        return int(of_colour(self.image.of(self.picture), self.theme.pin(number).name()).sum())
+        return int(self._ring(number).sum())
+
+    def pinned(self, number: int, shape: tuple[int, int] = (28, 28)) -> tuple[int, int]:
+        """Return row and column of the pixel with the ring of a pin."""
+        ring = extent(self._ring(number))
+        assert ring is not None, f"no ring of pin {number}"
+        x, y = ring.center
+        return y * shape[0] // self.image.height, x * shape[1] // self.image.width
+
+    def _ring(self, number: int) -> NDArray[np.bool_]:
+        return of_colour(self.image.of(self.picture), self.theme.pin(number).name())
 
 
 def read_page(picture: Picture, theme: Theme, image: Box | None = None) -> Page | None:
@@ -114,10 +124,10 @@ def read_page(picture: Picture, theme: Theme, image: Box | None = None) -> Page 
     The ring of the keyboard's focus covers the image's frame; it stays where it was then, at `image`.
     """
     boxes = sorted(frames(picture, theme), key=lambda box: (box.left, box.top))
-    if image is None:
-        if not boxes:
-            return None
+    if boxes and boxes[0].left < CONTENT + 40:
         image = boxes[0]
+    if image is None:
+        return None
     tiles = [box for box in boxes if box.left > image.left + image.width]
     tops = sorted({box.top for box in tiles})
     rows = tuple(tuple(sorted((b for b in tiles if b.top == top), key=lambda b: b.left)) for top in tops)

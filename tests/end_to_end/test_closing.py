@@ -38,7 +38,7 @@ def test_that_ctrl_q_ends_it_quietly_in_the_middle_of_a_fit(fitting):
 
 
 def test_that_the_frames_close_button_ends_it_quietly_in_the_middle_of_a_fit(fitting):
-    fitting.xdotool("windowquit", fitting.window)
+    fitting.press_close()
     assert fitting.wait_end() == (0, "", "")
 
 

@@ -131,23 +131,13 @@ def near_and_far(page, layer, near):
     """Return the mean weight of each pinned row near its own pixel, by `near`, and elsewhere."""
     down, across = np.indices((28, 28))
     found = []
-    for row in page.rows[1:]:
+    for number, row in enumerate(page.rows[1:]):
         values = row[layer - 1].values(page.picture)
-        own = np.unravel_index(np.argmax(page_rings(row[layer - 1], page)), (28, 28))
+        own = page.pinned(number)
         inside = near(np.abs(down - own[0]), np.abs(across - own[1]))
-        ring = np.maximum(np.abs(down - own[0]), np.abs(across - own[1])) <= 2  # the marker hides these
-        found.append((values[inside & ~ring].mean(), values[~inside & ~ring].mean()))
+        marker = np.maximum(np.abs(down - own[0]), np.abs(across - own[1])) <= 2  # hides these
+        found.append((values[inside & ~marker].mean(), values[~inside & ~marker].mean()))
     return found
-
-
-def page_rings(box, page):
-    """Return how dark the surroundings of each pixel are: the marker is the only dark thing in a tile."""
-    grey = box.of(page.picture).max(axis=-1).astype(float)
-    side = box.width // 28
-    padded = np.pad(255 - grey, side)
-    return np.array(
-        [[padded[side * i : side * (i + 3), side * j : side * (j + 3)].sum() for j in range(28)] for i in range(28)]
-    )
 
 
 def test_that_the_rectangles_archive_shows_crosses(start):
@@ -173,6 +163,21 @@ def test_that_the_four_mnist_files_show_round_patches(start):
     program = start(*files)
     until(lambda: program.title == "MNIST – slide-gui", "the title", 60)
     page = program.settled(seconds=60)
-    for near, far in near_and_far(page, 1, lambda down, across: np.hypot(down, across) < 4.5):
-        assert near > 5
-        assert near > 3 * abs(far)
+    sizes = np.array([[patch(page, number, layer) for number in range(4)] for layer in (1, 2, 3, 4)])
+    straight, oblique, rim = np.moveaxis(sizes, -1, 0)
+    assert (straight + oblique > 1.15 * 2 * rim).all()
+    assert (oblique.mean(axis=1) > rim.mean(axis=1)).all()  # no cross
+    assert (np.diff(rim.mean(axis=1)) > 0).all()  # fuzzier with depth
+    assert rim[3].mean() > 2 * rim[0].mean()
+
+
+def patch(page, number, layer):
+    """Return the mean size of a pinned row's weights beside its pixel, obliquely beside it, and further out."""
+    values = page.rows[number + 1][layer - 1].values(page.picture)
+    own = page.pinned(number)
+    assert values[own] > 200  # dark red
+    down, across = np.indices((28, 28))[0] - own[0], np.indices((28, 28))[1] - own[1]
+    distance = np.hypot(down, across)
+    near, rim = (distance > 1.9) & (distance < 3.7), (distance >= 3.7) & (distance < 7)
+    oblique = (abs(down) > 1) & (abs(across) > 1)
+    return [np.abs(values)[where].mean() for where in (near & ~oblique, near & oblique, rim)]
