@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.blocked import WHOLE
 from slide_gui.core.noise_path import NoisePath
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.scatter import InputScatter, input_scatter
@@ -73,7 +74,7 @@ class Explorer:
         """
         parameters = parameters.checked()
         started = time.monotonic()
-        if self._scatter is not None and self._scatter.fits(parameters) and features and parameters.depth:
+        if self._can_preview(parameters) and features and parameters.depth:
             rows = self._noise_path(parameters).rows(np.array(features), parameters.noise)
             preview = Preview(parameters, dict(zip(features, rows, strict=True)))
             progress.report(0.0, preview)
@@ -88,8 +89,13 @@ class Explorer:
 
     def prepare(self, parameters: StackParameters) -> None:
         """Compute the noise path now, so that the first preview does not wait for it."""
-        if self._scatter is not None and self._scatter.fits(parameters):
+        if self._can_preview(parameters):
             self._noise_path(parameters.checked())
+
+    def _can_preview(self, parameters: StackParameters) -> bool:
+        """Whether the scatter is known, and small enough for an eigendecomposition that nobody waits for."""
+        fits = self._scatter is not None and self._scatter.fits(parameters)
+        return fits and self._rows.shape[1] <= WHOLE
 
     def _noise_path(self, parameters: StackParameters) -> NoisePath:
         assert self._scatter is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slide_gui.gui.display import display_problem
+from slide_gui.gui.self_check import binding_problem
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
@@ -30,7 +31,7 @@ def run(files: Sequence[Path]) -> int:
     files : sequence of Path
         Opened as one data set; empty opens the generated Rectangles.
     """
-    problem = display_problem()
+    problem = binding_problem() or display_problem()
     if problem is not None:
         print(f"slide-gui: {problem}", file=sys.stderr)
         return 1

@@ -1,0 +1,80 @@
+import time
+
+import numpy as np
+import pytest
+
+from slide_gui.core.stack import StackParameters, fit_stack
+from slide_gui.experiments import explorer
+from slide_gui.experiments.explorer import Explorer, Preview
+from slide_gui.progress import Cancelled, Progress
+from tests.core.test_stack import images
+
+
+class Recorder(Progress):
+    def __init__(self):
+        self.payloads, self.unwanted = [], False
+
+    def report(self, fraction, payload=None):
+        if self.unwanted:
+            raise Cancelled
+        if payload is not None:
+            self.payloads.append(payload)
+
+
+def same(stack, other):
+    for a, b in zip(stack.layers, other.layers, strict=True):
+        np.testing.assert_array_equal(a.weights, b.weights)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"noise": 0.6},
+        {"threshold": 0.2},
+        {"squashing": "tanh"},
+        {"fit_on": "thresholded"},
+        {"depth": 1},
+        {"depth": 0},
+    ],
+)
+def test_that_an_update_equals_a_fresh_fit_after_any_change(changes):
+    rows = images().astype("float32")
+    used = Explorer(rows)
+    used.update(StackParameters(depth=3))
+    parameters = StackParameters(**{"depth": 3, **changes})
+    same(used.update(parameters, (3, 9)), fit_stack(rows, parameters))
+
+
+@pytest.mark.parametrize("changes", [{"noise": 0.6}, {"noise": 0.6, "fit_on": "thresholded"}])
+def test_that_the_preview_comes_first_and_equals_the_fit(changes):
+    rows = images().astype("float32")
+    used = Explorer(rows)
+    used.update(StackParameters(depth=2, **{k: v for k, v in changes.items() if k != "noise"}))
+    recorder = Recorder()
+    stack = used.update(StackParameters(depth=2, **changes), (3, 9), progress=recorder)
+    preview = recorder.payloads[0]
+    assert isinstance(preview, Preview)
+    for feature in (3, 9):
+        np.testing.assert_allclose(preview.rows[feature], stack.layers[0].weights[feature], atol=1e-8)
+
+
+def test_that_there_is_no_preview_before_the_scatter_is_known_or_with_too_many_features(monkeypatch):
+    rows = images().astype("float32")
+    first = Recorder()
+    used = Explorer(rows)
+    used.update(StackParameters(depth=1), (3,), progress=first)
+    monkeypatch.setattr(explorer, "WHOLE", 10)
+    second = Recorder()
+    used.update(StackParameters(depth=1, noise=0.6), (3,), progress=second)
+    assert not [p for p in first.payloads + second.payloads if isinstance(p, Preview)]
+
+
+def test_that_a_request_may_be_superseded_while_it_settles():
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=1))
+    recorder = Recorder()
+    recorder.unwanted = True
+    start = time.monotonic()
+    with pytest.raises(Cancelled):
+        used.update(StackParameters(depth=1, noise=0.9), settle=5.0, progress=recorder)
+    assert time.monotonic() - start < 1.0
