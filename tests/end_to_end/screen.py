@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,7 +74,7 @@ def frames(picture: Picture, theme: Theme) -> list[Box]:
             runs.setdefault(run, []).append(int(y))
     found = []
     for (left, right), rows in runs.items():
-        for top, bottom in zip(rows, rows[1:], strict=False):
+        for top, bottom in pairwise(rows):
             sides = mask[top : bottom + 1, left].mean(), mask[top : bottom + 1, right].mean()
             if bottom - top > _LEAST and min(sides) > 0.9:
                 found.append(Box(left + 1, top + 1, right - left - 1, bottom - top - 1))

@@ -1,0 +1,91 @@
+"""Painting gives back every reference it takes, also to None, True and False."""
+
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QRect
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.feature_bars import FeatureBars
+from slide_gui.gui.widgets.image_view import ImageView
+from slide_gui.gui.widgets.mosaic import Mosaic
+from slide_gui.gui.widgets.readout import Readout
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+
+REPAINTS = 10_000
+NOISE = 100  # what else happens meanwhile; painting that loses one each time loses more than a thousand
+VALUES = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
+SCALE = ColorScale.symmetric("blue-white-red", 1.0)
+
+
+def tiles():
+    view = WeightTiles()
+    row = TileRow("1, 2", "pinned", LIGHT.pin(0), True, (Tile(VALUES, SCALE, "max 1.00", 6), None), (True, False))
+    view.set_content(("layer 1", "layer 2"), (row,))
+    view.set_crosshair(5)
+    return view
+
+
+def image():
+    view = ImageView()
+    view.set_image(np.abs(VALUES))
+    view.set_pins([(3, LIGHT.pin(0))])
+    view.set_cursor(9)
+    return view
+
+
+def bars():
+    view = FeatureBars()
+    view.set_values(VALUES.ravel())
+    view.set_pins([(3, LIGHT.pin(0))])
+    view.set_cursor(9)
+    return view
+
+
+def mosaic():
+    view = Mosaic()
+    view.set_fields(np.stack([VALUES] * 16), SCALE)
+    view.set_selected(5)
+    return view
+
+
+def color_bar():
+    view = ColorBar()
+    view.set_scale(SCALE)
+    return view
+
+
+def readout():
+    view = Readout()
+    view.set_values("from itself", ("h¹",), (("weight", ("+0.1",)),))
+    return view
+
+
+WIDGETS = {made.__name__: made for made in (tiles, image, bars, mosaic, color_bar, readout)}
+
+
+@pytest.mark.parametrize("name", WIDGETS)
+def test_that_repaints_leave_the_counts_of_none_true_and_false(name, shown):
+    view = shown(WIDGETS[name](), 160, 120)
+    painted = []
+    original = type(view).paintEvent
+    area = QRect(0, 0, 160, 120)
+
+    class Counted(type(view)):
+        def paintEvent(self, event):
+            painted.append(1)
+            original(self, event)
+
+    view.__class__ = Counted
+    before = [sys.getrefcount(constant) for constant in (None, True, False)]
+    for _ in range(REPAINTS // len(WIDGETS)):
+        view.repaint(area)
+    after = [sys.getrefcount(constant) for constant in (None, True, False)]
+    assert len(painted) == REPAINTS // len(WIDGETS)
+    if sys.version_info >= (3, 12):
+        assert after == before  # immortal: their counts stand still
+    else:
+        assert all(now > then - NOISE for now, then in zip(after, before, strict=True)), (before, after)

@@ -1,0 +1,45 @@
+"""What the window may not wait for: libraries that no one has asked for yet."""
+
+import json
+import os
+import subprocess
+import sys
+
+HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "pooch", "PIL", "pandas", "joblib")
+
+SCRIPT = """
+import json, sys, time
+from slide_gui.gui.app import make_application, make_window
+
+app = make_application()
+window = make_window([])
+window.show()
+loaded = {}
+end = time.monotonic() + 60
+while time.monotonic() < end:
+    app.processEvents()
+    if window.isVisible() and "shown" not in loaded:
+        loaded["shown"] = sorted(sys.modules)
+    if window.workspace.model() is not None and not window.lane.busy:
+        loaded["fitted"] = sorted(sys.modules)
+        break
+    time.sleep(0.005)
+window.close()
+print(json.dumps(loaded))
+"""
+
+
+def test_that_neither_the_window_nor_its_first_fit_imports_anything_heavy(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=90,
+        check=True,
+    )
+    loaded = json.loads(done.stdout)
+    assert set(loaded) == {"shown", "fitted"}
+    for moment in loaded.values():
+        assert "PySide6.QtWidgets" in moment
+        assert [name for name in HEAVY if name in moment] == []
