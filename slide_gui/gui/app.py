@@ -21,6 +21,7 @@ __all__ = ["make_application", "make_settings", "make_window", "prepare_interpre
 
 _SWITCH_SECONDS = 0.001  # how long a worker may keep the interpreter from the GUI thread
 _COLLECT_MILLISECONDS = 2000
+_SCREENSHOT_MILLISECONDS = 60_000
 
 
 def run(files: Sequence[Path]) -> int:
@@ -110,15 +111,20 @@ def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] =
     window = make_window([])
     window.resize(*size)
     window.show()
-    loop = QEventLoop()
+    loop, limit = QEventLoop(), QTimer()
+    limit.setSingleShot(True)
     window.lane.idle.connect(loop.quit)
-    QTimer.singleShot(60_000, loop.quit)
-    while window.workspace.stack is None or window.lane.busy:
+    limit.timeout.connect(loop.quit)
+    limit.start(_SCREENSHOT_MILLISECONDS)
+    while limit.isActive() and window.workspace.model() is None:
         loop.exec()
-        if window.workspace.stack is None and not window.lane.busy:
-            break
+    limit.stop()
     app.processEvents()
-    saved = window.grab().save(str(path))
+    fitted = window.workspace.model() is not None
+    saved = fitted and window.grab().save(str(path))
     window.close()
+    window.deleteLater()
+    if not fitted:
+        raise TimeoutError(f"no layers were fitted within {_SCREENSHOT_MILLISECONDS // 1000} s")
     if not saved:
         raise OSError(f"the picture could not be written to {path}")

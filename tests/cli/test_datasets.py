@@ -84,10 +84,11 @@ def test_that_a_source_reads_its_own_argument() -> None:
     assert DataSource.of(["a", "b"]) == DataSource(paths=("a", "b"))
 
 
-def test_that_demo_writes_the_figure_and_its_numbers_of_generated_data(tmp_path: Path, capsys: Capture) -> None:
+def test_that_demo_writes_the_figure_its_numbers_and_a_picture_of_the_window(app: object, capsys: Capture) -> None:
     assert main(["demo", "--out", "out", "--json"]) == 0
-    names = ["weights.pdf", "weights.svg", "weights.png", "weights.csv"]
+    names = ["weights.pdf", "weights.svg", "weights.png", "weights.csv", "window.png"]
     outputs = json.loads(capsys.readouterr().out)["outputs"]
     assert {str(Path("out") / name) for name in names} <= set(outputs)
-    assert main(["weights", "rectangles", "-o", "again.svg"]) == 0
+    assert Path("out/window.png").read_bytes().startswith(b"\x89PNG")
+    assert main(["weights", "generated:rectangles", "--depth", "4", "-o", "again.svg"]) == 0
     assert Path("again.svg").read_bytes() == Path("out/weights.svg").read_bytes()
