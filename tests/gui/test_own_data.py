@@ -1,0 +1,179 @@
+"""Whatever a person drops on the window or does meanwhile ends in a picture or in a sentence."""
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
+from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.workspace import MAX_PINS
+from tests.data.writers import write_amat
+from tests.gui.test_jobs import settle, wait
+from tests.gui.test_workspace import Given, dataset
+
+RANDOM = np.random.default_rng(0)
+
+
+@pytest.fixture
+def window(app, tmp_path):
+    window = MainWindow(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    faults = []
+    window._faults.reported.connect(faults.append)
+    window.resize(1280, 720)
+    window.show()
+    window.workspace.open(Given(dataset()))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    yield window
+    window.close()
+    window.deleteLater()
+    assert not faults
+
+
+def drop(window, *paths):
+    """Drop files as the window system delivers them; return whether they were taken."""
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPointF(500, 300).toPoint(), Qt.DropAction.CopyAction, mime, buttons, keys)
+    QApplication.sendEvent(window, enter)
+    if enter.isAccepted():
+        QApplication.sendEvent(window, QDropEvent(QPointF(500, 300), Qt.DropAction.CopyAction, mime, buttons, keys))
+    return enter.isAccepted()
+
+
+def opened(window, name):
+    wait(lambda: window.workspace.dataset.name == name and window.workspace.model() is not None)
+    wait(lambda: not window.lane.busy)
+
+
+def said(window):
+    """Return the sentence of the notice, once there is one."""
+    wait(lambda: window.notice.isVisible() and not window.lane.busy)
+    return window.notice.accessibleName()
+
+
+def touch_everything(window):
+    """Point at, pin, release and look at all rows."""
+    pointer, tiles = window.weights_page.pointer_and_tiles()
+    for x in range(4, pointer.width(), 40):
+        QTest.mouseMove(pointer, QPointF(x, pointer.height() / 2).toPoint())
+    QTest.mouseClick(pointer, Qt.MouseButton.LeftButton, pos=QPointF(8, 8).toPoint())
+    QTest.mouseMove(tiles, tiles.rect().center())
+    for name in ("view_all", "mean_image", "transpose", "next_sample", "view_pinned", "copy_table", "more_noise"):
+        window.actions_by_name[name].trigger()
+        settle(0.01)
+        assert not window.grab().isNull()
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+
+
+def test_that_two_files_that_belong_together_are_one_data_set(window, tmp_path):
+    for part, rows in (("train", 40), ("test", 20)):
+        write_amat(tmp_path / f"squares_{part}.amat", RANDOM.random((rows, 16)), RANDOM.integers(2, size=rows))
+    assert drop(window, tmp_path / "squares_train.amat", tmp_path / "squares_test.amat")
+    wait(lambda: window.workspace.dataset.n_features == 16 and window.workspace.model() is not None)
+    assert (len(window.workspace.dataset.train), len(window.workspace.dataset.test)) == (40, 20)
+
+
+def test_that_a_dropped_folder_of_pictures_is_opened(window, tmp_path):
+    from PIL import Image
+
+    for kind in ("a", "b"):
+        (tmp_path / "shapes" / kind).mkdir(parents=True)
+        for number in range(6):
+            pixels = RANDOM.integers(256, size=(6, 9), dtype=np.uint8)
+            Image.fromarray(pixels).save(tmp_path / "shapes" / kind / f"{number}.png")
+    assert drop(window, tmp_path / "shapes")
+    opened(window, "shapes")
+    assert window.workspace.dataset.image_shape == (6, 9)
+    touch_everything(window)
+
+
+def test_that_an_empty_folder_and_a_path_that_is_gone_are_refused_in_words(window, tmp_path):
+    before = window.workspace.dataset
+    (tmp_path / "hollow").mkdir()
+    for name in ("hollow", "gone.amat"):
+        window.notice.dismiss()
+        drop(window, tmp_path / name)
+        assert name in said(window)
+    assert window.workspace.dataset is before
+    assert window.workspace.model() is not None
+
+
+def test_that_what_is_no_file_is_not_taken(window):
+    mime = QMimeData()
+    mime.setUrls([QUrl("https://example.org/digits.amat")])
+    enter = QDragEnterEvent(
+        QPointF(9, 9).toPoint(), Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier(0)
+    )
+    QApplication.sendEvent(window, enter)
+    assert not enter.isAccepted()
+
+
+def test_that_opening_in_the_middle_of_a_fit_ends_with_the_layers_of_the_new_data(window, tmp_path):
+    np.savez(tmp_path / "next.npz", X=RANDOM.random((50, 5, 5)).astype("float32"))
+    window.workspace.set_parameters(depth=8, noise=0.6)
+    drop(window, tmp_path / "next.npz")
+    opened(window, "next")
+    assert len(window.workspace.stack.layers) == 8
+    assert window.workspace.stack.n_features == 25
+
+
+def test_that_escape_stops_opening_and_what_was_open_stays(window, tmp_path):
+    before, layers = window.workspace.dataset, window.workspace.stack
+    write_amat(tmp_path / "long.amat", RANDOM.random((4000, 784)).round(2), RANDOM.integers(2, size=4000))
+    drop(window, tmp_path / "long.amat")
+    settle(0.1)
+    assert window.lane.busy
+    window.activateWindow()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    wait(lambda: not window.lane.busy, 1.0)
+    settle(0.3)
+    assert window.workspace.dataset is before
+    assert window.workspace.stack is layers
+    assert window.workspace.model() is not None
+    assert not window.notice.isVisible()
+
+
+def test_that_sixteen_pins_by_eight_layers_stand_in_a_small_window(window):
+    window.workspace.set_parameters(depth=8)
+    window.workspace.select(pins=tuple(range(MAX_PINS)))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    assert (window.width(), window.height()) == (1280, 720)
+    _, tiles = window.weights_page.pointer_and_tiles()
+    layout = tiles.layout_of()
+    assert (layout.rows, layout.columns) == (17, 8)
+    boxes = [layout.tile(row, column) for row in range(17) for column in range(8)]
+    assert all(tiles.rect().toRectF().contains(box) for box in boxes)
+    assert not any(one.intersects(other) for one in boxes for other in boxes if one is not other)
+    touch_everything(window)
+
+
+SHAPES = {
+    "one pixel": (np.array([[0.0], [1.0], [1.0]]), (1, 1)),
+    "two features": (RANDOM.random((30, 2)), None),
+    "one feature": (RANDOM.random((30, 1)), None),
+    "a constant feature": (np.column_stack([RANDOM.random((30, 3)), np.full(30, 0.7)]), None),
+    "only zeros": (np.zeros((30, 16)), (4, 4)),
+    "all rows alike": (np.full((30, 16), 0.25), (4, 4)),
+    "300 features": (RANDOM.random((400, 300)), None),
+    "upright images": (RANDOM.random((60, 600)), (30, 20)),
+    "lying images": (RANDOM.random((60, 600)), (20, 30)),
+    "a single line": (RANDOM.random((60, 40)), (1, 40)),
+    "more features than rows": (RANDOM.random((3, 100)), (10, 10)),
+    "large and negative": (1e6 * RANDOM.standard_normal((40, 9)), (3, 3)),
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_that_data_of_any_shape_end_in_a_picture(window, name):
+    rows, shape = SHAPES[name]
+    rows = rows.astype(np.float32)
+    window.workspace.open(Given(Dataset(name, rows, rows[:0], image_shape=shape)))
+    wait(lambda: window.workspace.dataset.name == name and not window.lane.busy)
+    assert not window.notice.isVisible(), window.notice.accessibleName()
+    opened(window, name)
+    assert all(np.isfinite(layer.weights).all() for layer in window.workspace.stack.layers)
+    touch_everything(window)
