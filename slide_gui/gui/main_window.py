@@ -337,7 +337,9 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def do_cancel(self) -> None:
-        """Stop what runs; what is shown stays."""
+        """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
+        if self.notice.isVisible() and not self.lane.busy:
+            self.notice.dismiss()
         self.workspace.cancel()
 
     @Slot()

@@ -3,12 +3,14 @@
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
-from PySide6.QtGui import QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.theme import BODY, SECONDARY, figure_font
+from slide_gui.gui.widgets._pixels import ring_radius
 from slide_gui.gui.workspace import MAX_PINS
 from tests.data.writers import write_amat
 from tests.gui.test_jobs import settle, wait
@@ -137,18 +139,44 @@ def test_that_escape_stops_opening_and_what_was_open_stays(window, tmp_path):
     assert not window.notice.isVisible()
 
 
-def test_that_sixteen_pins_by_eight_layers_stand_in_a_small_window(window):
+def test_that_sixteen_pins_by_eight_layers_stand_legibly_in_a_small_window(window):
+    images = RANDOM.random((30, 784)).astype("float32")
+    window.workspace.open(Given(Dataset("many", images, images[:0], image_shape=(28, 28))))
+    opened(window, "many")
     window.workspace.set_parameters(depth=8)
     window.workspace.select(pins=tuple(range(MAX_PINS)))
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    settle(0.05)
     assert (window.width(), window.height()) == (1280, 720)
     _, tiles = window.weights_page.pointer_and_tiles()
     layout = tiles.layout_of()
     assert (layout.rows, layout.columns) == (17, 8)
+    assert layout.scale >= 2
     boxes = [layout.tile(row, column) for row in range(17) for column in range(8)]
-    assert all(tiles.rect().toRectF().contains(box) for box in boxes)
-    assert not any(one.intersects(other) for one in boxes for other in boxes if one is not other)
-    touch_everything(window)
+    captions = [layout.captions(row, column) for row in range(17) for column in range(8)]
+    for places in (boxes, captions):
+        assert all(tiles.rect().toRectF().contains(place) for place in places)
+        assert not any(one.intersects(other) for one in places for other in places if one is not other)
+    small, body = (QFontMetricsF(figure_font(tiles, size)) for size in (SECONDARY, BODY))
+    assert small.horizontalAdvance("max 0.00") <= captions[0].width()
+    assert body.horizontalAdvance("layer 8") <= layout.heading(7).width()
+
+
+@pytest.mark.parametrize("side", [1, 4, 9, 15.5, 16, 31, 252])
+def test_that_a_ring_hides_nothing_of_a_small_pixel_and_stays_inside_a_large_one(side):
+    radius = ring_radius(side, 2.0)
+    if side < 16:
+        assert radius - 1.0 >= 0.5 * side * 2**0.5 - 0.05
+    else:
+        assert 0 < radius + 2.0 <= 0.5 * side
+
+
+def test_that_escape_dismisses_the_notice_once_nothing_runs(window, tmp_path):
+    drop(window, tmp_path / "gone.amat")
+    said(window)
+    window.activateWindow()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert not window.notice.isVisible()
 
 
 SHAPES = {

@@ -461,5 +461,6 @@ def _numbers(row: NDArray[Any], source: int) -> tuple[str, str, str, str]:
     size = np.abs(weights)
     rank = int(np.count_nonzero(size > size[source])) + 1
     total = float(size.sum())
-    share = f"{100 * size[source] / total:.1f} %" if total > 0 else "–"
-    return signed(float(weights[source]), 3), str(rank), signed(float(bias), 3), share
+    share = 100 * float(size[source]) / total if total > 0 else np.nan
+    shown = "–" if np.isnan(share) else f"{share:.1f} %" if share < 99.95 else "100 %"
+    return signed(float(weights[source]), 3), str(rank), signed(float(bias), 3), shown

@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from slide_gui.figures.color_scale import ColorScale
 
-__all__ = ["ARROWS", "PixelGrid", "colour_table", "coloured_image", "integer_scale", "ring"]
+__all__ = ["ARROWS", "PixelGrid", "colour_table", "coloured_image", "integer_scale", "ring", "ring_radius"]
 
 ARROWS = {
     Qt.Key.Key_Left: (0, -1),
@@ -21,6 +21,9 @@ ARROWS = {
     Qt.Key.Key_Down: (1, 0),
 }
 """Key → step in (row, column) on the screen."""
+
+LARGE = 16.0
+"""Side from which a pixel has room for a ring inside it, logical pixels."""
 
 
 @dataclass(frozen=True)
@@ -128,9 +131,16 @@ def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QIm
     return QImage(pixels.data, width, height, 4 * width, QImage.Format.Format_RGB32).copy()
 
 
+def ring_radius(side: float, width: float) -> float:
+    """Return the radius of a ring that hides nothing of a pixel of this side; in a large pixel it lies inside."""
+    if side >= LARGE:
+        return 0.5 * side - width - 1.0
+    return max(0.71 * side + 0.5 * width, 4.5)
+
+
 def ring(painter: QPainter, around: QRectF, colour: QColor, halo: QColor, width: float = 2.0) -> None:
-    """Draw a thin ring outside `around` that hides nothing of it, with a halo that parts it from the image."""
-    radius = max(0.5 * around.width() * 1.42 + 0.5 * width, 4.5)
+    """Draw a thin ring round the pixel at `around`, with a halo that parts it from the image."""
+    radius = ring_radius(around.width(), width)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
     for pen in (QPen(halo, width + 2.0), QPen(colour, width)):

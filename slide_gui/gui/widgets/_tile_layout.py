@@ -12,7 +12,7 @@ from slide_gui.gui.widgets._pixels import PixelGrid, integer_scale
 
 __all__ = ["TileLayout"]
 
-EDGE, LABEL, NAME_LABEL, HEAD, GAP, LINE = 4, 80, 128, 24, 8, 15
+EDGE, LABEL, NAME_LABEL, HEAD, GAP, NARROW_GAP, LINE = 4, 80, 128, 24, 8, 3, 15
 LARGEST, LEGIBLE, SMALLEST = 196, 84, 24
 BARS_HEIGHT, BARS_LARGEST = 72, 320
 
@@ -48,7 +48,7 @@ class TileLayout:
     @property
     def gap(self) -> float:
         """Between two tiles across."""
-        return GAP if self.columns <= 6 else GAP / 2
+        return GAP if self.columns <= 6 else NARROW_GAP
 
     @cached_property
     def room(self) -> float:
@@ -92,7 +92,8 @@ class TileLayout:
     @cached_property
     def pitch(self) -> tuple[float, float]:
         """From one tile to the next, across and down."""
-        wide = max(self.size[0], min(self.caption, self.room)) if self.lines == 1 else self.size[0]
+        # The longer line of a caption that is broken in two takes a little more than half of it.
+        wide = max(self.size[0], min(self.caption if self.lines == 1 else 0.55 * self.caption, self.room))
         return wide + self.gap, self.size[1] + self.lines * LINE + GAP
 
     @property

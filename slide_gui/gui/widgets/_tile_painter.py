@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QImage, QPainter, QPen
 
 from slide_gui.gui.theme import Theme
 from slide_gui.gui.widgets._paint import washed
+from slide_gui.gui.widgets._pixels import ring_radius
 from slide_gui.gui.widgets._tile_content import Tile, TileRow
 from slide_gui.gui.widgets._tile_layout import TileLayout
 
@@ -73,7 +74,7 @@ def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequenc
             painter.drawLine(QLineF(middle, spot.bottom() - 6.0, middle, spot.bottom()))
         return
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    radius = max(0.71 * layout.scale + 0.5, 4.5)
+    radius = ring_radius(layout.scale, 1.0)
     for pen in (QPen(washed(theme.background, 0.6), 2.5), QPen(QColor(theme.text), 1.0)):
         painter.setPen(pen)
         for _, spot in spots:
