@@ -59,19 +59,31 @@ class Stack:
     n_features: int
     n_samples: int
 
-    def transform(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
+    def transform(
+        self, rows: Rows, *, out: NDArray[np.floating] | None = None, progress: Progress = NO_PROGRESS
+    ) -> NDArray[np.floating]:
         """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d), in the stack's dtype.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, d)
+        out : ndarray of shape (n, (l + 1)·d), optional
+            Filled and returned in place of a new array.
+        progress : Progress
 
         Raises
         ------
         ValueError
-            If the rows do not have the number of features of the fit.
+            If the rows do not have the number of features of the fit, or `out` is of another shape or dtype.
         """
         dtype, d = np.dtype(self.parameters.dtype), self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
             found = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
             raise ValueError(f"X has {found} features, but this stack was fitted on {d} features")
-        result = np.empty((len(rows), (len(self.layers) + 1) * d), dtype=dtype)
+        shape = (len(rows), (len(self.layers) + 1) * d)
+        if out is not None and (out.shape != shape or out.dtype != dtype):
+            raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {shape}")
+        result = np.empty(shape, dtype=dtype) if out is None else out
         steps = [Affine(layer.weights, dtype) for layer in self.layers]
         size = rows_per_block(d)
         for start in range(0, len(rows), size):

@@ -186,3 +186,13 @@ def test_that_transform_refuses_rows_of_another_width():
     stack = fit_stack(images(n=10), StackParameters(depth=1))
     with pytest.raises(ValueError, match="X has 63 features, but this stack was fitted on 64"):
         stack.transform(np.zeros((3, 63)))
+
+
+def test_that_transform_fills_a_given_array_or_refuses_it():
+    rows = images(n=50).astype("float32")
+    stack = fit_stack(rows, StackParameters(depth=2))
+    out = np.empty((50, 192), np.float32)
+    assert stack.transform(rows, out=out) is out
+    np.testing.assert_array_equal(out, stack.transform(rows))
+    with pytest.raises(ValueError, match=r"it must be float32 \(50, 192\)"):
+        stack.transform(rows, out=np.empty((50, 192)))
