@@ -65,7 +65,7 @@ def fit_and_transform() -> list[Figure]:
             lambda: stack.transform(rows, out=features),
         ]
     )
-    del features
+    features = np.empty(0, np.float32)  # give the memory back before the listing needs it
     (port,) = interleaved([lambda: listing(rows, 0.7, 0.5, _DEPTH)], rounds=1)
     shape = f"60 000 × 784, 4 layers, float32, {data}"
     return [
