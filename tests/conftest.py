@@ -137,7 +137,7 @@ def xvfb_display() -> Iterator[str]:
         pytest.skip("Xvfb is not installed (Debian and Ubuntu: apt-get install xvfb)")
     reader, writer = os.pipe()
     process = subprocess.Popen(
-        [server, "-displayfd", str(writer), "-screen", "0", "1280x800x24", "-nolisten", "tcp"],
+        [server, "-displayfd", str(writer), "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset"],
         pass_fds=[writer],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -24,6 +24,10 @@ LIBRARIES = {
 """Shared library → Debian package, of what Qt's X11 platform needs beyond its own wheel."""
 
 
+# Little-endian, protocol 11.0, no authorisation: enough to be answered.
+_X11_GREETING = b"l\0\x0b\0\0\0\0\0\0\0\0\0"
+
+
 def missing_libraries() -> list[str]:
     """Return the Debian packages whose libraries Qt's X11 platform would not find."""
     missing = []
@@ -39,7 +43,8 @@ def display_problem() -> str | None:
     """Return one sentence that says why no window can be opened, or None if one can."""
     if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
         return None
-    if os.environ.get("WAYLAND_DISPLAY"):
+    wayland = os.environ.get("WAYLAND_DISPLAY")
+    if wayland and _connects(socket.AF_UNIX, os.path.join(os.environ.get("XDG_RUNTIME_DIR", ""), wayland)):
         return None
     name = os.environ.get("DISPLAY", "")
     if not name:
@@ -60,16 +65,22 @@ def _answers(name: str) -> bool:
     if match is None:
         return True  # a form of address that only Xlib knows; let it try
     host, number = match[1], int(match[2])
-    attempts: list[tuple[int, object]] = []
     if not host:
-        attempts += [(socket.AF_UNIX, f"/tmp/.X11-unix/X{number}"), (socket.AF_UNIX, f"\0/tmp/.X11-unix/X{number}")]
-    attempts.append((socket.AF_INET, (host or "localhost", 6000 + number)))
-    for family, address in attempts:
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.settimeout(2.0)
-            try:
-                probe.connect(address)  # type: ignore[arg-type]
-            except OSError:
-                continue
+        socket_path = f"/tmp/.X11-unix/X{number}"
+        if any(_connects(socket.AF_UNIX, path, _X11_GREETING) for path in (socket_path, f"\0{socket_path}")):
             return True
-    return False
+    return _connects(socket.AF_INET, (host or "localhost", 6000 + number), _X11_GREETING)
+
+
+def _connects(family: socket.AddressFamily, address: str | tuple[str, int], greeting: bytes = b"") -> bool:
+    """Whether something listens there and, if greeted, says anything at all: also a refusal comes from a display."""
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.settimeout(2.0)
+        try:
+            probe.connect(address)
+            if not greeting:
+                return True
+            probe.sendall(greeting)
+            return bool(probe.recv(1))
+        except OSError:
+            return False

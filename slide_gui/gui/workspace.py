@@ -70,6 +70,14 @@ class Problem:
     details: str = ""
 
 
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """All layers, and how long they took once their turn had come."""
+
+    stack: Stack
+    seconds: float
+
+
 class Workspace(QObject):
     """The one owner of what is open; pages read it and ask it for changes.
 
@@ -107,7 +115,6 @@ class Workspace(QObject):
         self._redo: list[State] = []
         self._gesture = ""
         self._watched: tuple[int, ...] = ()
-        self._asked = 0.0
         self._blas_checked = False
 
     # Opening ---------------------------------------------------------------------------------------------------
@@ -285,13 +292,14 @@ class Workspace(QObject):
             self.stack_changed.emit()
             return
 
-        def work(progress: Progress) -> Stack:
+        def work(progress: Progress) -> _Fit:
+            begun = time.monotonic() + settle
             stack = explorer.update(parameters, features, settle=settle, progress=progress)
-            progress.report(1.0, stack)
+            fit = _Fit(stack, time.monotonic() - begun)
+            progress.report(1.0, fit)
             explorer.prepare(parameters)
-            return stack
+            return fit
 
-        self._asked = time.monotonic() + settle
         layers = f"{parameters.depth} layer" + ("" if parameters.depth == 1 else "s")
         self.lane.submit(
             f"Fitting {layers}",
@@ -304,19 +312,19 @@ class Workspace(QObject):
         self.stack_changed.emit()
 
     @Slot(object)
-    def _fitted(self, payload: Preview | Stack) -> None:
+    def _fitted(self, payload: Preview | Stack | _Fit) -> None:
         if isinstance(payload, Preview):
             self.preview = payload
         else:
             self.preview = None
-            self.stack = payload
-            self.fit_seconds = time.monotonic() - self._asked
+            self.stack = payload.stack if isinstance(payload, _Fit) else payload
+            self.fit_seconds = payload.seconds if isinstance(payload, _Fit) else 0.0
         self.stack_changed.emit()
 
     @Slot(object)
-    def _done(self, stack: Stack) -> None:
-        if self.stack is not stack:
-            self._fitted(stack)
+    def _done(self, fit: _Fit) -> None:
+        if self.stack is not fit.stack:
+            self._fitted(fit)
 
     @Slot(object)
     def _failed(self, error: Exception) -> None:

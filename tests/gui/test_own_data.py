@@ -1,5 +1,7 @@
 """Whatever a person drops on the window or does meanwhile ends in a picture or in a sentence."""
 
+import warnings
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
@@ -39,7 +41,9 @@ def drop(window, *paths):
     mime = QMimeData()
     mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
     buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
-    enter = QDragEnterEvent(QPointF(500, 300).toPoint(), Qt.DropAction.CopyAction, mime, buttons, keys)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # newer Qt wants a QPointF here, older a QPoint
+        enter = QDragEnterEvent(QPointF(500, 300).toPoint(), Qt.DropAction.CopyAction, mime, buttons, keys)
     QApplication.sendEvent(window, enter)
     if enter.isAccepted():
         QApplication.sendEvent(window, QDropEvent(QPointF(500, 300), Qt.DropAction.CopyAction, mime, buttons, keys))
