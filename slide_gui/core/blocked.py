@@ -1,4 +1,4 @@
-"""Products and solves of large matrices in pieces, so that they can be watched and cancelled.
+"""Products, inverses and solves of large matrices in pieces, so that they can be watched and cancelled.
 
 Up to `WHOLE` features NumPy's own calls are short enough and are used as they are.
 """
@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["WHOLE", "product", "rows_per_block", "solve_symmetric"]
+__all__ = ["WHOLE", "inverse_symmetric", "product", "rows_per_block", "solve_symmetric"]
 
 Array = NDArray[np.float64]
 
 WHOLE = 1024  # features up to which a solve takes less than 0.1 s
 _PIECE = 512
+_LEAF = 200
 _ROWS = 1024  # rows a product: a block of 784 float32 columns stays in the cache
 
 
@@ -34,6 +35,34 @@ def product(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:
         np.matmul(a[start : start + step], b, out=result[start : start + step])
         progress.report(0.0)
     return result
+
+
+def inverse_symmetric(a: Array, progress: Progress = NO_PROGRESS) -> Array:
+    """Return the inverse of a symmetric positive definite matrix, by halves.
+
+    With a = [[A, Bᵀ], [B, C]] and the Schur complement S = C − B A⁻¹ Bᵀ, nearly all the work is matrix products:
+    a third of the time of a solve with as many right-hand sides.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a is singular.
+    """
+    n = len(a)
+    if n <= _LEAF:
+        return np.asarray(np.linalg.inv(a), dtype=np.float64)
+    m = n // 2
+    first = inverse_symmetric(a[:m, :m], progress)
+    below = product(a[m:, :m], first, progress)
+    second = inverse_symmetric(a[m:, m:] - product(below, a[m:, :m].T, progress), progress)
+    across = product(second, below, progress)
+    progress.report(0.0)
+    inverse = np.empty((n, n))
+    inverse[:m, :m] = first + product(below.T, across, progress)
+    inverse[m:, :m] = -across
+    inverse[:m, m:] = -across.T
+    inverse[m:, m:] = second
+    return inverse
 
 
 def solve_symmetric(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Array:

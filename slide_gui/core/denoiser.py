@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.blocked import solve_symmetric
+from slide_gui.core.blocked import WHOLE, inverse_symmetric
 from slide_gui.core.errors import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -29,6 +29,9 @@ Array = NDArray[np.float64]
 
 RIDGE = 1e-5
 """Added to the diagonal of E[Q], on the unnormalised scatter and the bias entry too (the paper's Algorithm 1)."""
+
+_SINGULAR = "E[Q] is singular: some features are exact combinations of others; use a ridge above 0"
+_LITTLE_NOISE = 0.01  # p − p² below which the difference from the identity is lost in an inverse; solved directly
 
 
 def survival(noise: float, n_features: int) -> Array:
@@ -90,18 +93,29 @@ def denoiser_weights(
         If the noise or the ridge is out of range, or E[Q] is singular.
     """
     noise, ridge = check_noise(noise), check_ridge(ridge)
-    targets: NDArray[Any] = np.arange(len(scatter) - 1) if features is None else features
-    p = scatter[targets] * survival(noise, len(scatter) - 1)
-    return _solve(expected_q(scatter, noise, ridge), p, progress)
-
-
-def _solve(q: Array, p: Array, progress: Progress = NO_PROGRESS) -> Array:
+    expected = expected_q(scatter, noise, ridge)
+    d, p = len(scatter) - 1, 1.0 - noise
+    if d <= WHOLE and (features is not None or p * noise < _LITTLE_NOISE):
+        targets: NDArray[Any] = np.arange(d) if features is None else features
+        return _solve(expected, scatter[targets] * survival(noise, d))
+    # Rows of E[P] are those of E[Q] without its diagonal's extra, over p: hence W from the inverse alone,
+    # W = (I − diag(g) E[Q]⁻¹) / p with g = (p − p²) diag(S) + ridge.
     try:
-        return solve_symmetric(q, p.T, progress).T
+        weights = inverse_symmetric(expected, progress)[:-1]
     except np.linalg.LinAlgError:
-        raise ValueError(
-            "E[Q] is singular: some features are exact combinations of others; use a ridge above 0"
-        ) from None
+        raise ValueError(_SINGULAR) from None
+    weights *= -((p * noise * np.diag(scatter)[:-1] + ridge) / p)[:, None]
+    weights[np.arange(d), np.arange(d)] += 1.0 / p
+    dead = np.diag(scatter)[:-1] == 0
+    weights[dead] = 0.0
+    return weights if features is None else weights[features]
+
+
+def _solve(q: Array, p: Array) -> Array:
+    try:
+        return np.asarray(np.linalg.solve(q, p.T).T, dtype=np.float64)
+    except np.linalg.LinAlgError:
+        raise ValueError(_SINGULAR) from None
 
 
 def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: float = RIDGE) -> float:

@@ -155,13 +155,16 @@ def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGR
 
 
 class Activations:
-    """Squashed representations T(h⁰), T(h¹), … of all rows, block by block, one pass a layer."""
+    """Squashed representations T(h⁰), T(h¹), … of all rows, block by block, one pass a layer.
 
-    def __init__(self, rows: Rows, parameters: StackParameters) -> None:
-        self._rows, self._parameters = rows, parameters
+    The representations themselves are kept in `out`, [h⁰ | h¹ | …], where it is given.
+    """
+
+    def __init__(self, rows: Rows, parameters: StackParameters, out: NDArray[np.floating] | None = None) -> None:
+        self._rows, self._parameters, self._out = rows, parameters, out
         self._steps: list[Affine] = []
         self._binary = parameters.squashing == "threshold"
-        self._packs = self._binary and len(rows) * (rows.shape[1] // 8 + 1) <= _PACKED_LIMIT
+        self._packs = out is None and self._binary and len(rows) * (rows.shape[1] // 8 + 1) <= _PACKED_LIMIT
         self._packed: NDArray[np.uint8] | None = None
 
     @property
@@ -175,8 +178,10 @@ class Activations:
         self._steps.append(Affine(weights, np.dtype(p.dtype)))
         total = _Accumulator(d, np.dtype(p.dtype), self._binary)
         packed = np.empty((n, (d + 7) // 8), np.uint8) if self._packs else None
+        column = len(self._steps) * d
         for start, block in self._previous():
-            t = squash(p.squashing, self._steps[-1].apply(block), p.threshold)
+            kept = None if self._out is None else self._out[start : start + len(block), column : column + d]
+            t = squash(p.squashing, self._steps[-1].apply(block, out=kept), p.threshold)
             total.add(t)
             if packed is not None:
                 packed[start : start + len(t)] = np.packbits(t.astype(bool), axis=1)
@@ -186,6 +191,14 @@ class Activations:
 
     def _previous(self) -> Iterator[tuple[int, NDArray[np.floating]]]:
         p, d = self._parameters, self._rows.shape[1]
+        if self._out is not None:
+            column, size = (len(self._steps) - 1) * d, rows_per_block(d)
+            for start in range(0, len(self._out), size):
+                block = self._out[start : start + size]
+                if column == 0:
+                    block[:, :d] = self._rows[start : start + size]
+                yield start, squash(p.squashing, block[:, column : column + d], p.threshold)
+            return
         if self._packed is not None:
             size = rows_per_block(d)
             for start in range(0, len(self._packed), size):

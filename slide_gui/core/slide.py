@@ -98,12 +98,32 @@ class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If a parameter is out of range, X has a NaN or infinity, fewer than two rows or no features.
         """
+        self._fit(self._rows(X, reset=True), None)
+        return self
+
+    def fit_transform(self, X: Any, y: object = None) -> NDArray[np.floating]:
+        """Fit every layer and return the features of X, faster than one after the other.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        ndarray of shape (n, (l + 1)·d)
+        """
         X = self._rows(X, reset=True)
-        self.stack_: Stack = fit_stack(X, StackParameters(**self.get_params(deep=False)))
+        depth = StackParameters(**self.get_params(deep=False)).checked().depth
+        out: NDArray[np.floating] = np.empty((len(X), (depth + 1) * X.shape[1]), dtype=self.dtype)
+        self._fit(X, out)
+        return out
+
+    def _fit(self, X: Any, out: NDArray[np.floating] | None) -> None:
+        self.stack_: Stack = fit_stack(X, StackParameters(**self.get_params(deep=False)), out=out)
         self.weights_ = [layer.weights for layer in self.stack_.layers]
         self.errors_ = [layer.error for layer in self.stack_.layers]
         self._n_features_out = (len(self.weights_) + 1) * self.n_features_in_
-        return self
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d).

@@ -76,24 +76,12 @@ class Stack:
         ValueError
             If the rows do not have the number of features of the fit, or `out` is of another shape or dtype.
         """
-        dtype, d = np.dtype(self.parameters.dtype), self.n_features
+        d = self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
             found = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
             raise ValueError(f"X has {found} features, but this stack was fitted on {d} features")
-        shape = (len(rows), (len(self.layers) + 1) * d)
-        if out is not None and (out.shape != shape or out.dtype != dtype):
-            raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {shape}")
-        result = np.empty(shape, dtype=dtype) if out is None else out
-        steps = [Affine(layer.weights, dtype) for layer in self.layers]
-        size = rows_per_block(d)
-        for start in range(0, len(rows), size):
-            block = result[start : start + size]
-            block[:, :d] = rows[start : start + size]
-            for k, step in enumerate(steps):
-                h = block[:, k * d : (k + 1) * d]
-                t = squash(self.parameters.squashing, h, self.parameters.threshold)
-                step.apply(t, out=block[:, (k + 1) * d : (k + 2) * d])
-            progress.report(min(start + size, len(rows)) / len(rows))
+        result = _room(len(rows), d, len(self.layers), self.parameters, out)
+        _forward(self, rows, result, 0, progress)
         return result
 
     def representations(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> list[NDArray[np.floating]]:
@@ -123,6 +111,7 @@ def fit_stack(
     parameters: StackParameters,
     *,
     scatter: InputScatter | None = None,
+    out: NDArray[np.floating] | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Stack:
     """Fit a stack of linear denoisers layer by layer (Algorithm 2 of the paper).
@@ -134,6 +123,8 @@ def fit_stack(
     parameters : StackParameters
     scatter : InputScatter, optional
         From `input_scatter` of the same rows, to leave out the first pass.
+    out : ndarray of shape (n, (l + 1)·d), optional
+        Filled with the representations of the rows, as `Stack.transform` would, sharing its products with the fit.
     progress : Progress
         Gets the stack so far as payload after each layer.
 
@@ -149,7 +140,9 @@ def fit_stack(
     passes = max(parameters.depth - (2 if values else 1), 0)
     if scatter is None or not scatter.fits(parameters):
         scatter = input_scatter(rows, parameters, progress=progress.part(0.0, 1.0 / (1 + passes)))
-    activations = Activations(rows, parameters)
+    if out is not None:
+        _room(rows.shape[0], rows.shape[1], parameters.depth, parameters, out)
+    activations = Activations(rows, parameters, out)
     stack = Stack(parameters, (), rows.shape[1], rows.shape[0])
     squashed = scatter.squashed
     for k in range(parameters.depth):
@@ -168,4 +161,33 @@ def fit_stack(
         error = reconstruction_error(own, weights, parameters.noise, parameters.ridge)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, own)))
         progress.report(reached, stack)
+    if out is not None:
+        _forward(stack, rows, out, activations.passed, progress.part(1.0, 1.0))
     return stack
+
+
+def _room(
+    n: int, d: int, depth: int, parameters: StackParameters, out: NDArray[np.floating] | None
+) -> NDArray[np.floating]:
+    """Return a new array for all representations, or the given one if it is as it must be."""
+    shape, dtype = (n, (depth + 1) * d), np.dtype(parameters.dtype)
+    if out is None:
+        return np.empty(shape, dtype)
+    if out.shape != shape or out.dtype != dtype:
+        raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {shape}")
+    return out
+
+
+def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
+    """Fill [h⁰ | h¹ | …] from layer `done` on, whose output and those below it are there already; 0 starts anew."""
+    p, d = stack.parameters, stack.n_features
+    steps = [Affine(layer.weights, np.dtype(p.dtype)) for layer in stack.layers[done:]]
+    size = rows_per_block(d)
+    for start in range(0, len(rows), size):
+        block = out[start : start + size]
+        if done == 0:
+            block[:, :d] = rows[start : start + size]
+        for k, step in enumerate(steps, start=done):
+            t = squash(p.squashing, block[:, k * d : (k + 1) * d], p.threshold)
+            step.apply(t, out=block[:, (k + 1) * d : (k + 2) * d])
+        progress.report(min(start + size, len(rows)) / len(rows))

@@ -24,7 +24,7 @@ from slide_gui.progress import Progress
 __all__ = ["MAX_PINS", "Problem", "Selection", "State", "Workspace"]
 
 MAX_PINS = 16
-_SETTLE_SECONDS = 0.06  # a slider that rests this long is taken to have arrived
+_SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
 _HISTORY = 200
 
 

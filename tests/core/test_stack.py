@@ -196,3 +196,16 @@ def test_that_transform_fills_a_given_array_or_refuses_it():
     np.testing.assert_array_equal(out, stack.transform(rows))
     with pytest.raises(ValueError, match=r"it must be float32 \(50, 192\)"):
         stack.transform(rows, out=np.empty((50, 192)))
+
+
+@pytest.mark.parametrize("squashing", ["threshold", "tanh"])
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+@pytest.mark.parametrize("depth", [0, 1, 2, 4])
+def test_that_a_fit_that_keeps_the_representations_equals_fit_then_transform(squashing, fit_on, depth):
+    rows = blobs(n=2500).astype("float32")
+    parameters = StackParameters(depth=depth, squashing=squashing, fit_on=fit_on)
+    out = np.full((2500, (depth + 1) * 36), np.nan, np.float32)
+    together, apart = fit_stack(rows, parameters, out=out), fit_stack(rows, parameters)
+    for a, b in zip(together.layers, apart.layers, strict=True):
+        np.testing.assert_allclose(a.weights, b.weights, atol=1e-7)
+    np.testing.assert_allclose(out, apart.transform(rows), atol=1e-5)

@@ -111,9 +111,10 @@ def test_that_an_empty_folder_and_a_path_that_is_gone_are_refused_in_words(windo
 def test_that_what_is_no_file_is_not_taken(window):
     mime = QMimeData()
     mime.setUrls([QUrl("https://example.org/digits.amat")])
-    enter = QDragEnterEvent(
-        QPointF(9, 9).toPoint(), Qt.DropAction.CopyAction, mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier(0)
-    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        place, buttons = QPointF(9, 9).toPoint(), Qt.MouseButton.LeftButton
+        enter = QDragEnterEvent(place, Qt.DropAction.CopyAction, mime, buttons, Qt.KeyboardModifier(0))
     QApplication.sendEvent(window, enter)
     assert not enter.isAccepted()
 
