@@ -58,10 +58,12 @@ def inverse_symmetric(a: Array, progress: Progress = NO_PROGRESS) -> Array:
     across = product(second, below, progress)
     progress.report(0.0)
     inverse = np.empty((n, n))
-    inverse[:m, :m] = first + product(below.T, across, progress)
-    inverse[m:, :m] = -across
-    inverse[:m, m:] = -across.T
+    np.add(first, product(below.T, across, progress), out=inverse[:m, :m])
+    progress.report(0.0)
+    np.negative(across, out=inverse[m:, :m])
+    np.negative(across.T, out=inverse[:m, m:])
     inverse[m:, m:] = second
+    progress.report(0.0)
     return inverse
 
 

@@ -53,9 +53,11 @@ def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
     ridge : float
         Added to the diagonal.
     """
-    q = survival(noise, len(scatter) - 1)
-    expected = scatter * np.outer(q, q)
-    np.fill_diagonal(expected, q * np.diag(scatter) + ridge)
+    p = 1.0 - noise
+    expected = scatter * (p * p)
+    expected[-1] = scatter[-1] * p
+    expected[:, -1] = scatter[:, -1] * p
+    np.fill_diagonal(expected, np.diag(scatter) * survival(noise, len(scatter) - 1) + ridge)
     return expected
 
 
@@ -100,6 +102,7 @@ def denoiser_weights(
         return _solve(expected, scatter[targets] * survival(noise, d))
     # Rows of E[P] are those of E[Q] without its diagonal's extra, over p: hence W from the inverse alone,
     # W = (I − diag(g) E[Q]⁻¹) / p with g = (p − p²) diag(S) + ridge.
+    progress.report(0.0)
     try:
         weights = inverse_symmetric(expected, progress)[:-1]
     except np.linalg.LinAlgError:
@@ -125,10 +128,11 @@ def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: fl
     `denoiser_weights` returns for the same scatter, noise and ridge. For that W, W E[Q] = E[P] − ridge·W,
     so no further matrix product is needed.
     """
-    d = len(weights)
-    p = scatter[:-1] * survival(noise, d)
-    total = np.trace(scatter[:-1, :-1]) - np.vdot(weights, p) - ridge * np.vdot(weights, weights)
-    return max(float(total) / (d * float(scatter[-1, -1])), 0.0)
+    d, n = len(weights), float(scatter[-1, -1])
+    with_p = (1.0 - noise) * np.einsum("ij,ij->", weights[:, :-1], scatter[:-1, :-1])
+    with_p += np.vdot(weights[:, -1], scatter[:-1, -1])
+    total = np.trace(scatter[:-1, :-1]) - with_p - ridge * np.einsum("ij,ij->", weights, weights)
+    return max(float(total) / (d * n), 0.0)
 
 
 @dataclass

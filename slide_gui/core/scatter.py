@@ -92,8 +92,12 @@ class _Accumulator:
         self._settle()
         if not np.isfinite(self._inner).all():
             raise ValueError(_TOO_LARGE)
-        sums = np.diag(self._inner) if self._binary else self._sums
-        return np.block([[self._inner, sums[:, None]], [sums[None, :], np.array([[float(self._n)]])]])
+        d = len(self._sums)
+        scatter = np.empty((d + 1, d + 1))
+        scatter[:d, :d] = self._inner
+        scatter[:d, d] = scatter[d, :d] = np.diag(self._inner) if self._binary else self._sums
+        scatter[d, d] = self._n
+        return scatter
 
     def _settle(self) -> None:
         self._inner += self._short
@@ -147,11 +151,19 @@ def _refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
 
 def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the scatter of [W t, 1] from that of t: W̃ S_T W̃ᵀ."""
+    d = len(weights)
     half = product(weights, squashed, progress)
-    inner = product(half[:, :-1], weights[:, :-1].T, progress)
-    inner += np.outer(half[:, -1], weights[:, -1])
-    sums = half[:, -1:]
-    return np.block([[(inner + inner.T) / 2, sums], [sums.T, squashed[-1:, -1:]]])
+    progress.report(0.0)
+    inner = product(half, weights.T, progress)
+    progress.report(0.0)
+    scatter = np.empty((d + 1, d + 1))
+    progress.report(0.0)
+    np.add(inner, inner.T, out=scatter[:d, :d])
+    progress.report(0.0)
+    scatter[:d, :d] *= 0.5
+    scatter[:d, d] = scatter[d, :d] = half[:, -1]
+    scatter[d, d] = squashed[d, d]
+    return scatter
 
 
 class Activations:

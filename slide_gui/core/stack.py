@@ -157,7 +157,9 @@ def fit_stack(
             own = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
         else:
             own = squashed
+        here.report(0.0)
         weights = denoiser_weights(own, parameters.noise, parameters.ridge, progress=here)
+        here.report(0.0)
         error = reconstruction_error(own, weights, parameters.noise, parameters.ridge)
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, own)))
         progress.report(reached, stack)
