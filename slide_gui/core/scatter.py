@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.blocked import product, rows_per_block
+from slide_gui.core.blocked import WHOLE, product, rows_per_block
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.squashing import squash
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -155,12 +155,12 @@ def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGR
     half = product(weights, squashed, progress)
     progress.report(0.0)
     inner = product(half, weights.T, progress)
-    progress.report(0.0)
     scatter = np.empty((d + 1, d + 1))
-    progress.report(0.0)
-    np.add(inner, inner.T, out=scatter[:d, :d])
-    progress.report(0.0)
-    scatter[:d, :d] *= 0.5
+    for start in range(0, d, WHOLE):  # exactly symmetric, in pieces that can be cancelled
+        rows = slice(start, min(start + WHOLE, d))
+        np.add(inner[rows], inner[:, rows].T, out=scatter[rows, :d])
+        scatter[rows, :d] *= 0.5
+        progress.report(0.0)
     scatter[:d, d] = scatter[d, :d] = half[:, -1]
     scatter[d, d] = squashed[d, d]
     return scatter
