@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.kernel import KernelRows
+from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_smo import Box, kkt_gap, minimise
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -137,17 +138,17 @@ def solve(
             f"more than the {options.memory / 1e6:.0f} MB it may use; raise the memory or use fewer points"
         )
     box = Box.of(y, np.inf if options.squared else options.C)
-    quiet = progress.part(0.0, 0.0)
+    steady = Steady(progress)
     if start is not None:
         beta = _feasible(start, box)
     elif n > WHOLE:
         part = _stratified(y, n // 4, options.seed)
-        first = solve(source.take(part), y[part], options, progress=quiet)
+        first = solve(source.take(part), y[part], options, progress=steady.pulse)
         beta = np.zeros(n)
         beta[part] = first.beta
     else:
         beta = np.zeros(n)
-    return _Outer(source, y, box, options, progress, quiet).run(beta)
+    return _Outer(source, y, box, options, steady).run(beta)
 
 
 def _stratified(y: Array, size: int, seed: int) -> Indices:
@@ -243,17 +244,16 @@ class _Outer:
         y: Array,
         box: Box,
         options: SolverOptions,
-        progress: Progress,
-        quiet: Progress,
+        progress: Steady,
     ) -> None:
         n = len(y)
         self._y, self._box, self._options = y, box, options
-        self._progress, self._quiet = progress, quiet
+        self._progress = progress
         whole = n <= WHOLE and 4 * 2 * n * n <= options.memory
         floats = options.memory // 4
         self._largest = n if whole else max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
         capacity = min(n, (floats - self._largest**2) // n - SMALLEST_SET)
-        self._rows = _Rows(source, max(capacity, 0), quiet)
+        self._rows = _Rows(source, max(capacity, 0), progress.pulse)
         self._square = np.empty(self._largest**2, dtype=np.float32)
         self._whole = whole
 
@@ -289,7 +289,7 @@ class _Outer:
                 options.ridge,
                 target,
                 limit - steps,
-                self._quiet,
+                self._progress.pulse,
             )
             change = moved - beta[points]
             changed = np.flatnonzero(change)

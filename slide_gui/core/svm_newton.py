@@ -63,8 +63,10 @@ def _symmetric(matrix: Array, right: Array, progress: Progress) -> tuple[Array, 
         added = max(added * _SOFTER, 1e-10)
 
 
-def bordered(matrix: Array, right: Array, progress: Progress = NO_PROGRESS) -> tuple[Array, float, float]:
-    """Solve [M 1; 1ᵀ 0] [x; b] = [right; 0] for a symmetric positive definite M.
+def bordered(
+    matrix: Array, right: Array, total: float = 0.0, progress: Progress = NO_PROGRESS
+) -> tuple[Array, float, float]:
+    """Solve [M 1; 1ᵀ 0] [x; b] = [right; total] for a symmetric positive definite M.
 
     Returns
     -------
@@ -74,7 +76,7 @@ def bordered(matrix: Array, right: Array, progress: Progress = NO_PROGRESS) -> t
         What had to be added to the diagonal of a singular M; 0 as a rule.
     """
     both, added = _symmetric(matrix, np.column_stack([right, np.ones(len(right))]), progress)
-    b = float(both[:, 0].sum() / both[:, 1].sum())
+    b = float((both[:, 0].sum() - total) / both[:, 1].sum())
     return both[:, 0] - b * both[:, 1], b, added
 
 
@@ -131,7 +133,7 @@ def newton(
             beta, bias, output, active = np.zeros(n), 0.0, np.zeros(n), np.arange(n)
         system = kernel[np.ix_(active, active)]
         system.flat[:: len(active) + 1] += ridge + extra
-        part_beta, new_bias, added = bordered(system, y[active], progress)
+        part_beta, new_bias, added = bordered(system, y[active], progress=progress)
         extra += added
         target = np.zeros(n)
         target[active] = part_beta

@@ -43,25 +43,10 @@ def hold_out(
     by_output = -(_STEEPNESS / (2.0 * len(test))) * labels * (1.0 - tanh**2)
     system = inner[np.ix_(svm.active, svm.active)]
     system.flat[:: len(active) + 1] += svm.ridge
-    adjoint = _adjoint(system, across.T @ by_output, float(by_output.sum()), progress)
+    adjoint, _, _ = bordered(system, across.T @ by_output, float(by_output.sum()), progress)
     gradient = np.zeros_like(kernel)
     gradient[np.ix_(test, active)] = np.outer(by_output, beta)
     gradient[np.ix_(active, active)] = -symmetrised(adjoint, beta)
     spread = np.zeros(len(y))
     spread[active] = beta
     return Evaluation(float(np.mean(0.5 * (1.0 + tanh))), gradient, spread, len(active))
-
-
-def _adjoint(system: Array, right: Array, total: float, progress: Progress) -> Array:
-    """Return x of [M 1; 1ᵀ 0] [x; ·] = [right; total]."""
-    balanced, _, _ = bordered(system, right, progress)
-    ones = np.ones(len(right))
-    # the bordered system with right-hand side [0; 1] has the solution M⁻¹1 / 1ᵀM⁻¹1
-    direction = np.linalg.solve(system, ones) if len(right) <= 1024 else _large(system, ones, progress)
-    return np.asarray(balanced + direction * (total / direction.sum()))
-
-
-def _large(system: Array, ones: Array, progress: Progress) -> Array:
-    from slide_gui.core.blocked import solve_symmetric
-
-    return solve_symmetric(system.copy(), ones[:, None], progress)[:, 0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.blocked import product
 from slide_gui.core.criteria.evaluation import Evaluation, symmetrised
 from slide_gui.core.svm_newton import bordered_inverse
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -39,5 +40,5 @@ def press(kernel: Array, targets: Array, ridge: float, *, progress: Progress = N
     adjoint = inverse @ (2.0 * errors / (scale * diagonal))
     weights = np.sum(2.0 * errors**2 / (scale * diagonal), axis=1)
     progress.report(0.0)
-    gradient = (inverse * weights) @ inverse - symmetrised(adjoint, beta)
+    gradient = product(inverse * weights, inverse, progress) - symmetrised(adjoint, beta)
     return Evaluation(float(np.mean(errors**2)), gradient, beta, n)

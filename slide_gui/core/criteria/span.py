@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.blocked import product
 from slide_gui.core.criteria.evaluation import Evaluation, symmetrised
 from slide_gui.core.svm_newton import bordered, bordered_inverse, newton
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -43,10 +44,10 @@ def span(
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2)
     by_span = -slope * labels * beta
-    weighted = (inverse * (by_span / diagonal**2)) @ inverse
+    weighted = product(inverse * (by_span / diagonal**2), inverse, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
-    adjoint, _, _ = bordered(system, by_beta, progress)
+    adjoint, _, _ = bordered(system, by_beta, progress=progress)
     gradient = np.zeros((n, n))
     gradient[np.ix_(active, active)] = weighted - symmetrised(adjoint, beta)
     return Evaluation(float(np.sum(0.5 * (1.0 + tanh)) / n), gradient, svm.beta, len(active))
