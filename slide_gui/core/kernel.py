@@ -1,8 +1,8 @@
 """The multi-width radial basis function kernel and its distances (paper, section "SVM Training").
 
 k(i, j) = exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²): every layer t is a block of columns with a width of its own. It equals a
-plain kernel exp(−‖z_i − z_j‖²) on z = [h⁰/σ_0, h¹/σ_1, …], which is how it is computed: float32 matrix products on
-centred rows, in tiles small enough to be cancelled between two of them.
+plain kernel exp(−‖z_i − z_j‖²) on z = [h⁰/σ_0, h¹/σ_1, …], which is how it is computed: matrix products on centred
+rows, in tiles small enough to be cancelled between two of them; single precision for large problems.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Array32 = NDArray[np.float32]
+Values = NDArray[np.floating]
 Indices = NDArray[np.intp]
 
 _TILE_ROWS = 512
@@ -166,12 +166,12 @@ class Embedding:
             total += Z[start : start + _BLOCK_ROWS].sum(axis=0, dtype=np.float64)
         return cls(tuple(sizes), tuple(float(w) for w in np.asarray(widths)), total / len(Z))
 
-    def __call__(self, Z: NDArray[np.floating], rows: Indices | slice | None = None) -> Array32:
-        """Return the embedded rows of Z as (n, d) float32, read in blocks."""
-        per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(np.float32)
-        centre = self.centre.astype(Z.dtype)
-        wanted = np.arange(len(Z))[rows] if rows is not None else np.arange(len(Z))
-        embedded = np.empty((len(wanted), Z.shape[1]), dtype=np.float32)
+    def __call__(self, Z: NDArray[np.floating], rows: Indices | None = None, dtype: DTypeLike = np.float32) -> Values:
+        """Return the embedded rows of Z, or some of them, as (n, d), read in blocks."""
+        per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
+        centre = self.centre.astype(np.result_type(Z.dtype, dtype))
+        wanted = np.arange(len(Z)) if rows is None else rows
+        embedded: Values = np.empty((len(wanted), Z.shape[1]), dtype=dtype)
         for start in range(0, len(wanted), _BLOCK_ROWS):
             out = embedded[start : start + _BLOCK_ROWS]
             np.subtract(Z[wanted[start : start + _BLOCK_ROWS]], centre, out=out, casting="same_kind")
@@ -180,16 +180,21 @@ class Embedding:
 
 
 class KernelRows(Protocol):
-    """Where a solver gets its kernel values from."""
+    """Where a solver gets its kernel values from, all of one precision."""
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """Return float32 or float64."""
+        ...
 
     def __len__(self) -> int:
         """Return the number of points n."""
         ...
 
     def kernel(
-        self, rows: Indices, columns: Indices | None = None, out: Array32 | None = None, progress: Progress = ...
-    ) -> Array32:
-        """Return k(rows, columns), float32; all columns by default."""
+        self, rows: Indices, columns: Indices | None = None, out: Values | None = None, progress: Progress = ...
+    ) -> Values:
+        """Return k(rows, columns); all columns by default."""
         ...
 
     def take(self, rows: Indices) -> KernelRows:
@@ -202,13 +207,18 @@ class Vectors:
 
     Parameters
     ----------
-    data : ndarray of shape (n, d), float32
+    data : ndarray of shape (n, d), float32 or float64
         As an `Embedding` returns them.
     """
 
-    def __init__(self, data: Array32) -> None:
+    def __init__(self, data: Values) -> None:
         self.data = data
         self.squares = np.einsum("ij,ij->i", data, data)
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The precision of the vectors and of their kernel values."""
+        return self.data.dtype
 
     def __len__(self) -> int:
         return len(self.data)
@@ -221,29 +231,29 @@ class Vectors:
         self,
         rows: Indices,
         columns: Indices | None = None,
-        out: Array32 | None = None,
+        out: Values | None = None,
         progress: Progress = NO_PROGRESS,
-    ) -> Array32:
-        """Return the kernel of some rows with some columns (all by default) as float32, tile by tile."""
+    ) -> Values:
+        """Return the kernel of some rows with some columns (all by default), tile by tile."""
         own = self.data[rows], self.squares[rows]
         other = (self.data, self.squares) if columns is None else (self.data[columns], self.squares[columns])
         return _tiles(own, other, out, progress)
 
-    def against(self, others: Vectors, out: Array32 | None = None, progress: Progress = NO_PROGRESS) -> Array32:
-        """Return the kernel of all these vectors with all others as float32, tile by tile."""
+    def against(self, others: Vectors, out: Values | None = None, progress: Progress = NO_PROGRESS) -> Values:
+        """Return the kernel of all these vectors with all others, tile by tile."""
         return _tiles((self.data, self.squares), (others.data, others.squares), out, progress)
 
 
 def _tiles(
-    own: tuple[Array32, Array32], other: tuple[Array32, Array32], out: Array32 | None, progress: Progress
-) -> Array32:
+    own: tuple[Values, Values], other: tuple[Values, Values], out: Values | None, progress: Progress
+) -> Values:
     (a, a_squares), (b, b_squares) = own, other
     if out is None:
-        out = np.empty((len(a), len(b)), dtype=np.float32)
+        out = np.empty((len(a), len(b)), dtype=a.dtype)
     height = min(_TILE_ROWS, max(len(a), 1))
     width = max(256, int(_TILE_FLOPS / (2.0 * height * max(a.shape[1], 1))))
     for top in range(0, len(a), height):
-        doubled = a[top : top + height] * np.float32(2.0)
+        doubled = a[top : top + height] * a.dtype.type(2.0)
         for left in range(0, len(b), width):
             tile = out[top : top + height, left : left + width]
             product = doubled @ b[left : left + width].T
@@ -260,15 +270,20 @@ class Gram:
 
     Parameters
     ----------
-    distances : ndarray of shape (m, m), float32
+    distances : ndarray of shape (m, m), float32 or float64
     points : ndarray of int
         The rows of the matrix that are the points of this source.
     factor : float
         1/σ² of the one global width.
     """
 
-    def __init__(self, distances: Array32, points: Indices, factor: float) -> None:
+    def __init__(self, distances: Values, points: Indices, factor: float) -> None:
         self.distances, self.points, self.factor = distances, points, factor
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The precision of the distances and of the kernel values."""
+        return self.distances.dtype
 
     def __len__(self) -> int:
         return len(self.points)
@@ -281,23 +296,23 @@ class Gram:
         self,
         rows: Indices,
         columns: Indices | None = None,
-        out: Array32 | None = None,
+        out: Values | None = None,
         progress: Progress = NO_PROGRESS,
-    ) -> Array32:
-        """Return the kernel of some rows with some columns (all by default) as float32."""
+    ) -> Values:
+        """Return the kernel of some rows with some columns (all by default)."""
         where = self.points if columns is None else self.points[columns]
         return self.between(self.points[rows], where, out, progress)
 
     def between(
-        self, rows: Indices, columns: Indices, out: Array32 | None = None, progress: Progress = NO_PROGRESS
-    ) -> Array32:
+        self, rows: Indices, columns: Indices, out: Values | None = None, progress: Progress = NO_PROGRESS
+    ) -> Values:
         """Return the kernel between rows and columns of the whole matrix, whether they are this source's or not."""
         if out is None:
-            out = np.empty((len(rows), len(columns)), dtype=np.float32)
+            out = np.empty((len(rows), len(columns)), dtype=self.dtype)
         for top in range(0, len(rows), _TILE_ROWS):
             tile = out[top : top + _TILE_ROWS]
             np.take(self.distances[rows[top : top + _TILE_ROWS]], columns, axis=1, out=tile, mode="clip")
-            tile *= np.float32(-self.factor)
+            tile *= self.dtype.type(-self.factor)
             np.exp(tile, out=tile)
             progress.report(0.0)
         return out

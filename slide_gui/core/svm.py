@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.kernel import Embedding, Vectors, block_sizes, median_distances, shares_of, widths_from
 from slide_gui.core.pulse import Steady
-from slide_gui.core.svm_decomposition import SolverOptions, SolverStep, least_memory, solve
+from slide_gui.core.svm_decomposition import WHOLE, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm_multiclass import class_scores, pairs_of
 from slide_gui.core.widths import LearnedWidths, WidthOptions, WidthsStep, learn_widths
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -18,12 +18,12 @@ from slide_gui.progress import NO_PROGRESS, Progress
 __all__ = ["LOSSES", "SvmModel", "SvmParameters", "TrainingStep", "fit_svm", "train"]
 
 Array = NDArray[np.float64]
-Array32 = NDArray[np.float32]
 Indices = NDArray[np.intp]
 
 LOSSES = ("squared_hinge", "hinge")
 
 _BLOCK_VALUES = 8_000_000  # kernel values a block of predictions
+_LARGE = 1000.0  # norm of the coefficients from which float32 kernel values would show in the margins
 
 
 @dataclass(frozen=True)
@@ -108,8 +108,8 @@ class SvmModel:
     ----------
     embedding : Embedding
         Takes rows to where the kernel is exp(−‖z − z'‖²).
-    vectors : ndarray of shape (n_support, d), float32
-        The embedded support vectors.
+    vectors : ndarray of shape (n_support, d)
+        The embedded support vectors; float64 where the coefficients are so large that float32 would show.
     support : ndarray of int, shape (n_support,)
         Their rows among the training rows.
     coefficients : ndarray of shape (n_pairs, n_support)
@@ -129,7 +129,7 @@ class SvmModel:
     """
 
     embedding: Embedding
-    vectors: Array32
+    vectors: NDArray[np.floating]
     support: Indices
     coefficients: Array
     biases: Array
@@ -150,12 +150,12 @@ class SvmModel:
         """Return the margin of each pair of classes, (n, n_pairs), positive on the side of the second class."""
         steady = Steady(progress)
         own = Vectors(self.vectors)
-        by_pair = np.ascontiguousarray(self.coefficients.T, dtype=np.float32)
+        by_pair = np.ascontiguousarray(self.coefficients.T, dtype=self.vectors.dtype)
         margins = np.empty((len(Z), len(self.biases)))
         step = int(np.clip(_BLOCK_VALUES // max(len(self.vectors), 1), 64, 4096))
         for start in range(0, len(Z), step):
             rows = np.arange(start, min(start + step, len(Z)))
-            values = Vectors(self.embedding(Z, rows)).against(own, progress=steady.pulse)
+            values = Vectors(self.embedding(Z, rows, self.vectors.dtype)).against(own, progress=steady.pulse)
             margins[rows] = values @ by_pair
             steady.report(rows[-1] / len(Z))
         return margins + self.biases
@@ -315,8 +315,9 @@ def train(
     gap, steps, converged = -np.inf, 0, True
     for number, pair in enumerate(pairs):
         members = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-        room = parameters.memory - _embedded_bytes(len(members), Z.shape[1])
-        _refuse_too_large(len(members), Z.shape[1], room, parameters.memory)
+        dtype = np.dtype(np.float64 if len(members) <= WHOLE else np.float32)
+        room = parameters.memory - dtype.itemsize * len(members) * Z.shape[1] * 4 // 3  # the quarters solved first
+        _refuse_too_large(len(members), Z.shape[1], dtype.itemsize, room, parameters.memory)
         near = None
         if start is not None:
             near = np.zeros(len(codes))
@@ -324,7 +325,7 @@ def train(
             near = near[members]
         part = _Pair(progress, number, len(pairs))
         part.report(0.0)
-        source = Vectors(embedding(Z, members))
+        source = Vectors(embedding(Z, members, dtype))
         y = np.where(codes[members] == pair[1], 1.0, -1.0)
         found = solve(source, y, replace(options, memory=room), start=near, progress=part)
         own = np.flatnonzero(found.beta)
@@ -336,19 +337,15 @@ def train(
     for row, (members, beta) in zip(coefficients, used, strict=True):
         row[np.searchsorted(support, members)] = beta
     shares = tuple(shares_of(widths, medians).tolist())
-    vectors = embedding(Z, support)
+    largest = np.linalg.norm(coefficients, axis=1).max()
+    vectors = embedding(Z, support, np.float64 if largest > _LARGE else np.float32)
     return SvmModel(
         embedding, vectors, support, coefficients, biases, n_classes, shares, C, history, gap, steps, converged
     )
 
 
-def _embedded_bytes(n: int, d: int) -> int:
-    """Bytes of the embedded rows, of the quarter solved first and of its quarters."""
-    return 4 * n * d * 4 // 3
-
-
-def _refuse_too_large(n: int, d: int, room: int, memory: int) -> None:
-    need = least_memory(n)
+def _refuse_too_large(n: int, d: int, itemsize: int, room: int, memory: int) -> None:
+    need = least_memory(n, itemsize)
     if room < need:
         raise MemoryError(
             f"training on {n} rows of {d} columns needs at least {(memory - room + need) / 1e6:.0f} MB above its input, "

@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from slide_gui.core.kernel import KernelRows
 from slide_gui.core.pulse import Steady
-from slide_gui.core.svm_smo import Box, kkt_gap, minimise
+from slide_gui.core.svm_smo import Box, kkt_gap, minimise, single_disturbs
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Solution", "SolverOptions", "SolverStep", "least_memory", "solve"]
 
 Array = NDArray[np.float64]
-Array32 = NDArray[np.float32]
 Indices = NDArray[np.intp]
 
 WHOLE = 2048  # points up to which the whole kernel matrix is made
 LARGEST_SET = 4096
 SMALLEST_SET = 512
 _TILE = 256  # rows a matrix–vector product, summed in float64
+_MOST_STALLED = 8  # outer steps without a smaller gap
 _NEW_LEAST = 256  # violators that join the support vectors in one outer step, at least
 
 
@@ -96,10 +96,10 @@ class Solution:
     converged: bool
 
 
-def least_memory(n: int) -> int:
-    """Return the least bytes of kernel values with which n points can be trained."""
+def least_memory(n: int, itemsize: int = 4) -> int:
+    """Return the least bytes of kernel values, each of `itemsize` bytes, with which n points can be trained."""
     small = min(n, SMALLEST_SET)
-    return 4 * (small * small + 2 * small * n)
+    return itemsize * (small * small + 2 * small * n)
 
 
 def solve(
@@ -132,9 +132,10 @@ def solve(
         If the stated memory cannot hold the smallest working set.
     """
     n = len(y)
-    if options.memory < least_memory(n):
+    least = least_memory(n, source.dtype.itemsize)
+    if options.memory < least:
         raise MemoryError(
-            f"training on {n} points needs at least {least_memory(n) / 1e6:.0f} MB for kernel values, "
+            f"training on {n} points needs at least {least / 1e6:.0f} MB for kernel values, "
             f"more than the {options.memory / 1e6:.0f} MB it may use; raise the memory or use fewer points"
         )
     box = Box.of(y, np.inf if options.squared else options.C)
@@ -174,13 +175,13 @@ def _feasible(beta: Array, box: Box) -> Array:
 class _Rows:
     """Kernel rows of all points, kept in as much memory as allowed."""
 
-    def __init__(self, source: KernelRows, capacity: int, progress: Progress) -> None:
-        self._source, self._progress = source, progress
-        self._store = np.empty((capacity, len(source)), dtype=np.float32)
+    def __init__(self, source: KernelRows, capacity: int, tol: float, progress: Progress) -> None:
+        self._source, self._tol, self._progress = source, tol, progress
+        self._store = np.empty((capacity, len(source)), dtype=source.dtype)
         self._slot = np.full(len(source), -1)
         self._used = 0
 
-    def square(self, points: Indices, out: Array32) -> Array32:
+    def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the kernel among some points: from kept rows where there are any, computed where not."""
         kept = self._slot[points] >= 0
         old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
@@ -210,18 +211,19 @@ class _Rows:
             self._slot[fresh] = np.arange(slots.start, slots.stop)
             self._used = slots.stop
         slots_of = self._slot[points]
-        weights = np.zeros(self._used, dtype=np.float32)
+        precision = np.float64 if single_disturbs(factors, self._tol) else self._store.dtype
+        weights = np.zeros(self._used, dtype=precision)
         weights[slots_of[slots_of >= 0]] = factors[slots_of >= 0]
         total = np.zeros(len(self._slot))
         for top in range(0, self._used, _TILE):
             stop = min(top + _TILE, self._used)
             if weights[top:stop].any():
-                total += weights[top:stop] @ self._store[top:stop]
+                total += weights[top:stop] @ self._store[top:stop].astype(precision, copy=False)
                 self._progress.report(0.0)
-        left = factors[slots_of < 0].astype(np.float32)
+        left = factors[slots_of < 0].astype(precision)
         for top in range(0, len(passing), _TILE):
             rows = self._source.kernel(passing[top : top + _TILE], progress=self._progress)
-            total += left[top : top + _TILE] @ rows
+            total += left[top : top + _TILE] @ rows.astype(precision, copy=False)
         return total
 
     def _compact(self, keep: Indices) -> None:
@@ -249,12 +251,13 @@ class _Outer:
         n = len(y)
         self._y, self._box, self._options = y, box, options
         self._progress = progress
-        whole = n <= WHOLE and 4 * 2 * n * n <= options.memory
-        floats = options.memory // 4
+        size = source.dtype.itemsize
+        whole = n <= WHOLE and size * 2 * n * n <= options.memory
+        floats = options.memory // size
         self._largest = n if whole else max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
         capacity = min(n, (floats - self._largest**2) // n - SMALLEST_SET)
-        self._rows = _Rows(source, max(capacity, 0), progress.pulse)
-        self._square = np.empty(self._largest**2, dtype=np.float32)
+        self._rows = _Rows(source, max(capacity, 0), options.tol, progress.pulse)
+        self._square = np.empty(self._largest**2, dtype=source.dtype)
         self._whole = whole
 
     def run(self, beta: Array) -> Solution:
@@ -273,7 +276,7 @@ class _Outer:
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(iteration, gap, n_support))
             stalled = 0 if gap < 0.99 * best else stalled + 1
             best = min(best, gap)
-            if gap < options.tol or steps >= limit or stalled > 20:
+            if gap < options.tol or steps >= limit or stalled > _MOST_STALLED:
                 return Solution(beta, bias, gap, steps, gap < options.tol)
             points = self._working_set(residual, beta, bias)
             size = len(points)

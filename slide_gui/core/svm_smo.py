@@ -9,14 +9,15 @@ from numpy.typing import NDArray
 
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Box", "kkt_gap", "minimise"]
+__all__ = ["Box", "kkt_gap", "minimise", "single_disturbs"]
 
 Array = NDArray[np.float64]
-Array32 = NDArray[np.float32]
 
 _STRIDE = 1000  # pair steps between two reports, 15–30 ms
 _GAP_STRIDE = 16
-_CURVATURE = np.float32(1e-6)  # added to ‖φ_i − φ_j‖²/2, so that equal points can be paired
+_TILE = 256
+_MOST_STALLED = 20  # rounds without a smaller gap
+_CURVATURE = {"f": 1e-6, "d": 1e-10}  # by precision; added to ‖φ_i − φ_j‖²/2, so that equal points can be paired
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
 
 
 def minimise(
-    kernel: Array32,
+    kernel: NDArray[np.floating],
     residual: Array,
     beta: Array,
     box: Box,
@@ -84,7 +85,7 @@ def minimise(
 
     Parameters
     ----------
-    kernel : ndarray of shape (q, q), float32
+    kernel : ndarray of shape (q, q), float32 or float64
         K̃ = K + ridge · 1, K with a diagonal of 1.
     residual : ndarray of shape (q,)
         r = y − K̃β at the start, points outside the set included.
@@ -106,25 +107,50 @@ def minimise(
     steps : int
         Pair steps taken.
     """
-    start, start_residual = beta, residual
-    steps = 0
-    best = np.inf
+    rows = _round_steps(len(beta))
+    steps, stalled, best = 0, 0, np.inf
     while steps < max_steps:
         gap, _ = kkt_gap(residual, beta, box)
-        if gap < tol or gap > 0.9 * best:  # float32 can do no better
+        stalled = 0 if gap < 0.99 * best else stalled + 1
+        best = min(best, gap)
+        if gap < tol or stalled > _MOST_STALLED:
             break
-        # the float32 residuals drift: they are made anew from the float64 ones once the set seems solved
-        best = gap
-        beta, taken = _pair_steps(kernel, residual, beta, box, ridge, 0.8 * tol, max_steps - steps, progress)
+        most = min(rows, max_steps - steps)
+        moved, taken = _pair_steps(kernel, residual, beta, box, ridge, 0.8 * tol, most, progress)
         steps += taken
-        residual = start_residual - kernel @ (beta - start).astype(np.float32)
-        if not taken:
+        # the residuals of single precision drift: they are made anew after each round
+        change = moved - beta
+        made_anew = residual - _accurate_product(kernel, change, tol)
+        gained = 0.5 * float(change @ (residual + made_anew))
+        if gained <= 0.0:  # the precision of the kernel allows no more
             break
+        beta, residual = moved, made_anew
     return beta, residual, steps
 
 
+def _round_steps(size: int) -> int:
+    return 5 * size + 2000
+
+
+def _accurate_product(kernel: NDArray[np.floating], change: Array, tol: float) -> Array:
+    """Return kernel @ change, in double precision where single would disturb the gap of the conditions."""
+    moved = np.flatnonzero(change)
+    if kernel.dtype == np.float64 or not single_disturbs(change, tol):
+        return np.asarray(kernel @ change.astype(kernel.dtype), dtype=np.float64)
+    total = np.zeros(len(change))
+    for top in range(0, len(moved), _TILE):
+        rows = moved[top : top + _TILE]
+        total += change[rows] @ kernel[rows].astype(np.float64)
+    return total
+
+
+def single_disturbs(factors: Array, tol: float) -> bool:
+    """Tell whether a single precision sum of kernel values times these factors is too coarse for the tolerance."""
+    return bool(3e-7 * np.linalg.norm(factors) > 0.1 * tol)
+
+
 def _pair_steps(
-    kernel: Array32,
+    kernel: NDArray[np.floating],
     residual: Array,
     beta: Array,
     box: Box,
@@ -133,16 +159,17 @@ def _pair_steps(
     max_steps: int,
     progress: Progress,
 ) -> tuple[Array, int]:
-    """Take pair steps with float32 residuals kept in two arrays, infinite where a point may not move that way.
+    """Take pair steps with residuals kept in two arrays, infinite where a point may not move that way.
 
     Every call below is one pass over q numbers in place: a pair step takes about 15 µs at q = 2000.
     """
-    up = np.where(beta < box.upper, residual, -np.inf).astype(np.float32)
-    down = np.where(beta > box.lower, residual, np.inf).astype(np.float32)
+    up = np.where(beta < box.upper, residual, -np.inf).astype(kernel.dtype)
+    down = np.where(beta > box.lower, residual, np.inf).astype(kernel.dtype)
     values, lower, upper = beta.tolist(), box.lower.tolist(), box.upper.tolist()
     gain, scratch = np.empty_like(up), np.empty_like(up)
     subtract, multiply, divide, maximum = np.subtract, np.multiply, np.divide, np.maximum
-    top = np.float32(1.0 + ridge) + _CURVATURE
+    scalar = kernel.dtype.type
+    top = scalar(1.0 + ridge + _CURVATURE[kernel.dtype.char])
     step = 0
     while step < max_steps:
         i = int(up.argmax())
@@ -168,7 +195,7 @@ def _pair_steps(
         values[i] = upper[i] if length >= room_i else values[i] + length
         values[j] = lower[j] if length >= room_j else values[j] - length
         subtract(row, kernel[j], out=scratch)
-        multiply(scratch, np.float32(length), out=scratch)
+        multiply(scratch, scalar(length), out=scratch)
         subtract(up, scratch, out=up)
         subtract(down, scratch, out=down)
         down[i] = highest - scratch[i]
