@@ -106,9 +106,7 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     return distances
 
 
-def median_distances(
-    Z: NDArray[np.floating], sizes: Sequence[int], *, max_rows: int = 1000, seed: int = 0
-) -> Array:
+def median_distances(Z: NDArray[np.floating], sizes: Sequence[int], *, max_rows: int = 1000, seed: int = 0) -> Array:
     """Return the median squared distance between two different rows, one a block, from at most `max_rows` rows.
 
     The mean takes the place of a median of 0 (more than half of the pairs equal); a constant block has 0.
@@ -243,10 +241,22 @@ class Vectors:
         """Return the kernel of all these vectors with all others, tile by tile."""
         return _tiles((self.data, self.squares), (others.data, others.squares), out, progress)
 
+    def distances(self, progress: Progress = NO_PROGRESS) -> Values:
+        """Return the squared distances between all these vectors, (n, n)."""
+        own = self.data, self.squares
+        distances = _tiles(own, own, None, progress, exponential=False)
+        np.fill_diagonal(distances, 0.0)
+        return distances
+
 
 def _tiles(
-    own: tuple[Values, Values], other: tuple[Values, Values], out: Values | None, progress: Progress
+    own: tuple[Values, Values],
+    other: tuple[Values, Values],
+    out: Values | None,
+    progress: Progress,
+    exponential: bool = True,
 ) -> Values:
+    """Fill exp(−D), or D itself, between two sets of vectors given with their squared norms."""
     (a, a_squares), (b, b_squares) = own, other
     if out is None:
         out = np.empty((len(a), len(b)), dtype=a.dtype)
@@ -260,7 +270,7 @@ def _tiles(
             product -= a_squares[top : top + height, None]
             product -= b_squares[left : left + width]
             np.minimum(product, 0.0, out=product)
-            np.exp(product, out=tile)
+            (np.exp if exponential else np.negative)(product, out=tile)
             progress.report(0.0)
     return out
 

@@ -169,7 +169,7 @@ def _feasible(beta: Array, box: Box) -> Array:
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
     least = min(positive, negative)
-    return np.where(beta > 0, beta * (least / positive), beta * (least / negative))
+    return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
 
 
 class _Rows:
@@ -319,7 +319,7 @@ class _Outer:
         violation = np.maximum(np.where(up, excess, 0.0), np.where(down, -excess, 0.0))
         free = up & down
         outside = np.flatnonzero((violation > 0.5 * self._options.tol) & ~free)
-        most = max(np.count_nonzero(beta), _NEW_LEAST)
+        most = max(int(np.count_nonzero(beta)), _NEW_LEAST)
         most = min(most, max(self._largest - int(free.sum()), self._largest // 2))
         outside = _worst(outside, violation, most)
         inside = _worst(np.flatnonzero(free), violation, self._largest - len(outside))

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
 
-from slide_gui.core.svm import SvmModel, SvmParameters, fit_svm
+from slide_gui.core.svm import SvmParameters, fit_svm
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["MultiWidthSVC"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.pulse import Steady
-from slide_gui.core.widths import held_out_mask, stratified_subset
+from slide_gui.core.stratified import held_out_mask, stratified_subset
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
