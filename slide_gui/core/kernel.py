@@ -74,7 +74,7 @@ def blocks_of(sizes: Sequence[int]) -> list[slice]:
 
 
 def _squared_distances(rows: Array) -> Array:
-    """Squared distances between all rows, float64, exactly symmetric with a zero diagonal."""
+    """Squared distances between all rows, float64, with a zero diagonal."""
     rows = rows - rows.mean(axis=0)
     squares = np.einsum("ij,ij->i", rows, rows)
     distances = rows @ rows.T

@@ -71,9 +71,11 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
         raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
     rng = np.random.default_rng(seed)
     folds = np.empty(len(codes), dtype=np.intp)
+    dealt = 0
     for code in range(len(counts)):
         members = rng.permutation(np.flatnonzero(codes == code))
-        folds[members] = (np.arange(len(members)) + code) % n_folds
+        folds[members] = (dealt + np.arange(len(members))) % n_folds
+        dealt += len(members)
     return folds
 
 
