@@ -131,7 +131,7 @@ def grid_search(
         )
     steady = Steady(progress)
     folds = stratified_folds(codes, n_folds, seed)
-    distances = Vectors(Embedding.of(Z, sizes, widths)(Z)).distances(steady.pulse)
+    distances = Vectors(Embedding.of(Z, sizes, widths, steady.pulse)(Z, progress=steady.pulse)).distances(steady.pulse)
     points = []
     total = len(sigmas) * len(Cs)
     for sigma in sigmas:
