@@ -52,6 +52,7 @@ def _symmetric(matrix: Array, right: Array, progress: Progress) -> tuple[Array, 
     while True:
         system = matrix.copy()
         system.flat[:: len(matrix) + 1] += added
+        progress.report(0.0)
         try:
             solution = solve_symmetric(system, right, progress)
         except np.linalg.LinAlgError:
