@@ -6,9 +6,13 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["SLIDE", "NoisePath", "__version__"]
+__all__ = ["SLIDE", "MultiWidthSVC", "NoisePath", "__version__"]
 
-_HOMES = {"SLIDE": "slide_gui.core.slide", "NoisePath": "slide_gui.core.noise_path"}
+_HOMES = {
+    "SLIDE": "slide_gui.core.slide",
+    "MultiWidthSVC": "slide_gui.core.svm_estimator",
+    "NoisePath": "slide_gui.core.noise_path",
+}
 
 
 def __getattr__(name: str) -> Any:
