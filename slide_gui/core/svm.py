@@ -1,0 +1,283 @@
+"""The multi-width SVM: widths given, median or learned; trained one-vs-one; a frozen model that predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.kernel import Embedding, Vectors, block_sizes, median_distances, shares_of, widths_from
+from slide_gui.core.svm_decomposition import WHOLE, SolverOptions, SolverStep, least_memory, solve
+from slide_gui.core.svm_model import SvmModel
+from slide_gui.core.svm_multiclass import pairs_of
+from slide_gui.core.widths import LearnedWidths, WidthOptions, WidthsStep, learn_widths
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["LOSSES", "SvmModel", "SvmParameters", "TrainingStep", "fit_svm", "train"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+LOSSES = ("squared_hinge", "hinge")
+
+_LARGE = 1000.0  # norm of the coefficients from which float32 kernel values would show in the margins
+
+
+@dataclass(frozen=True)
+class SvmParameters:
+    """What a multi-width SVM is trained with; the estimator `MultiWidthSVC` describes each in full.
+
+    Attributes
+    ----------
+    groups : int, tuple of int, or None
+        Blocks of columns, one width each.
+    widths : "learn", "median" or tuple of float
+    criterion : {"radius-margin", "span", "hold-out", "press"}
+    loss : {"squared_hinge", "hinge"}
+    C : float or None
+    tol : float
+    max_iter : int or None
+        Most pair steps a two-class problem.
+    subset_size : int
+        Most points the widths are learned on.
+    starts : int
+        Descents, from the best points of a grid.
+    retune : bool
+        Whether what was learned on a subset, or with another loss, is adjusted on held-out points of all rows.
+    memory : int
+        Bytes the training may use above its input.
+    seed : int
+    near : (widths, C) or None
+        Learn from here (a neighbouring problem's answer) in place of a grid of starts.
+    """
+
+    groups: int | tuple[int, ...] | None = 4
+    widths: str | tuple[float, ...] = "learn"
+    criterion: str = "radius-margin"
+    loss: str = "squared_hinge"
+    C: float | None = None
+    tol: float = 1e-3
+    max_iter: int | None = None
+    subset_size: int = 2500
+    starts: int = 2
+    retune: bool = True
+    memory: int = 2 << 30
+    seed: int = 0
+    near: tuple[tuple[float, ...], float] | None = None
+
+    def checked(self) -> SvmParameters:
+        """Return these parameters.
+
+        Raises
+        ------
+        ValueError
+            If one is out of its range; says which and what it may be.
+        """
+        if self.loss not in LOSSES:
+            raise ValueError(f"loss is {self.loss!r}; it must be one of {', '.join(LOSSES)}")
+        if isinstance(self.widths, str) and self.widths not in ("learn", "median"):
+            raise ValueError(f'widths is {self.widths!r}; it must be "learn", "median" or one positive number a layer')
+        if self.C is not None and not (np.isfinite(self.C) and self.C > 0):
+            raise ValueError(f"C is {self.C!r}; it must be a positive number, or None to choose it")
+        if not self.tol > 0:
+            raise ValueError(f"tol is {self.tol!r}; it must be positive")
+        if self.max_iter is not None and self.max_iter < 1:
+            raise ValueError(f"max_iter is {self.max_iter!r}; it must be at least 1, or None for no limit")
+        if self.subset_size < 2:
+            raise ValueError(f"subset_size is {self.subset_size!r}; it must be at least 2")
+        return self
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """One outer step of the solver on one pair of classes (numbered from 0, of n_pairs)."""
+
+    pair: int
+    n_pairs: int
+    solver: SolverStep
+
+
+def fit_svm(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    parameters: SvmParameters,
+    *,
+    start: SvmModel | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> SvmModel:
+    """Choose widths and C as the parameters say, then train on all rows.
+
+    Parameters
+    ----------
+    Z : ndarray or memmap of shape (n, d), float32 or float64
+        Rows [h⁰, h¹, …]; read in blocks.
+    codes : ndarray of int, shape (n,)
+        Classes 0 … k − 1, each present, k ≥ 2.
+    parameters : SvmParameters
+    start : SvmModel, optional
+        A model of the same rows in a neighbouring representation: its coefficients start the solver.
+    progress : Progress
+        Told `WidthsStep` while widths are learned, then `TrainingStep`.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, widths that do not fit the blocks, or fewer than two classes.
+    MemoryError
+        If the stated memory is too small; says how much is needed.
+    Cancelled
+        By the progress.
+    """
+    parameters = parameters.checked()
+    codes = np.asarray(codes)
+    n_classes = int(codes.max()) + 1
+    if n_classes < 2:
+        raise ValueError("all rows are of one class; training needs at least two classes")
+    sizes = block_sizes(Z.shape[1], parameters.groups)
+    medians = median_distances(Z, sizes, seed=parameters.seed)
+    learning = 0.3 if parameters.widths == "learn" else 0.0
+    widths, C, history = _choose(Z, codes, sizes, medians, parameters, progress.part(0.0, learning + 0.2))
+    return train(
+        Z,
+        codes,
+        sizes,
+        widths,
+        C,
+        parameters,
+        history=history,
+        medians=medians,
+        start=start,
+        progress=progress.part(learning + 0.2, 1.0),
+    )
+
+
+def _choose(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    sizes: tuple[int, ...],
+    medians: Array,
+    parameters: SvmParameters,
+    progress: Progress,
+) -> tuple[Array, float, tuple[WidthsStep, ...]]:
+    """Return widths, C and the history of learning."""
+    from slide_gui.core.svm_tuning import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, tune
+
+    hinge, given = parameters.loss == "hinge", parameters.C
+    if not isinstance(parameters.widths, str):
+        widths = np.asarray(parameters.widths, dtype=np.float64).ravel()
+        if len(widths) != len(sizes) or not (np.isfinite(widths).all() and (widths > 0).all()):
+            raise ValueError(
+                f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
+            )
+        C = given if given is not None else tune(Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress)[1]
+        return widths, C, ()
+    if parameters.widths == "median":
+        widths = widths_from(medians, float(len(sizes)))
+        if given is not None:
+            return widths, given, ()
+        scale, C = tune(Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress)
+        return widths * scale, C, ()
+    learned = _learn(Z, codes, sizes, parameters, progress.part(0.0, 0.6))
+    widths, C = np.asarray(learned.widths), learned.C
+    if parameters.retune and (len(learned.subset) < len(codes) or (hinge and given is None)):
+        factors: Sequence[float] = (1.0,) if given is not None else (NEAR_CS if not hinge else C_GRID)
+        base = C if given is not None or not hinge else 1.0
+        scales = NEAR_SCALES if len(learned.subset) < len(codes) else (1.0,)
+        choices = tuple(base * factor for factor in factors)
+        scale, C = tune(Z, codes, sizes, widths, scales, choices, parameters, progress.part(0.6, 1.0))
+        widths = widths * scale
+    return widths, C, learned.history
+
+
+def _learn(
+    Z: NDArray[np.floating], codes: Indices, sizes: tuple[int, ...], parameters: SvmParameters, progress: Progress
+) -> LearnedWidths:
+    options = WidthOptions(
+        parameters.criterion,
+        parameters.C,
+        parameters.subset_size,
+        parameters.starts,
+        seed=parameters.seed,
+        memory=parameters.memory,
+        near=parameters.near,
+    )
+    return learn_widths(Z, codes, sizes, options, progress=progress)
+
+
+class _Pair(Progress):
+    """Turns a solver's step into a `TrainingStep` of its pair."""
+
+    def __init__(self, whole: Progress, pair: int, n_pairs: int) -> None:
+        self._whole, self._pair, self._n_pairs = whole, pair, n_pairs
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        if isinstance(payload, SolverStep):
+            payload = TrainingStep(self._pair, self._n_pairs, payload)
+        self._whole.report((self._pair + fraction) / self._n_pairs, payload)
+
+
+def train(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    sizes: tuple[int, ...],
+    widths: Array,
+    C: float,
+    parameters: SvmParameters,
+    *,
+    history: tuple[WidthsStep, ...] = (),
+    medians: Array | None = None,
+    start: SvmModel | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> SvmModel:
+    """Train at given widths and C; arguments as in `fit_svm`."""
+    n_classes = int(codes.max()) + 1
+    pairs = pairs_of(n_classes)
+    if start is not None and (start.n_classes != n_classes or start.support.max(initial=0) >= len(codes)):
+        start = None
+    medians = median_distances(Z, sizes, seed=parameters.seed) if medians is None else medians
+    embedding = Embedding.of(Z, sizes, widths)
+    options = SolverOptions(
+        parameters.loss == "squared_hinge", C, parameters.tol, parameters.max_iter, seed=parameters.seed
+    )
+    used, biases = [], np.empty(len(pairs))
+    gap, steps, converged = -np.inf, 0, True
+    for number, pair in enumerate(pairs):
+        members = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
+        dtype = np.dtype(np.float64 if len(members) <= WHOLE else np.float32)
+        room = parameters.memory - dtype.itemsize * len(members) * Z.shape[1] * 4 // 3  # the quarters solved first
+        _refuse_too_large(len(members), Z.shape[1], dtype.itemsize, room, parameters.memory)
+        near = None
+        if start is not None:
+            near = np.zeros(len(codes))
+            near[start.support] = start.coefficients[number]
+            near = near[members]
+        part = _Pair(progress, number, len(pairs))
+        part.report(0.0)
+        source = Vectors(embedding(Z, members, dtype))
+        y = np.where(codes[members] == pair[1], 1.0, -1.0)
+        found = solve(source, y, replace(options, memory=room), start=near, progress=part)
+        own = np.flatnonzero(found.beta)
+        used.append((members[own], found.beta[own]))
+        biases[number] = found.bias
+        gap, steps, converged = max(gap, found.gap), steps + found.steps, converged and found.converged
+    support = np.unique(np.concatenate([members for members, _ in used]))
+    coefficients = np.zeros((len(pairs), len(support)))
+    for row, (members, beta) in zip(coefficients, used, strict=True):
+        row[np.searchsorted(support, members)] = beta
+    shares = tuple(shares_of(widths, medians).tolist())
+    largest = np.linalg.norm(coefficients, axis=1).max()
+    vectors = embedding(Z, support, np.float64 if largest > _LARGE else np.float32)
+    return SvmModel(
+        embedding, vectors, support, coefficients, biases, n_classes, shares, C, history, gap, steps, converged
+    )
+
+
+def _refuse_too_large(n: int, d: int, itemsize: int, room: int, memory: int) -> None:
+    need = least_memory(n, itemsize)
+    if room < need:
+        raise MemoryError(
+            f"training on {n} rows of {d} columns needs at least {(memory - room + need) / 1e6:.0f} MB above its "
+            f"input, more than the {memory / 1e6:.0f} MB it may use; raise the memory or use fewer rows"
+        )

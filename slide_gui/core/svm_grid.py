@@ -1,0 +1,233 @@
+"""One global width and C by cross-validation over a grid: the alternatives to learning (paper, "SVM Training").
+
+Raw-SVM is one width on the raw input; the other variant fixes σ_t² to the median squared distance in layer t and
+chooses the global σ of k = exp(−(1/σ²) Σ_t D_t/σ_t²). The distances are made once and shared by the whole grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.kernel import Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
+from slide_gui.core.pulse import Steady
+from slide_gui.core.svm_decomposition import SolverOptions, solve
+from slide_gui.core.svm_multiclass import class_scores, pairs_of
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["GridPoint", "GridResult", "grid_search", "median_width_search", "raw_search", "stratified_folds"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ² as multiples of the typical Σ_t D_t/σ_t²
+CS = (1.0, 10.0, 100.0)
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """Error of cross-validation at one σ and C."""
+
+    sigma: float
+    C: float
+    error: float
+
+
+@dataclass(frozen=True)
+class GridResult:
+    """What a grid search found.
+
+    Attributes
+    ----------
+    sigma, C : float
+        Of the least error; of equals the first in the order of the grid.
+    widths : tuple of float
+        σ · σ_t: what `MultiWidthSVC(widths=…)` takes.
+    points : tuple of GridPoint
+        The whole grid.
+    """
+
+    sigma: float
+    C: float
+    widths: tuple[float, ...]
+    points: tuple[GridPoint, ...]
+
+
+def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
+    """Return the fold of each row, every class spread evenly over the folds.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two folds, or some class has fewer than two rows.
+    """
+    if n_folds < 2:
+        raise ValueError(f"n_folds is {n_folds}; cross-validation needs at least 2")
+    counts = np.bincount(codes)
+    if counts.min() < 2:
+        raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
+    rng = np.random.default_rng(seed)
+    folds = np.empty(len(codes), dtype=np.intp)
+    for code in range(len(counts)):
+        members = rng.permutation(np.flatnonzero(codes == code))
+        folds[members] = (np.arange(len(members)) + code) % n_folds
+    return folds
+
+
+def grid_search(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    sizes: tuple[int, ...],
+    widths: Array,
+    sigmas: Sequence[float],
+    Cs: Sequence[float],
+    *,
+    n_folds: int = 5,
+    squared: bool = False,
+    memory: int = 2 << 30,
+    seed: int = 0,
+    progress: Progress = NO_PROGRESS,
+) -> GridResult:
+    """Cross-validate k = exp(−(1/σ²) Σ_t D_t/σ_t²) over σ × C.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
+        Classes 0 … k − 1.
+    sizes : tuple of int
+        Columns of each block.
+    widths : ndarray of shape (L,)
+        σ_t.
+    sigmas, Cs : sequence of float
+        The grid.
+    n_folds : int
+        Stratified, seeded.
+    squared : bool
+        Squared hinge loss; otherwise the hinge.
+    memory : int
+        Bytes for distances and kernel values.
+    seed : int
+    progress : Progress
+        Told a `GridPoint` after each point.
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer than two rows.
+    MemoryError
+        If the matrix of distances does not fit in half the memory; says how much it needs.
+    """
+    n = len(codes)
+    if 4 * n * n > memory // 2:
+        raise MemoryError(
+            f"a grid on {n} rows shares {4 * n * n / 1e6:.0f} MB of distances, more than half of the "
+            f"{memory / 1e6:.0f} MB it may use; raise the memory or search on fewer rows"
+        )
+    steady = Steady(progress)
+    folds = stratified_folds(codes, n_folds, seed)
+    distances = Vectors(Embedding.of(Z, sizes, widths)(Z)).distances(steady.pulse)
+    points = []
+    total = len(sigmas) * len(Cs)
+    for sigma in sigmas:
+        starts: dict[tuple[int, int, int], Array] = {}
+        for C in Cs:
+            source = Gram(distances, np.arange(n), 1.0 / sigma**2)
+            options = SolverOptions(squared, C, memory=memory // 2, seed=seed)
+            wrong = 0
+            for fold in range(n_folds):
+                wrong += _errors(source, codes, folds != fold, options, starts, fold, steady.pulse)
+            points.append(GridPoint(sigma, C, wrong / n))
+            steady.report(len(points) / total, points[-1])
+    best = min(points, key=lambda point: point.error)
+    return GridResult(best.sigma, best.C, tuple((best.sigma * np.asarray(widths)).tolist()), tuple(points))
+
+
+def _errors(
+    source: Gram,
+    codes: Indices,
+    inside: NDArray[np.bool_],
+    options: SolverOptions,
+    starts: dict[tuple[int, int, int], Array],
+    fold: int,
+    progress: Progress,
+) -> int:
+    """Count the errors on the rows not inside, each pair starting from its answer at the last C."""
+    n_classes = int(codes.max()) + 1
+    outside = np.flatnonzero(~inside)
+    margins = np.empty((len(outside), len(pairs_of(n_classes))))
+    for column, pair in enumerate(pairs_of(n_classes)):
+        members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
+        y = np.where(codes[members] == pair[1], 1.0, -1.0)
+        found = solve(source.take(members), y, options, start=starts.get((fold, *pair)), progress=progress)
+        starts[fold, pair[0], pair[1]] = found.beta
+        support = np.flatnonzero(found.beta)
+        values = source.between(outside, members[support], progress=progress)
+        margins[:, column] = values @ found.beta[support] + found.bias
+    if n_classes == 2:
+        predicted = (margins[:, 0] > 0.0).astype(np.intp)
+    else:
+        predicted = np.argmax(class_scores(margins, n_classes), axis=1)
+    return int(np.count_nonzero(predicted != codes[outside]))
+
+
+def median_width_search(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    groups: int | tuple[int, ...] | None,
+    *,
+    factors: Sequence[float] = SIGMA_FACTORS,
+    Cs: Sequence[float] = CS,
+    n_folds: int = 5,
+    squared: bool = False,
+    memory: int = 2 << 30,
+    seed: int = 0,
+    progress: Progress = NO_PROGRESS,
+) -> GridResult:
+    """Fix σ_t² to the median D_t and choose σ² among `factors` · L, and C, by cross-validation."""
+    sizes = block_sizes(Z.shape[1], groups)
+    widths = widths_from(median_distances(Z, sizes, seed=seed))
+    sigmas = [float(np.sqrt(factor * len(sizes))) for factor in factors]
+    return grid_search(
+        Z,
+        codes,
+        sizes,
+        widths,
+        sigmas,
+        Cs,
+        n_folds=n_folds,
+        squared=squared,
+        memory=memory,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def raw_search(
+    X: NDArray[np.floating],
+    codes: Indices,
+    *,
+    factors: Sequence[float] = SIGMA_FACTORS,
+    Cs: Sequence[float] = CS,
+    n_folds: int = 5,
+    squared: bool = False,
+    memory: int = 2 << 30,
+    seed: int = 0,
+    progress: Progress = NO_PROGRESS,
+) -> GridResult:
+    """Choose one width σ² among `factors` · median D, and C, by cross-validation: Raw-SVM."""
+    return median_width_search(
+        X,
+        codes,
+        None,
+        factors=factors,
+        Cs=Cs,
+        n_folds=n_folds,
+        squared=squared,
+        memory=memory,
+        seed=seed,
+        progress=progress,
+    )

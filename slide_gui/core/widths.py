@@ -1,0 +1,302 @@
+"""Learning one kernel width a layer, and C with them, by gradient descent on a criterion (paper, "Kernel Parameters
+Learning", after Chapelle, Vapnik, Bousquet and Mukherjee).
+
+The variables are θ = (log σ_0, …, log σ_l, log C). Whatever the criterion, one matrix G = ∂J/∂K̃ gives the whole
+gradient, so that a layer more costs one contraction more. A small prior holds θ near its start, for a width that has
+grown large switches its layer off for good.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
+from slide_gui.core.kernel import layer_distances, median_distances, shares_of, widths_from
+from slide_gui.core.pulse import Steady
+from slide_gui.core.stratified import held_out_mask, stratified_subset
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = [
+    "LearnedWidths",
+    "WidthOptions",
+    "WidthsStep",
+    "learn_widths",
+]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
+_START_CS = (1.0, 10.0, 100.0)
+_START_ROWS = 600
+_PRIOR = 0.01
+_REACH = 4.0
+
+
+@dataclass(frozen=True)
+class WidthOptions:
+    """How widths are learned.
+
+    Attributes
+    ----------
+    criterion : {"radius-margin", "span", "hold-out", "press"}
+    C : float or None
+        Kept at this value; None: learned.
+    subset_size : int
+        Learn on a stratified subset of at most so many points.
+    starts : int
+        How many of the best starting points of a grid to descend from.
+    max_iter : int
+        Most iterations of L-BFGS-B a start.
+    seed : int
+        Of the subset and of the points held out.
+    memory : int
+        Bytes for the matrices of distances and kernel values.
+    near : (widths, C) or None
+        Start here (a neighbouring problem's answer) in place of the grid.
+    """
+
+    criterion: str = "radius-margin"
+    C: float | None = None
+    subset_size: int = 2500
+    starts: int = 2
+    max_iter: int = 50
+    seed: int = 0
+    memory: int = 1 << 31
+    near: tuple[tuple[float, ...], float] | None = None
+
+
+@dataclass(frozen=True)
+class WidthsStep:
+    """One iteration, as seen on the way.
+
+    Attributes
+    ----------
+    iteration : int
+        Counted over all starts.
+    start : int
+        Which starting point this descent began from.
+    criterion : float
+        J, the prior not included.
+    widths, shares : tuple of float
+        σ_t and each layer's share of the exponent, (median D_t / σ_t²) / Σ.
+    C : float
+    n_support : int
+        Support vectors on the subset (of all pairs of classes together).
+    """
+
+    iteration: int
+    start: int
+    criterion: float
+    widths: tuple[float, ...]
+    shares: tuple[float, ...]
+    C: float
+    n_support: int
+
+
+@dataclass(frozen=True)
+class LearnedWidths:
+    """The best point found: `widths` σ_t, `C`, the criterion there, all iterations and the subset's rows."""
+
+    widths: tuple[float, ...]
+    C: float
+    criterion: float
+    history: tuple[WidthsStep, ...]
+    subset: Indices
+
+
+class _Objective:
+    """J(θ) and its gradient on one set of points; θ = (log σ_t, …) with log C last unless C is given."""
+
+    def __init__(self, distances: Array, codes: Indices, options: WidthOptions, progress: Progress) -> None:
+        self.distances, self.codes, self.options = distances, codes, options
+        self.progress = progress
+        self.held_out = (
+            held_out_mask(codes, options.seed) if options.criterion == "hold-out" else np.zeros(len(codes), bool)
+        )
+        self.starts: dict[tuple[int, int], Array] = {}
+        self.n_support = 0
+
+    def split(self, theta: Array) -> tuple[Array, float]:
+        """Return log σ_t and log C."""
+        n_layers = len(self.distances)
+        if self.options.C is not None:
+            return theta, float(np.log(self.options.C))
+        return theta[:n_layers], float(theta[n_layers])
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        log_widths, log_c = self.split(theta)
+        rates = np.exp(-2.0 * log_widths)
+        ridge = float(np.exp(-log_c))
+        self.progress.report(0.0)
+        kernel = np.tensordot(-rates, self.distances, 1)
+        np.exp(kernel, out=kernel)
+        self.progress.report(0.0)
+        found = evaluate(self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
+        self.n_support = found.n_support
+        by_ridge = float(np.trace(found.gradient))
+        weighted = np.multiply(found.gradient, kernel, out=kernel)
+        slope = np.empty(len(theta))
+        for layer, distances in enumerate(self.distances):
+            slope[layer] = 2.0 * rates[layer] * np.vdot(weighted, distances)
+            self.progress.report(0.0)
+        if self.options.C is None:
+            slope[len(rates)] = -ridge * by_ridge
+        return found.value, slope
+
+
+@dataclass
+class _Descent:
+    """L-BFGS-B from one start, with its stopping rule and its history."""
+
+    objective: _Objective
+    medians: Array
+    start: int
+    origin: Array
+    progress: Progress
+    history: list[WidthsStep]
+    best: tuple[float, Array] = field(default_factory=lambda: (np.inf, np.empty(0)))
+    seen: dict[bytes, tuple[float, int]] = field(default_factory=dict)
+    quiet_steps: int = 0
+    last: float = np.inf
+
+    def penalised(self, theta: Array) -> tuple[float, Array]:
+        """Return J + prior, and its gradient."""
+        value, slope = self.objective(theta)
+        self.seen[theta.tobytes()] = (value, self.objective.n_support)
+        if value < self.best[0]:
+            self.best = (value, theta.copy())
+        away = theta - self.origin
+        return value + _PRIOR * float(np.mean(away**2)), slope + 2.0 * _PRIOR * away / len(theta)
+
+    def note(self, theta: Array) -> None:
+        """Add a step to the history and report it."""
+        value, n_support = self.seen.get(theta.tobytes(), (self.best[0], self.objective.n_support))
+        log_widths, log_c = self.objective.split(theta)
+        widths = np.exp(log_widths)
+        options = self.objective.options
+        step = WidthsStep(
+            len(self.history),
+            self.start,
+            value,
+            tuple(widths.tolist()),
+            tuple(shares_of(widths, self.medians).tolist()),
+            float(np.exp(log_c)),
+            n_support,
+        )
+        self.history.append(step)
+        own = sum(1 for past in self.history if past.start == self.start)
+        self.progress.report(min(own / (options.max_iter + 1), 1.0), step)
+
+    def after_iteration(self, intermediate_result: Any) -> None:
+        """Stop after three iterations in a row that change the objective by less than 1e-4 of it."""
+        value = float(intermediate_result.fun)
+        self.note(np.asarray(intermediate_result.x))
+        still = abs(self.last - value) <= 1e-4 * max(abs(value), 1e-12)
+        self.quiet_steps = self.quiet_steps + 1 if still else 0
+        self.last = value
+        if self.quiet_steps >= 3:
+            raise StopIteration
+
+    def run(self) -> None:
+        """Descend."""
+        from scipy.optimize import minimize
+
+        self.penalised(self.origin)
+        self.note(self.origin)
+        minimize(
+            self.penalised,
+            self.origin,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=[(value - _REACH, value + _REACH) for value in self.origin],
+            callback=self.after_iteration,
+            options={"maxiter": self.objective.options.max_iter, "gtol": 1e-5, "ftol": 0.0},
+        )
+
+
+def learn_widths(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    sizes: tuple[int, ...],
+    options: WidthOptions,
+    *,
+    progress: Progress = NO_PROGRESS,
+) -> LearnedWidths:
+    """Learn σ_t, and C unless it is given, on a stratified subset of the rows.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, d)
+        Rows [h⁰, h¹, …].
+    codes : ndarray of int, shape (n,)
+        Classes 0 … k − 1, at least two.
+    sizes : tuple of int
+        Columns of each layer.
+    options : WidthOptions
+    progress : Progress
+        Told a `WidthsStep` at every iteration.
+
+    Raises
+    ------
+    ValueError
+        If the criterion is unknown, or cannot be evaluated on these rows.
+    MemoryError
+        If the matrices need more than the stated memory; says how much.
+    """
+    if options.criterion not in CRITERIA:
+        raise ValueError(f"criterion is {options.criterion!r}; it must be one of {', '.join(CRITERIA)}")
+    subset = stratified_subset(codes, options.subset_size, options.seed)
+    need = 8 * len(subset) ** 2 * (len(sizes) + 6)
+    if need > options.memory:
+        raise MemoryError(
+            f"learning {len(sizes)} widths on {len(subset)} points needs about {need / 1e6:.0f} MB, more than the "
+            f"{options.memory / 1e6:.0f} MB it may use; raise the memory or learn on a smaller subset"
+        )
+    sample = np.asarray(Z[subset])
+    medians = median_distances(sample, sizes, seed=options.seed)
+    steady = Steady(progress)
+    quiet = steady.pulse
+    distances = layer_distances(sample, sizes, quiet)
+    objective = _Objective(distances, codes[subset], options, quiet)
+    origins = _origins(objective, medians, quiet)
+    history: list[WidthsStep] = []
+    best: tuple[float, Array] = (np.inf, origins[0])
+    for number, origin in enumerate(origins):
+        share = steady.part(number / len(origins), (number + 1) / len(origins))
+        objective.starts.clear()
+        descent = _Descent(objective, medians, number, origin, share, history)
+        descent.run()
+        if descent.best[0] < best[0]:
+            best = descent.best
+    log_widths, log_c = objective.split(best[1])
+    return LearnedWidths(tuple(np.exp(log_widths).tolist()), float(np.exp(log_c)), best[0], tuple(history), subset)
+
+
+def _origins(objective: _Objective, medians: Array, progress: Progress) -> list[Array]:
+    """Return the best starting points of the grid scale × C, best first, judged on a few hundred points."""
+    options = objective.options
+    if options.near is not None:
+        log_widths = np.log(np.asarray(options.near[0], dtype=np.float64))
+        return [log_widths if options.C is not None else np.append(log_widths, np.log(options.near[1]))]
+    few = stratified_subset(objective.codes, _START_ROWS, options.seed)
+    small = objective
+    if len(few) < len(objective.codes):
+        small = _Objective(objective.distances[:, few[:, None], few], objective.codes[few], options, progress)
+    judged = []
+    for scale in _SCALES:
+        log_widths = np.log(widths_from(medians, scale * len(medians)))
+        for C in _START_CS if options.C is None else (options.C,):
+            theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
+            small.starts.clear()
+            value, _ = small(theta)
+            judged.append((value, theta))
+    judged = [entry for entry in judged if np.isfinite(entry[0])]
+    if not judged:
+        raise ValueError(f"the {options.criterion} criterion has no finite value on these rows; give the widths")
+    judged.sort(key=lambda entry: entry[0])
+    return [theta for _, theta in judged[: max(1, options.starts)]]
