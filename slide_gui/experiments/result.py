@@ -36,8 +36,19 @@ _OF_CLASSIFIER = ("support", "coefficients", "biases")
 
 @dataclass(frozen=True)
 class Timings:
-    """Wall-clock seconds: fitting the stack; learning widths or searching the grid; training, with the last
-    adjustment of scale and C; all predictions."""
+    """Wall-clock seconds of the parts of a run.
+
+    Attributes
+    ----------
+    fit : float
+        Of the stack.
+    widths : float
+        Learning the widths, or searching the grid.
+    train : float
+        Training, with the last adjustment of scale and C.
+    test : float
+        All predictions.
+    """
 
     fit: float
     widths: float
@@ -162,11 +173,8 @@ class RunResult:
 
     def document(self) -> dict[str, Any]:
         """Return all but the arrays as what JSON can hold."""
-        classifier = {
-            key: value
-            for key, value in vars(self.classifier).items()
-            if key not in (*_OF_CLASSIFIER, "history", "grid")
-        }
+        apart = (*_OF_CLASSIFIER, "history", "grid")
+        classifier = {key: value for key, value in vars(self.classifier).items() if key not in apart}
         return {
             "spec": self.spec.document(),
             "dataset": self.dataset,
@@ -206,13 +214,14 @@ class RunResult:
             inner[name] = tuple(inner[name])
         inner["history"] = tuple(_step(step) for step in inner["history"])
         inner["grid"] = tuple(GridPoint(**point) for point in inner["grid"])
-        classifier = Classifier(**inner, **{name: arrays[name] for name in _OF_CLASSIFIER})
+        for name in _OF_CLASSIFIER:
+            inner[name] = arrays[name]
         parts = {
             "spec": RunSpec.from_document(document["spec"]),
             "labels": tuple(document["labels"]),
             "timings": Timings(**document["timings"]),
             "versions": tuple(document["versions"].items()),
-            "classifier": classifier,
+            "classifier": Classifier(**inner),
         }
         own = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
         return cls(**{**document, **parts, **own})

@@ -208,9 +208,6 @@ def _train(
     Z: NDArray[np.floating], codes: Indices, spec: RunSpec, neighbour: RunResult | None, progress: Progress
 ) -> tuple[SvmModel, tuple[float, ...], tuple[GridPoint, ...]]:
     """Return the model, the medians and the grid if there was one."""
-    present, codes = np.unique(codes, return_inverse=True)
-    if len(present) < 2:
-        raise ValueError(f"split {spec.split} leaves one class to train on; more rows of each class are needed")
     sizes = block_sizes(Z.shape[1], spec.svm.groups)
     medians = median_distances(Z, sizes, seed=spec.seed)
     plain = tuple(medians.tolist())
@@ -221,7 +218,7 @@ def _train(
         return train(Z, codes, sizes, widths, C, spec.svm, medians=medians, progress=last), plain, grid.points
     parameters, start = spec.svm, None
     if neighbour is not None:
-        parameters, start = _from_neighbour(parameters, plain, neighbour.classifier, len(present))
+        parameters, start = _from_neighbour(parameters, plain, neighbour.classifier, int(codes.max()) + 1)
     return fit_svm(Z, codes, parameters, start=start, progress=progress), plain, ()
 
 

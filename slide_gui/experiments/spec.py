@@ -93,13 +93,14 @@ class RunSpec:
         if stack.depth == 0:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
         learns = self.method == "slide-svm" and self.svm.widths == "learn"
-        return replace(
+        normal = replace(
             self,
             stack=stack,
             svm=_normal_svm(self.svm.checked(), self.method, stack.depth, self.seed),
             split=0 if self.training == "whole" else self.split,
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
         )
+        return self if normal == self else normal  # the same object keeps its hash
 
     @cached_property
     def hash(self) -> str:
