@@ -152,7 +152,14 @@ def run_points(
 
 
 class _Sweep:
-    def __init__(self, dataset: Dataset, sweep: SweepSpec, store: RunStore, progress: Progress, pause: Pause) -> None:
+    def __init__(
+        self,
+        dataset: Dataset,
+        points: tuple[SweepPoint, ...],
+        store: RunStore,
+        progress: Progress,
+        pause: Pause,
+    ) -> None:
         self._dataset, self._store = dataset, store
         self._progress, self._pause = progress, pause
         self._reuse = Reuse(deepest=max((point.depth for point in points), default=0))
