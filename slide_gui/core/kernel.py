@@ -35,7 +35,7 @@ Indices = NDArray[np.intp]
 
 _TILE_ROWS = 512
 _TILE_FLOPS = 5e9  # about 50 ms of float32 products on two cores
-_BLOCK_ROWS = 4096
+_BLOCK_ROWS = 2048
 
 
 def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -73,15 +73,18 @@ def blocks_of(sizes: Sequence[int]) -> list[slice]:
     return [slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True)]
 
 
-def _squared_distances(rows: Array) -> Array:
-    """Squared distances between all rows, float64, exactly symmetric with a zero diagonal."""
+def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array | None = None) -> Array:
+    """Squared distances between all rows, float64, with a zero diagonal."""
     rows = rows - rows.mean(axis=0)
     squares = np.einsum("ij,ij->i", rows, rows)
-    distances = rows @ rows.T
-    distances *= -2.0
-    distances += squares[:, None]
-    distances += squares
-    np.maximum(distances, 0.0, out=distances)
+    distances = np.empty((len(rows), len(rows))) if out is None else out
+    for top in range(0, len(rows), _TILE_ROWS):
+        tile = distances[top : top + _TILE_ROWS]
+        np.matmul(rows[top : top + _TILE_ROWS] * -2.0, rows.T, out=tile)
+        tile += squares[top : top + _TILE_ROWS, None]
+        tile += squares
+        np.maximum(tile, 0.0, out=tile)
+        progress.report(0.0)
     np.fill_diagonal(distances, 0.0)
     return distances
 
@@ -101,8 +104,7 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     """
     distances = np.empty((len(sizes), len(Z), len(Z)))
     for layer, columns in enumerate(blocks_of(sizes)):
-        progress.report(layer / len(sizes))
-        distances[layer] = _squared_distances(np.asarray(Z[:, columns], dtype=np.float64))
+        _squared_distances(np.asarray(Z[:, columns], dtype=np.float64), progress, distances[layer])
     return distances
 
 
@@ -157,14 +159,27 @@ class Embedding:
     centre: Array
 
     @classmethod
-    def of(cls, Z: NDArray[np.floating], sizes: Sequence[int], widths: ArrayLike) -> Embedding:
+    def of(
+        cls,
+        Z: NDArray[np.floating],
+        sizes: Sequence[int],
+        widths: ArrayLike,
+        progress: Progress = NO_PROGRESS,
+    ) -> Embedding:
         """Return the embedding with these widths, centred on the rows of Z (read in blocks)."""
         total = np.zeros(Z.shape[1])
         for start in range(0, len(Z), _BLOCK_ROWS):
             total += Z[start : start + _BLOCK_ROWS].sum(axis=0, dtype=np.float64)
+            progress.report(0.0)
         return cls(tuple(sizes), tuple(float(w) for w in np.asarray(widths)), total / len(Z))
 
-    def __call__(self, Z: NDArray[np.floating], rows: Indices | None = None, dtype: DTypeLike = np.float32) -> Values:
+    def __call__(
+        self,
+        Z: NDArray[np.floating],
+        rows: Indices | None = None,
+        dtype: DTypeLike = np.float32,
+        progress: Progress = NO_PROGRESS,
+    ) -> Values:
         """Return the embedded rows of Z, or some of them, as (n, d), read in blocks."""
         per_column = np.repeat(1.0 / np.asarray(self.widths), self.sizes).astype(dtype)
         centre = self.centre.astype(np.result_type(Z.dtype, dtype))
@@ -174,6 +189,7 @@ class Embedding:
             out = embedded[start : start + _BLOCK_ROWS]
             np.subtract(Z[wanted[start : start + _BLOCK_ROWS]], centre, out=out, casting="same_kind")
             out *= per_column
+            progress.report(0.0)
         return embedded
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.kernel import Embedding, Vectors, block_sizes, median_distances, shares_of, widths_from
+from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_decomposition import WHOLE, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm_model import SvmModel
 from slide_gui.core.svm_multiclass import pairs_of
@@ -237,7 +238,8 @@ def train(
     if start is not None and (start.n_classes != n_classes or start.support.max(initial=0) >= len(codes)):
         start = None
     medians = median_distances(Z, sizes, seed=parameters.seed) if medians is None else medians
-    embedding = Embedding.of(Z, sizes, widths)
+    steady = Steady(progress)
+    embedding = Embedding.of(Z, sizes, widths, steady.pulse)
     options = SolverOptions(
         parameters.loss == "squared_hinge", C, parameters.tol, parameters.max_iter, seed=parameters.seed
     )
@@ -253,9 +255,9 @@ def train(
             near = np.zeros(len(codes))
             near[start.support] = start.coefficients[number]
             near = near[members]
-        part = _Pair(progress, number, len(pairs))
+        part = _Pair(steady, number, len(pairs))
         part.report(0.0)
-        source = Vectors(embedding(Z, members, dtype))
+        source = Vectors(embedding(Z, members, dtype, steady.pulse))
         y = np.where(codes[members] == pair[1], 1.0, -1.0)
         found = solve(source, y, replace(options, memory=room), start=near, progress=part)
         own = np.flatnonzero(found.beta)
@@ -268,7 +270,7 @@ def train(
         row[np.searchsorted(support, members)] = beta
     shares = tuple(shares_of(widths, medians).tolist())
     largest = np.linalg.norm(coefficients, axis=1).max()
-    vectors = embedding(Z, support, np.float64 if largest > _LARGE else np.float32)
+    vectors = embedding(Z, support, np.float64 if largest > _LARGE else np.float32, steady.pulse)
     return SvmModel(
         embedding, vectors, support, coefficients, biases, n_classes, shares, C, history, gap, steps, converged
     )

@@ -168,6 +168,8 @@ def _feasible(beta: Array, box: Box) -> Array:
     positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
     if min(positive, negative) == 0.0:
         return np.zeros_like(beta)
+    if abs(positive - negative) <= 1e-9 * positive:  # feasible to rounding: coefficients at C stay at C
+        return beta
     least = min(positive, negative)
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
 

@@ -71,9 +71,11 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
         raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
     rng = np.random.default_rng(seed)
     folds = np.empty(len(codes), dtype=np.intp)
+    dealt = 0
     for code in range(len(counts)):
         members = rng.permutation(np.flatnonzero(codes == code))
-        folds[members] = (np.arange(len(members)) + code) % n_folds
+        folds[members] = (dealt + np.arange(len(members))) % n_folds
+        dealt += len(members)
     return folds
 
 
@@ -129,7 +131,7 @@ def grid_search(
         )
     steady = Steady(progress)
     folds = stratified_folds(codes, n_folds, seed)
-    distances = Vectors(Embedding.of(Z, sizes, widths)(Z)).distances(steady.pulse)
+    distances = Vectors(Embedding.of(Z, sizes, widths, steady.pulse)(Z, progress=steady.pulse)).distances(steady.pulse)
     points = []
     total = len(sigmas) * len(Cs)
     for sigma in sigmas:

@@ -124,7 +124,7 @@ def newton(
         part = np.sort(np.concatenate([np.flatnonzero(y > 0)[::4], np.flatnonzero(y < 0)[::4]]))
         first = newton(kernel[np.ix_(part, part)], y[part], ridge, progress=progress)
         beta[part], bias = first.beta, first.bias
-        output = kernel[:, part] @ first.beta + bias
+        output = kernel @ beta + bias
     active = np.flatnonzero(y * output < 1.0)
     extra = 0.0
     for _ in range(_MOST_STEPS):
@@ -133,11 +133,12 @@ def newton(
             beta, bias, output, active = np.zeros(n), 0.0, np.zeros(n), np.arange(n)
         system = kernel[np.ix_(active, active)]
         system.flat[:: len(active) + 1] += ridge + extra
+        progress.report(0.0)
         part_beta, new_bias, added = bordered(system, y[active], progress=progress)
         extra += added
         target = np.zeros(n)
         target[active] = part_beta
-        target_output = kernel[:, active] @ part_beta + new_bias
+        target_output = kernel @ target + new_bias
         now = np.flatnonzero(y * target_output < 1.0)
         if np.array_equal(now, active) or _settled(y * target_output - 1.0, active, now):
             return NewtonSolution(target, new_bias, active, ridge + extra)

@@ -138,6 +138,7 @@ class _Objective:
         self.progress.report(0.0)
         found = evaluate(self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
         self.n_support = found.n_support
+        self.progress.report(0.0)
         by_ridge = float(np.trace(found.gradient))
         weighted = np.multiply(found.gradient, kernel, out=kernel)
         slope = np.empty(len(theta))

@@ -32,6 +32,7 @@ def press(kernel: Array, targets: Array, ridge: float, *, progress: Progress = N
     n, columns = targets.shape
     system = kernel.copy()
     system.flat[:: n + 1] += ridge
+    progress.report(0.0)
     inverse = bordered_inverse(system, progress)
     diagonal = np.diag(inverse)[:, None]
     beta = inverse @ targets

@@ -36,6 +36,7 @@ def radius_margin(
     svm = newton(kernel, y, ridge, start=start, progress=progress)
     squared_norm = float(y @ svm.beta)
     squared_radius = 1.0 + svm.ridge - (float(kernel.mean()) + svm.ridge / n)
+    progress.report(0.0)
     gradient = np.outer(svm.beta * (-squared_radius / n), svm.beta)
     gradient -= squared_norm / n**3
     gradient.flat[:: n + 1] += squared_norm / n**2

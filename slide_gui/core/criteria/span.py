@@ -48,6 +48,7 @@ def span(
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
     adjoint, _, _ = bordered(system, by_beta, progress=progress)
+    progress.report(0.0)
     gradient = np.zeros((n, n))
     gradient[np.ix_(active, active)] = weighted - symmetrised(adjoint, beta)
     return Evaluation(float(np.sum(0.5 * (1.0 + tanh)) / n), gradient, svm.beta, len(active))

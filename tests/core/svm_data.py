@@ -1,0 +1,39 @@
+"""Small problems for the tests of the multi-width SVM."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.progress import Cancelled, Progress
+
+
+def layers(n: int, seed: int = 0, noise: float = 0.3, widths: tuple[int, ...] = (4, 3, 5)) -> tuple[NDArray, NDArray]:
+    """Rows of three layers and two classes that a linear rule cannot part."""
+    rng = np.random.default_rng(seed)
+    Z = rng.standard_normal((n, sum(widths)))
+    return Z, (Z[:, 0] * Z[:, 4] + 0.5 * Z[:, 8] + noise * rng.standard_normal(n) > 0).astype(int)
+
+
+def three_classes(n: int, seed: int = 0) -> tuple[NDArray, NDArray]:
+    """Rows of three layers and three classes."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    Z = rng.standard_normal((n, 12))
+    Z[:, :2] += 1.5 * np.array([[1.0, 0.0], [-0.5, 0.9], [-0.5, -0.9]])[y]
+    return Z, y
+
+
+class StopAfter(Progress):
+    """Cancels at the k-th report and keeps all payloads and fractions."""
+
+    def __init__(self, reports: int = 10**9) -> None:
+        self.left, self.payloads, self.fractions = reports, [], []
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self.fractions.append(fraction)
+        if payload is not None:
+            self.payloads.append(payload)
+        self.left -= 1
+        if self.left <= 0:
+            raise Cancelled

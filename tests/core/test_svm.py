@@ -1,0 +1,229 @@
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
+from slide_gui.core.svm_estimator import MultiWidthSVC
+from slide_gui.core.svm_grid import median_width_search, raw_search, stratified_folds
+from slide_gui.core.svm_multiclass import class_scores
+from slide_gui.core.widths import WidthsStep
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter, layers, three_classes
+
+SIZES = (4, 3, 5)
+WIDTHS = (4.0, 3.0, 5.0)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks([MultiWidthSVC(), MultiWidthSVC(loss="hinge", widths="median", C=1.0)])
+def test_that_scikit_learns_contract_is_kept(estimator, check):
+    check(estimator)
+
+
+def _scaled(Z):
+    return Z / np.repeat(WIDTHS, SIZES)
+
+
+@pytest.mark.parametrize("n", [200, 2300])
+@pytest.mark.parametrize("C", [1.0, 10.0])
+def test_that_decision_values_equal_those_of_SVC_on_scaled_layers(n, C):
+    Z, y = layers(n + 200)
+    svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=C, tol=1e-4).fit(Z[:n], y[:n])
+    svc = SVC(gamma=1.0, C=C, tol=1e-5).fit(_scaled(Z[:n]), y[:n])
+    np.testing.assert_allclose(svm.decision_function(Z[n:]), svc.decision_function(_scaled(Z[n:])), atol=1e-3)
+    assert svm.score(Z[n:], y[n:]) == svc.score(_scaled(Z[n:]), y[n:])
+
+
+def test_that_the_squared_hinge_equals_SVC_on_the_ridged_kernel():
+    Z, y = layers(300)
+    svm = MultiWidthSVC(SIZES, WIDTHS, C=5.0, tol=1e-4).fit(Z[:200], y[:200])
+    S = _scaled(Z)
+    kernel = np.exp(-np.square(S[:, None] - S[None, :200]).sum(-1))
+    svc = SVC(kernel="precomputed", C=1e10, tol=1e-6).fit(kernel[:200] + np.eye(200) / 5.0, y[:200])
+    np.testing.assert_allclose(svm.decision_function(Z[200:]), svc.decision_function(kernel[200:]), atol=1e-3)
+
+
+def test_that_one_vs_one_predicts_and_scores_as_SVC_does():
+    Z, y = three_classes(450)
+    svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=3.0, tol=1e-5).fit(Z[:300], y[:300])
+    svc = SVC(gamma=1.0, C=3.0, tol=1e-6).fit(_scaled(Z[:300]), y[:300])
+    np.testing.assert_allclose(svm.decision_function(Z[300:]), svc.decision_function(_scaled(Z[300:])), atol=1e-3)
+    assert np.mean(svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))) >= 0.98  # SVC breaks ties by order
+    assert svm.dual_coef_.shape == (3, len(svm.support_))
+    assert svm.n_support_.sum() == len(svm.support_)
+
+
+def test_that_summed_margins_decide_between_equal_votes_only():
+    scores = class_scores(np.array([[0.1, -5.0, 0.2], [0.1, 100.0, 0.1]]), 3)
+    assert scores.argmax(axis=1).tolist() == [0, 2]  # 0 and 1 and 2 with a vote each; then 2 with two votes
+    assert np.all(np.abs(scores - np.round(scores)) < 1 / 3)
+
+
+@pytest.mark.parametrize("criterion", ["radius-margin", "span", "hold-out", "press"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_that_learned_widths_beat_the_median(criterion, loss):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((800, 12))
+    y = (Z[:, 0] * Z[:, 1] > 0).astype(int)
+    learned = MultiWidthSVC(3, criterion=criterion, loss=loss, starts=1, random_state=0).fit(Z[:400], y[:400])
+    median = MultiWidthSVC(3, "median", loss=loss, C=10.0).fit(Z[:400], y[:400])
+    assert learned.score(Z[400:], y[400:]) > median.score(Z[400:], y[400:]) + 0.02
+    assert learned.shares_.argmax() == 0
+    assert learned.history_
+
+
+def test_that_a_subset_is_learned_on_and_the_answer_retuned_on_all_rows():
+    Z, y = layers(300)
+    svm = MultiWidthSVC(SIZES, subset_size=100, starts=1, random_state=0).fit(Z, y)
+    plain = MultiWidthSVC(SIZES, subset_size=100, starts=1, random_state=0, retune=False).fit(Z, y)
+    ratio = svm.widths_ / plain.widths_
+    assert np.ptp(ratio) < 1e-9
+    assert float(np.round(ratio[0] ** 2, 6)) in (0.5, 1.0, 2.0)
+
+
+def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
+    Z, y = three_classes(60)
+    parameters = SvmParameters(SIZES, starts=1)
+    listener = StopAfter()
+    model = fit_svm(Z, y, parameters, progress=listener)
+    kinds = [type(payload) for payload in listener.payloads]
+    assert kinds.index(TrainingStep) == kinds.count(WidthsStep)
+    assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
+    assert np.all(np.diff(listener.fractions) >= 0)
+    assert model.history
+    for reports in range(1, len(listener.fractions), 97):
+        with pytest.raises(Cancelled):
+            fit_svm(Z, y, parameters, progress=StopAfter(reports))
+
+
+def test_that_a_model_of_the_same_rows_starts_the_next_training():
+    Z, y = layers(300)
+    parameters = SvmParameters(SIZES, WIDTHS, C=10.0, loss="hinge")
+    cold = fit_svm(Z, y, parameters)
+    warm = fit_svm(Z, y, parameters, start=cold)
+    assert warm.steps < cold.steps / 10
+    np.testing.assert_allclose(warm.margins(Z), cold.margins(Z), atol=2e-3)
+
+
+def _degenerate(name):
+    Z, y = layers(30)
+    if name == "two rows":
+        return Z[:2], np.array([0, 1])
+    if name == "all rows equal":
+        return np.ones((20, 12)), np.arange(20) % 2
+    if name == "duplicates with both labels":
+        return np.vstack([Z, Z]), np.r_[y, 1 - y]
+    if name == "a constant layer":
+        Z[:, 4:7] = 3.0
+    if name == "a class of one row":
+        y = np.r_[1, np.zeros(29, int)]
+    return Z, y
+
+
+@pytest.mark.parametrize("criterion", ["radius-margin", "span", "press"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(
+    "name", ["two rows", "all rows equal", "duplicates with both labels", "a constant layer", "a class of one row"]
+)
+def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
+    Z, y = _degenerate(name)
+    svm = MultiWidthSVC(SIZES, loss=loss, criterion=criterion).fit(Z, y)
+    assert np.isfinite(svm.decision_function(Z)).all()
+    assert np.isfinite(svm.widths_).all()
+    assert svm.shares_.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"C": -1.0}, "C is"),
+        ({"loss": "log"}, "loss is"),
+        ({"widths": "guess"}, "widths is"),
+        ({"widths": (1.0, 2.0)}, "3 positive numbers"),
+        ({"widths": (1.0, 0.0, 2.0)}, "3 positive numbers"),
+        ({"criterion": "guess"}, "criterion is"),
+        ({"tol": 0.0}, "tol is"),
+        ({"max_iter": 0}, "max_iter is"),
+        ({"groups": (4, 4)}, "groups is"),
+    ],
+)
+def test_that_wrong_parameters_are_refused_by_name(changes, words):
+    Z, y = layers(30)
+    with pytest.raises(ValueError, match=words):
+        MultiWidthSVC(**({"groups": SIZES} | changes)).fit(Z, y)
+
+
+def test_that_one_class_is_refused():
+    with pytest.raises(ValueError, match="one class"):
+        MultiWidthSVC().fit(np.ones((4, 4)), np.ones(4, int))
+
+
+def test_that_too_little_memory_is_refused_with_the_estimate():
+    Z, y = layers(100)
+    with pytest.raises(MemoryError, match="needs at least"):
+        MultiWidthSVC(SIZES, WIDTHS, C=1.0, memory=10_000).fit(Z, y)
+
+
+def test_that_an_unfinished_training_warns():
+    Z, y = layers(100)
+    with pytest.warns(ConvergenceWarning, match="gap"):
+        MultiWidthSVC(SIZES, WIDTHS, C=1.0, max_iter=2).fit(Z, y)
+
+
+def test_that_it_works_in_a_pipeline_and_a_grid_search():
+    Z, y = layers(60)
+    pipeline = make_pipeline(StandardScaler(), MultiWidthSVC(SIZES, "median", C=1.0))
+    search = GridSearchCV(pipeline, {"multiwidthsvc__C": [0.1, 10.0]}, cv=2).fit(Z, y)
+    assert clone(search.best_estimator_).fit(Z, y).score(Z, y) > 0.8
+
+
+def test_that_the_same_seed_gives_the_same_bits():
+    Z, y = layers(200)
+    first, second = (MultiWidthSVC(SIZES, subset_size=80, starts=1, random_state=5).fit(Z, y) for _ in range(2))
+    assert np.array_equal(first.dual_coef_, second.dual_coef_)
+
+
+def test_that_the_grid_equals_cross_validation_with_SVC():
+    Z, y = layers(120)
+    found = raw_search(Z, y, factors=(0.5, 2.0), Cs=(1.0, 10.0), n_folds=4, seed=1)
+    folds = stratified_folds(y, 4, 1)
+    assert np.bincount(folds).tolist() == [30, 30, 30, 30]
+    median = np.median(np.square(Z[:, None] - Z[None]).sum(-1)[np.triu_indices(120, 1)])
+    for point in found.points:
+        gamma = 1.0 / (point.sigma**2 * median)
+        wrong = 0
+        for fold in range(4):
+            svc = SVC(gamma=gamma, C=point.C).fit(Z[folds != fold], y[folds != fold])
+            wrong += int(np.sum(svc.predict(Z[folds == fold]) != y[folds == fold]))
+        assert abs(point.error - wrong / 120) <= 1 / 120  # a row on the boundary
+    assert found.widths[0] == pytest.approx(found.sigma * np.sqrt(median))
+    assert min(found.points, key=lambda p: p.error).C == found.C
+
+
+def test_that_median_widths_are_searched_for_several_classes_and_can_be_cancelled():
+    Z, y = three_classes(90)
+    found = median_width_search(Z, y, SIZES, squared=True, n_folds=3)
+    assert len(found.widths) == 3
+    assert min(point.error for point in found.points) < 0.4
+    with pytest.raises(Cancelled):
+        median_width_search(Z, y, SIZES, n_folds=3, progress=StopAfter(20))
+    with pytest.raises(MemoryError, match="distances"):
+        median_width_search(Z, y, SIZES, memory=1000)
+
+
+def test_that_the_engine_loads_no_scikit_learn_model():
+    code = (
+        "import sys, slide_gui.core.svm, slide_gui.core.svm_grid; "
+        "bad = [m for m in sys.modules if m.startswith(('sklearn', 'scipy', 'matplotlib', 'PySide6'))]; "
+        "sys.exit(repr(bad) if bad else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

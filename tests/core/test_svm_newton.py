@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from slide_gui.core.svm_newton import bordered, bordered_inverse, leave_one_out_outputs, newton
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter, layers
+
+
+def _problem(n, noise=0.3):
+    Z, y = layers(n, noise=noise)
+    return np.exp(-np.square(Z[:, None] - Z[None]).sum(-1) / 20.0), 2.0 * y - 1.0
+
+
+@pytest.mark.parametrize("n", [60, 1100])
+@pytest.mark.parametrize("C", [0.3, 10.0, 300.0])
+def test_that_newton_reaches_the_optimality_conditions_to_1e_9(n, C):
+    kernel, y = _problem(n, noise=1.0)
+    svm = newton(kernel, y, 1.0 / C)
+    margin = y * (kernel @ svm.beta + svm.bias)
+    inside = np.zeros(n, dtype=bool)
+    inside[svm.active] = True
+    np.testing.assert_allclose((1.0 - margin)[inside], (np.abs(svm.beta) / C)[inside], atol=1e-9)
+    assert np.all(margin[~inside] >= 1.0 - 1e-9)
+    assert np.all(y[inside] * svm.beta[inside] > -1e-9)
+    assert abs(svm.beta.sum()) < 1e-8
+
+
+def test_that_newton_agrees_with_libsvm_on_the_ridged_kernel():
+    kernel, y = _problem(80)
+    svm = newton(kernel, y, 0.1)
+    svc = SVC(kernel="precomputed", C=1e10, tol=1e-9).fit(kernel + 0.1 * np.eye(80), y)
+    beta = np.zeros(80)
+    beta[svc.support_] = svc.dual_coef_[0]
+    np.testing.assert_allclose(svm.beta, beta, atol=1e-5)  # libsvm keeps its kernel rows in single precision
+
+
+def test_that_a_start_from_a_neighbour_changes_nothing_but_the_time():
+    kernel, y = _problem(120)
+    cold = newton(kernel, y, 0.1)
+    warm = newton(kernel, y, 0.1, start=newton(kernel, y, 0.3).beta)
+    np.testing.assert_allclose(warm.beta, cold.beta, atol=1e-9)
+
+
+def test_that_leave_one_out_outputs_equal_those_of_refits_without_the_point():
+    kernel, y = _problem(40)
+    ridge = 0.2
+    svm = newton(kernel, y, ridge)
+    outputs = leave_one_out_outputs(kernel, y, svm)
+    for position, point in enumerate(svm.active):
+        others = np.setdiff1d(svm.active, point)
+        system = kernel[np.ix_(others, others)] + ridge * np.eye(len(others))
+        full = np.block([[system, np.ones((len(others), 1))], [np.ones((1, len(others))), np.zeros((1, 1))]])
+        solution = np.linalg.solve(full, np.append(y[others], 0.0))
+        expected = y[point] * (kernel[point, others] @ solution[:-1] + solution[-1])
+        assert abs(outputs[position] - expected) < 1e-10
+
+
+def test_that_leave_one_out_equals_a_true_retraining_where_the_active_set_stays():
+    kernel, y = _problem(40, noise=0.0)
+    svm = newton(kernel, y, 5.0)  # so soft that every point is a support vector
+    assert len(svm.active) == 40
+    outputs = leave_one_out_outputs(kernel, y, svm)
+    for point in range(40):
+        others = np.delete(np.arange(40), point)
+        again = newton(kernel[np.ix_(others, others)], y[others], 5.0)
+        if len(again.active) == 39:
+            assert abs(outputs[point] - y[point] * (kernel[point, others] @ again.beta + again.bias)) < 1e-9
+
+
+def test_that_bordered_systems_match_a_direct_solve():
+    rng = np.random.default_rng(0)
+    factor = rng.standard_normal((30, 30))
+    matrix, right = factor @ factor.T + np.eye(30), rng.standard_normal(30)
+    full = np.block([[matrix, np.ones((30, 1))], [np.ones((1, 30)), np.zeros((1, 1))]])
+    x, b, added = bordered(matrix, right, 0.7)
+    np.testing.assert_allclose(np.append(x, b), np.linalg.solve(full, np.append(right, 0.7)), atol=1e-10)
+    assert added == 0.0
+    np.testing.assert_allclose(bordered_inverse(matrix), np.linalg.inv(full)[:30, :30], atol=1e-10)
+
+
+def test_that_a_singular_system_is_softened():
+    x, _, added = bordered(np.zeros((4, 4)), np.array([1.0, -1.0, 1.0, -1.0]))
+    assert np.isfinite(x).all()
+    assert 0.0 < added < 1e-3
+
+
+def test_that_newton_can_be_cancelled():
+    kernel, y = _problem(60)
+    with pytest.raises(Cancelled):
+        newton(kernel, y, 0.1, progress=StopAfter(2))

@@ -1,0 +1,115 @@
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from slide_gui.core import svm_decomposition
+from slide_gui.core.kernel import Embedding, Vectors
+from slide_gui.core.svm_decomposition import SolverOptions, SolverStep, least_memory, solve
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter, layers
+
+
+def _source(Z, dtype=np.float32):
+    return Vectors(Embedding.of(Z, (Z.shape[1],), [np.sqrt(2.0 * Z.shape[1])])(Z, dtype=dtype))
+
+
+def _oracle(source, y, C, squared):
+    kernel = source.kernel(np.arange(len(y))).astype(np.float64)
+    if squared:
+        kernel += np.eye(len(y)) / C
+    svc = SVC(kernel="precomputed", C=1e10 if squared else C, tol=1e-6).fit(kernel, y)
+    beta = np.zeros(len(y))
+    beta[svc.support_] = svc.dual_coef_[0]
+    return beta, svc.intercept_[0]
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("C", [0.1, 10.0, 1000.0])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_the_dual_solution_is_that_of_libsvm(squared, C, dtype):
+    Z, y = layers(250)
+    source, y = _source(Z, dtype), 2.0 * y - 1.0
+    found = solve(source, y, SolverOptions(squared, C, tol=1e-4))
+    beta, bias = _oracle(source, y, C, squared)
+    kernel = source.kernel(np.arange(250)).astype(np.float64)
+    assert found.converged
+    assert abs(found.beta.sum()) < 1e-9 * C
+    np.testing.assert_allclose(kernel @ found.beta + found.bias, kernel @ beta + bias, atol=1e-3)
+
+
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("memory", [1 << 30, 3_700_000])
+def test_that_working_sets_reach_the_solution_of_the_whole_matrix(monkeypatch, squared, memory):
+    Z, y = layers(900, noise=1.0)
+    source, y = _source(Z), 2.0 * y - 1.0
+    whole = solve(source, y, SolverOptions(squared, 5.0))
+    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
+    monkeypatch.setattr(svm_decomposition, "SMALLEST_SET", 256)
+    monkeypatch.setattr(svm_decomposition, "LARGEST_SET", 256)
+    parts = solve(source, y, SolverOptions(squared, 5.0, memory=memory))
+    assert whole.converged
+    assert parts.converged
+    kernel = source.kernel(np.arange(900))
+    np.testing.assert_allclose(kernel @ parts.beta + parts.bias, kernel @ whole.beta + whole.bias, atol=1.5e-3)
+
+
+def test_that_a_start_from_the_solution_needs_no_step_and_an_infeasible_one_is_mended():
+    Z, y = layers(200)
+    source, y = _source(Z), 2.0 * y - 1.0
+    options = SolverOptions(False, 10.0)
+    cold = solve(source, y, options)
+    assert solve(source, y, options, start=cold.beta).steps == 0
+    wild = solve(source, y, options, start=np.random.default_rng(0).standard_normal(200) * 100)
+    assert wild.converged
+    assert abs(wild.beta.sum()) < 1e-9
+
+
+def test_that_equal_rows_with_both_labels_are_solved():
+    source = Vectors(np.zeros((20, 3), dtype=np.float32))
+    y = np.where(np.arange(20) < 8, -1.0, 1.0)
+    found = solve(source, y, SolverOptions(False, 10.0))
+    assert found.converged
+    assert np.count_nonzero(found.beta) == 16
+
+
+def test_that_two_points_are_parted_in_the_middle():
+    source = Vectors(np.array([[0.0], [1.0]]))
+    found = solve(source, np.array([-1.0, 1.0]), SolverOptions(False, 1e6))
+    k = np.exp(-1.0)
+    np.testing.assert_allclose(found.beta, [-1 / (1 - k), 1 / (1 - k)], rtol=1e-6)
+    assert abs(found.bias) < 1e-9
+
+
+def test_that_max_iter_stops_and_says_so():
+    Z, y = layers(300)
+    found = solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 100.0, max_iter=5))
+    assert found.steps == 5
+    assert not found.converged
+
+
+def test_that_too_little_memory_is_refused_with_the_estimate():
+    Z, y = layers(300)
+    with pytest.raises(MemoryError, match=f"{least_memory(300) / 1e6:.0f} MB"):
+        solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 1.0, memory=1000))
+
+
+def test_that_reports_tell_gap_and_support_vectors_never_fall_and_can_cancel(monkeypatch):
+    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
+    Z, y = layers(900)
+    source, y = _source(Z), 2.0 * y - 1.0
+    listener = StopAfter()
+    found = solve(source, y, SolverOptions(False, 10.0), progress=listener)
+    steps = [step for step in listener.payloads if isinstance(step, SolverStep)]
+    assert steps[-1].gap == found.gap < 1e-3
+    assert steps[-1].n_support == np.count_nonzero(found.beta)
+    assert np.all(np.diff(listener.fractions) >= 0)
+    for reports in range(1, len(listener.fractions), 7):
+        with pytest.raises(Cancelled):
+            solve(source, y, SolverOptions(False, 10.0), progress=StopAfter(reports))
+
+
+def test_that_a_second_training_is_equal_to_the_bit(monkeypatch):
+    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
+    Z, y = layers(900)
+    first, second = (solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 10.0, seed=3)) for _ in range(2))
+    assert np.array_equal(first.beta, second.beta)

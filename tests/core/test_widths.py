@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+
+from slide_gui.core.criteria import span as span_module
+from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
+from slide_gui.core.criteria.press import press
+from slide_gui.core.criteria.radius_margin import radius_margin
+from slide_gui.core.criteria.span import span
+from slide_gui.core.kernel import layer_distances
+from slide_gui.core.stratified import held_out_mask, stratified_subset
+from slide_gui.core.svm_newton import leave_one_out_outputs, newton
+from slide_gui.core.widths import WidthOptions, WidthsStep, learn_widths
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter, layers, three_classes
+
+SIZES = (4, 3, 5)
+
+
+def _at(theta, distances, codes, criterion, held_out):
+    rates = np.exp(-2.0 * theta[:-1])
+    kernel = np.exp(-np.tensordot(rates, distances, 1))
+    found = evaluate(criterion, kernel, codes, float(np.exp(-theta[-1])), held_out)
+    weighted = found.gradient * kernel
+    slope = [2.0 * rate * np.vdot(weighted, layer) for rate, layer in zip(rates, distances, strict=True)]
+    return found.value, np.append(slope, -np.exp(-theta[-1]) * np.trace(found.gradient))
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("theta", [(1.0, 0.8, 1.2, 1.1), (0.4, 0.9, 0.5, 3.4)])
+def test_that_gradients_equal_central_differences_to_1e_6(criterion, classes, theta):
+    Z, codes = layers(60) if classes == 2 else three_classes(60)
+    distances, theta, held_out = layer_distances(Z, SIZES), np.array(theta), held_out_mask(codes, 0)
+    _, slope = _at(theta, distances, codes, criterion, held_out)
+    assert np.abs(slope).max() > 1e-3
+    for k, step in enumerate(1e-5 * np.eye(4)):
+        above = _at(theta + step, distances, codes, criterion, held_out)[0]
+        below = _at(theta - step, distances, codes, criterion, held_out)[0]
+        assert abs((above - below) / 2e-5 - slope[k]) < 1e-6
+
+
+def _kernel(n):
+    Z, codes = layers(n)
+    return np.exp(-layer_distances(Z, (12,))[0] / 20.0), 2.0 * codes - 1.0
+
+
+def test_that_press_is_the_squared_error_of_refits_without_each_point():
+    kernel, y = _kernel(30)
+    errors = []
+    for point in range(30):
+        others = np.delete(np.arange(30), point)
+        system = kernel[np.ix_(others, others)] + 0.2 * np.eye(29)
+        full = np.block([[system, np.ones((29, 1))], [np.ones((1, 29)), np.zeros((1, 1))]])
+        solution = np.linalg.solve(full, np.append(y[others], 0.0))
+        errors.append(y[point] - kernel[point, others] @ solution[:-1] - solution[-1])
+    assert abs(press(kernel, y[:, None], 0.2).value - np.mean(np.square(errors))) < 1e-10
+
+
+def test_that_radius_margin_is_variance_in_feature_space_times_squared_norm():
+    kernel, y = _kernel(50)
+    svm, ridge = newton(kernel, y, 0.1), 0.1
+    ridged = kernel + ridge * np.eye(50)
+    centring = np.eye(50) - 1.0 / 50
+    variance = np.trace(centring @ ridged @ centring) / 50
+    squared_norm = svm.beta @ ridged @ svm.beta
+    assert abs(radius_margin(kernel, y, ridge).value - variance * squared_norm / 50) < 1e-10
+
+
+def test_that_span_without_smoothing_is_the_exact_leave_one_out_error_through_a_tanh(monkeypatch):
+    monkeypatch.setattr(span_module, "_SMOOTHING", 0.0)
+    kernel, y = _kernel(50)
+    outputs = leave_one_out_outputs(kernel, y, newton(kernel, y, 0.2))
+    assert abs(span(kernel, y, 0.2).value - np.sum(0.5 * (1.0 + np.tanh(-5.0 * outputs))) / 50) < 1e-10
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_that_learning_lowers_the_criterion_and_finds_the_layer_that_matters(criterion):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((160, 9))
+    codes = (Z[:, 0] * Z[:, 1] > 0).astype(int)  # the other two layers are noise
+    listener = StopAfter()
+    learned = learn_widths(Z, codes, (3, 3, 3), WidthOptions(criterion, starts=1), progress=listener)
+    assert learned.criterion < learned.history[0].criterion
+    assert int(np.argmax(learned.history[-1].shares)) == 0
+    assert sum(learned.history[-1].shares) == pytest.approx(1.0)
+    assert [step for step in listener.payloads if isinstance(step, WidthsStep)] == list(learned.history)
+    assert np.all(np.diff(listener.fractions) >= 0)
+
+
+def test_that_widths_are_learned_for_three_classes_by_press():
+    Z, codes = three_classes(90)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions("press", starts=1))
+    assert int(np.argmax(learned.history[-1].shares)) == 0
+
+
+def test_that_a_given_C_is_kept_and_learning_can_start_near_an_answer():
+    Z, codes = layers(80)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions(C=7.0))
+    assert all(abs(step.C - 7.0) < 1e-12 for step in learned.history)
+    again = learn_widths(Z, codes, SIZES, WidthOptions(C=7.0, near=(learned.widths, 7.0)))
+    assert again.history[0].widths == pytest.approx(learned.widths)
+    assert again.criterion <= learned.criterion + 1e-9
+
+
+def test_that_learning_uses_a_stratified_subset_and_repeats_to_the_bit():
+    Z, codes = layers(300)
+    first, second = (learn_widths(Z, codes, SIZES, WidthOptions(subset_size=100, seed=4)) for _ in range(2))
+    assert len(first.subset) <= 100
+    assert first.history == second.history
+    assert abs(codes[first.subset].mean() - codes.mean()) < 0.02
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_that_learning_can_be_cancelled_anywhere(criterion):
+    Z, codes = layers(50)
+    for reports in (1, 5, 40, 60):
+        with pytest.raises(Cancelled):
+            learn_widths(Z, codes, SIZES, WidthOptions(criterion), progress=StopAfter(reports))
+
+
+def test_that_too_little_memory_and_unknown_criteria_are_refused():
+    Z, codes = layers(50)
+    with pytest.raises(MemoryError, match="needs about"):
+        learn_widths(Z, codes, SIZES, WidthOptions(memory=1000))
+    with pytest.raises(ValueError, match="radius-margin"):
+        learn_widths(Z, codes, SIZES, WidthOptions("guess"))
+
+
+def test_that_subsets_and_held_out_rows_keep_every_class():
+    codes = np.r_[np.zeros(500, int), np.ones(2, int), np.full(3, 2)]
+    assert np.bincount(codes[stratified_subset(codes, 50, 0)]).min() == 2
+    mask = held_out_mask(codes, 0)
+    assert np.bincount(codes[mask]).tolist() == [100, 1, 1]
+    with pytest.raises(ValueError, match="at least two"):
+        held_out_mask(np.arange(3), 0)
