@@ -127,6 +127,5 @@ def _export(store: RunStore, arguments: argparse.Namespace) -> int:
 
 def _cells(line: StoredRun, names: list[str]) -> list[object]:
     cells = [getattr(line, name) for name in names]
-    return [
-        " ".join(cell) if isinstance(cell, tuple) else int(cell) if isinstance(cell, bool) else cell for cell in cells
-    ]
+    cells = [" ".join(cell) if isinstance(cell, tuple) else cell for cell in cells]
+    return [int(cell) if isinstance(cell, bool) else cell for cell in cells]

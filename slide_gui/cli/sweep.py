@@ -39,16 +39,14 @@ def register(commands: Subparsers) -> None:
     group = parser.add_argument_group("sweep")
     group.add_argument("--splits", type=int, default=1, metavar="N", help="80/20 splits 0 to N − 1 (1)")
     group.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="of splits and classifiers (--seed)")
-    group.add_argument(
-        "--cold", action="store_true", help="learn the widths at each point without a start from the last"
-    )
+    group.add_argument("--cold", action="store_true", help="learn each point's widths without a start from the last")
     group.add_argument(
         "--choose",
         action="store_true",
         help="choose noise and depth by validation error, train those again on the whole training part, and test them",
     )
     parser.add_argument(
-        "--store", type=Path, required=True, metavar="FILE", help="take runs from here and keep them here"
+        "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
     )
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
     add_json(parser)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
@@ -166,8 +166,8 @@ class _Sweep:
         self._cost = CostModel()
         self._state = SweepState(points)
         self._n_runs = len({point.spec.hash for point in points})
+        self._n_answered = 0
         self._left: list[SweepPoint] = []
-        self._answers: dict[str, RunResult] = {}
 
     def run(self) -> SweepState:
         self._take_stored()
@@ -208,6 +208,7 @@ class _Sweep:
 
     def _answer(self, result: RunResult) -> None:
         """Give a result to all points it answers, in their order."""
+        self._n_answered += 1
         own = [PointResult.of(point, result) for point in self._state.points if point.spec.hash == result.spec.hash]
         place = {id(point): number for number, point in enumerate(self._state.points)}
         done = sorted([*self._state.done, *own], key=lambda answer: place[id(answer.point)])
@@ -231,7 +232,7 @@ class _Sweep:
         """Report the share of the work done, by the cost model, and wait while paused."""
         left = [(point.spec.stack.depth, point.spec.neighbour is not None) for point in self._left]
         seconds = self._cost.left(left, fraction)
-        whole = (self._n_runs - len(left) + (fraction if left else 0.0)) / max(self._n_runs, 1)
+        whole = min((self._n_answered + fraction) / max(self._n_runs, 1), 1.0)
         payload = None
         if news:
             self._state = replace(self._state, seconds_left=seconds)
@@ -252,23 +253,35 @@ class _Point(Progress):
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Choose noise and depth by validation error: one point for each split and seed, in their order.
 
-    Of equals the one with fewer layers is taken, then the one with less noise.
+    Of equals, which a small validation part makes many, the one is taken whose error is least on average with those of
+    the next noises of its depth; of equals again the one with fewer layers, then the one with less noise.
 
     Raises
     ------
     ValueError
         If an answer has no validation error, because it was trained on the whole training part.
     """
-    best: dict[tuple[int, int], tuple[tuple[float, int, float], PointResult]] = {}
+    groups: dict[tuple[int, int], list[PointResult]] = {}
     for answer in answers:
         if answer.validation_error is None:
             raise ValueError("there is no validation error to choose by; train on the split")
-        point = answer.point
-        rank = answer.validation_error, point.depth, point.noise
-        key = point.split, point.seed
-        if key not in best or rank < best[key][0]:
-            best[key] = rank, answer
-    return tuple(best[key][1] for key in sorted(best))
+        groups.setdefault((answer.point.split, answer.point.seed), []).append(answer)
+    return tuple(min(groups[key], key=_rank(groups[key])) for key in sorted(groups))
+
+
+def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:
+    lines: dict[int, list[PointResult]] = {}
+    for answer in sorted(answers, key=lambda answer: answer.point.noise):
+        lines.setdefault(answer.point.depth, []).append(answer)
+
+    def rank(answer: PointResult) -> tuple[float, float, int, float]:
+        line = lines[answer.point.depth]
+        here = line.index(answer)
+        around = [near.validation_error or 0.0 for near in line[max(here - 1, 0) : here + 2]]
+        own = answer.validation_error or 0.0
+        return own, sum(around) / len(around), answer.point.depth, answer.point.noise
+
+    return rank
 
 
 def final_points(chosen: Sequence[PointResult], training: str = "whole") -> tuple[SweepPoint, ...]:

@@ -92,6 +92,8 @@ def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
     tint = np.where(np.eye(len(counts), dtype=bool)[:, :, None], _RIGHT, _WRONG)
     axes.imshow(_PAPER + strength[:, :, None] * (tint - _PAPER), interpolation="none")
     axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
     longest = max(width_mm(_plain(int(n)), TEXT_SIZE * s) for n in counts.flat)
     size = TEXT_SIZE * s * min(1.0, 0.86 * cell / longest)
     for (i, j), n in np.ndenumerate(counts):

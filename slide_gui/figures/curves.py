@@ -48,7 +48,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     names = [_label(depth) for depth in curves.depths]
     plot.title(f"{titled(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
     left, top = 11.0 * s, 10.5 * s
-    box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (10.0 if not marks else 13.0) * s)
+    box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
     axes = plot.axes(box, "error against noise")
     for depth in curves.depths:
         _draw_line(axes, curves, depth, s)

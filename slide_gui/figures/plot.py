@@ -22,6 +22,7 @@ TEXT_SIZE, SMALL_SIZE = 6.0, 5.0
 _TITLE_SIZE = 7.0
 _MM_PER_INCH = 25.4
 _LINE = 2.4  # mm between two labels
+_DOT = "●"
 
 
 def line_color(index: int) -> str:
@@ -118,9 +119,11 @@ class Plot:
             bottom = placed[k] - gap
         for i, at in zip(order, placed, strict=True):
             _, text, color = ends[i]
-            self.text(x + w + 1.5 * self.scale, at, text, SMALL_SIZE, color=color, va="center")
+            # The colour in a dot, the text in ink: pale lines would make pale text.
+            self.text(x + w + 1.2 * self.scale, at, _DOT, SMALL_SIZE, color=color, va="center")
+            self.text(x + w + 3.0 * self.scale, at, text, SMALL_SIZE, va="center")
 
 
 def label_room(texts: Sequence[str], scale: float) -> float:
     """Return the mm that labels right of the axes need."""
-    return max((width_mm(text, SMALL_SIZE * scale) for text in texts), default=0.0) + 3.0 * scale
+    return max((width_mm(text, SMALL_SIZE * scale) for text in texts), default=0.0) + 4.2 * scale
