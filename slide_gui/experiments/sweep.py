@@ -192,7 +192,7 @@ class _Sweep:
             if spec_hash in asked:
                 continue
             asked.add(spec_hash)
-            self._report(0.0)
+            self._report(0.0, news=False)
             try:
                 result = self._store.load(spec_hash)
             except KeyError:
