@@ -108,7 +108,14 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     return distances
 
 
-def median_distances(Z: NDArray[np.floating], sizes: Sequence[int], *, max_rows: int = 1000, seed: int = 0) -> Array:
+def median_distances(
+    Z: NDArray[np.floating],
+    sizes: Sequence[int],
+    *,
+    max_rows: int = 1000,
+    seed: int = 0,
+    progress: Progress = NO_PROGRESS,
+) -> Array:
     """Return the median squared distance between two different rows, one a block, from at most `max_rows` rows.
 
     The mean takes the place of a median of 0 (more than half of the pairs equal); a constant block has 0.
@@ -122,7 +129,7 @@ def median_distances(Z: NDArray[np.floating], sizes: Sequence[int], *, max_rows:
     if len(rows) < 2:
         return medians
     for layer, columns in enumerate(blocks_of(sizes)):
-        distances = _squared_distances(sample[:, columns])[pairs]
+        distances = _squared_distances(sample[:, columns], progress)[pairs]
         medians[layer] = np.median(distances) or distances.mean()
     return medians
 

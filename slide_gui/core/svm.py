@@ -137,7 +137,7 @@ def fit_svm(
     if n_classes < 2:
         raise ValueError("all rows are of one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
-    medians = median_distances(Z, sizes, seed=parameters.seed)
+    medians = median_distances(Z, sizes, seed=parameters.seed, progress=progress.part(0.0, 0.0))
     learning = 0.3 if parameters.widths == "learn" else 0.0
     widths, C, history = _choose(Z, codes, sizes, medians, parameters, progress.part(0.0, learning + 0.2))
     return train(

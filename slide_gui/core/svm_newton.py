@@ -52,6 +52,7 @@ def _symmetric(matrix: Array, right: Array, progress: Progress) -> tuple[Array, 
     while True:
         system = matrix.copy()
         system.flat[:: len(matrix) + 1] += added
+        progress.report(0.0)
         try:
             solution = solve_symmetric(system, right, progress)
         except np.linalg.LinAlgError:
@@ -82,7 +83,9 @@ def bordered(
 
 def bordered_inverse(matrix: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the top-left block of [M 1; 1ᵀ 0]⁻¹, = M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1, for symmetric positive definite M."""
-    inverse, _ = _symmetric(matrix, np.eye(len(matrix)), progress)
+    identity = np.eye(len(matrix))
+    progress.report(0.0)
+    inverse, _ = _symmetric(matrix, identity, progress)
     ones = inverse.sum(axis=1)
     inverse -= np.outer(ones, ones / ones.sum())
     return (inverse + inverse.T) / 2.0

@@ -259,9 +259,9 @@ def learn_widths(
             f"{options.memory / 1e6:.0f} MB it may use; raise the memory or learn on a smaller subset"
         )
     sample = np.asarray(Z[subset])
-    medians = median_distances(sample, sizes, seed=options.seed)
     steady = Steady(progress)
     quiet = steady.pulse
+    medians = median_distances(sample, sizes, seed=options.seed, progress=quiet)
     distances = layer_distances(sample, sizes, quiet)
     objective = _Objective(distances, codes[subset], options, quiet)
     origins = _origins(objective, medians, quiet)
