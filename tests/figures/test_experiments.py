@@ -65,9 +65,9 @@ def test_that_all_text_lies_within_the_figure(name: str, width: str) -> None:
     figure = drawn(DRAWINGS[name](style))
     drawn_box = figure.get_tightbbox()  # inches
     width_in, height_in = figure.get_size_inches()
-    assert -0.01 <= drawn_box.x0
+    assert drawn_box.x0 >= -0.01
     assert drawn_box.x1 <= width_in + 0.01
-    assert -0.01 <= drawn_box.y0
+    assert drawn_box.y0 >= -0.01
     assert drawn_box.y1 <= height_in + 0.01
 
 
