@@ -18,13 +18,19 @@ Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
 _STACK = ("noise", "depth", "threshold", "squashing", "fit_on", "ridge", "dtype", "batch_size")
 
 
-def add_stack_options(parser: argparse.ArgumentParser) -> None:
-    """Add --noise, --depth and the other parameters of a stack, and --seed; unset ones stay None."""
+def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) -> None:
+    """Add --noise, --depth and the other parameters of a stack, and --seed; unset ones stay None.
+
+    With `axes`, noise and depth are texts that name several values.
+    """
     group = parser.add_argument_group("stack")
-    group.add_argument(
-        "--noise", type=float, metavar="1−p", help="probability that a feature is blanked, 0 to below 1 (0.3)"
-    )
-    group.add_argument("--depth", type=int, metavar="L", help="number of layers (3)")
+    noise = "probability that a feature is blanked, 0 to below 1"
+    if axes:
+        group.add_argument("--noise", metavar="AXIS", help=f"{noise}: FROM:TO:STEP with both ends, or A,B,… (0.3)")
+        group.add_argument("--depth", metavar="AXIS", help="numbers of layers: FROM:TO with both ends, or A,B,… (3)")
+    else:
+        group.add_argument("--noise", type=float, metavar="1−p", help=f"{noise} (0.3)")
+        group.add_argument("--depth", type=int, metavar="L", help="number of layers (3)")
     group.add_argument("--threshold", type=float, metavar="T", help="of the threshold function (0.5)")
     group.add_argument(
         "--squashing", metavar="NAME", help="between layers: threshold, sigmoid, tanh or identity (threshold)"

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import NoReturn
 
 from slide_gui import __version__
-from slide_gui.cli import bench_command, datasets, demo, doctor, fit, weights
+from slide_gui.cli import bench_command, datasets, demo, doctor, fit, runs, sweep, train, weights
 from slide_gui.cli.console import DONE, UsageError
 
 __all__ = ["build_parser", "run"]
+
+_MODULES = (datasets, fit, weights, train, sweep, runs, demo, bench_command, doctor)
 
 _DESCRIPTION = """\
 See and use stacked linear denoisers (SLIDE).
@@ -32,7 +34,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
     commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
-    for module in (datasets, fit, weights, demo, bench_command, doctor):
+    for module in _MODULES:
         module.register(commands)
     return parser
 
@@ -59,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-_COMMANDS = frozenset(module.NAME for module in (datasets, fit, weights, demo, bench_command, doctor))
+_COMMANDS = frozenset(module.NAME for module in _MODULES)
 
 
 def _open_window(names: Sequence[str]) -> int:

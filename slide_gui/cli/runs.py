@@ -1,0 +1,131 @@
+"""`slide-gui runs`: what a store of runs holds."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slide_gui.cli.console import DONE, FAILED, UsageError, print_json
+from slide_gui.cli.options import Subparsers, add_json
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.stored_run import StoredRun
+
+__all__ = ["NAME", "register"]
+
+NAME = "runs"
+
+
+def register(commands: Subparsers) -> None:
+    """Add the subcommand with its own."""
+    parser = commands.add_parser(NAME, help="list, show, check, delete and export stored runs", description=__doc__)
+    inner = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
+    for name, task, text in (
+        ("list", _list, "print the table of runs"),
+        ("show", _show, "print one run"),
+        ("check", _check, "check every run against what was recorded of it"),
+        ("delete", _delete, "hide runs from the table"),
+        ("restore", _restore, "take a deletion back"),
+        ("export", _export, "write the table as CSV"),
+    ):
+        own = inner.add_parser(name, help=text, description=text)
+        own.add_argument("store", type=Path, metavar="STORE")
+        if task in (_show, _delete, _restore):
+            many = "+" if task is not _show else None
+            own.add_argument("hash", nargs=many, metavar="HASH", help="of the run, or how it begins")
+        if task is _export:
+            own.add_argument("-o", "--output", type=Path, default=Path("runs.csv"), help="the table (runs.csv)")
+        add_json(own)
+        own.set_defaults(run=_with_store, task=task)
+
+
+def _with_store(arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.store import RunStore
+
+    if not arguments.store.is_file():
+        raise UsageError(f"{str(arguments.store)!r}: there is no such store of runs")
+    with RunStore(arguments.store) as store:
+        code: int = arguments.task(store, arguments)
+        return code
+
+
+def _found(store: RunStore, beginning: str) -> str:
+    lines = [line.hash for line in store.runs(deleted=True) if line.hash.startswith(beginning)]
+    if len(lines) != 1:
+        raise UsageError(f"{len(lines) or 'no'} runs begin with {beginning!r}; give the hash of one (see: runs list)")
+    return lines[0]
+
+
+def _list(store: RunStore, arguments: argparse.Namespace) -> int:
+    lines = store.runs()
+    if arguments.json:
+        print_json([asdict(line) for line in lines])
+        return DONE
+    print("hash          made              data                 method     noise  depth  split  error %      ±")
+    for line in lines:
+        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.created))
+        print(
+            f"{line.hash[:12]}  {made}  {line.data[:19]:19}  {line.method:9}  {line.noise:5.2f}  {line.depth:5d}  "
+            f"{line.split:5d}  {100 * line.error:7.2f}  {100 * line.half:5.2f}"
+        )
+    return DONE
+
+
+def _show(store: RunStore, arguments: argparse.Namespace) -> int:
+    from slide_gui.cli.train import describe_result, print_result
+
+    result = store.load(_found(store, arguments.hash))
+    if arguments.json:
+        print_json(describe_result(result))
+    else:
+        print_result(result)
+    return DONE
+
+
+def _check(store: RunStore, arguments: argparse.Namespace) -> int:
+    faults = store.faults()
+    if arguments.json:
+        print_json({"runs": len(store.runs(deleted=True)), "faults": faults})
+    else:
+        for fault in faults.values():
+            print(fault)
+        print(f"{len(store.runs(deleted=True))} runs, {len(faults)} damaged")
+    return FAILED if faults else DONE
+
+
+def _delete(store: RunStore, arguments: argparse.Namespace, undo: bool = False) -> int:
+    hashes = [_found(store, beginning) for beginning in arguments.hash]
+    store.delete(hashes, undo=undo)
+    if arguments.json:
+        print_json({"restored" if undo else "deleted": hashes})
+    else:
+        print(f"{len(hashes)} {'restored' if undo else 'deleted; slide-gui runs restore takes it back'}")
+    return DONE
+
+
+def _restore(store: RunStore, arguments: argparse.Namespace) -> int:
+    return _delete(store, arguments, undo=True)
+
+
+def _export(store: RunStore, arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.stored_run import StoredRun
+    from slide_gui.figures.table import save_table
+
+    lines = store.runs()
+    names = [field.name for field in fields(StoredRun)]
+    save_table(arguments.output, names, [_cells(line, names) for line in lines])
+    if arguments.json:
+        print_json({"output": str(arguments.output), "runs": len(lines)})
+    else:
+        print(f"saved {arguments.output}")
+    return DONE
+
+
+def _cells(line: StoredRun, names: list[str]) -> list[object]:
+    cells = [getattr(line, name) for name in names]
+    cells = [" ".join(cell) if isinstance(cell, tuple) else cell for cell in cells]
+    return [int(cell) if isinstance(cell, bool) else cell for cell in cells]

@@ -1,0 +1,226 @@
+"""`slide-gui sweep`: runs over noise, depth and splits; broken off, it goes on where it was."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
+from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.run_options import add_run_options, run_choices, svm_parameters
+
+if TYPE_CHECKING:
+    from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.sweep import PointResult, SweepState
+
+__all__ = ["NAME", "parse_depths", "parse_noises", "register"]
+
+NAME = "sweep"
+_RANGE = "FROM:TO:STEP, both ends included, or values with commas between"
+_FIGURES = (".pdf", ".svg", ".png", ".csv")
+_MOST = 1000  # values of one axis
+
+
+def register(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(NAME, help="error over noise, depth and splits", description=__doc__)
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
+    )
+    add_stack_options(parser, axes=True)
+    add_run_options(parser)
+    group = parser.add_argument_group("sweep")
+    group.add_argument("--splits", type=int, default=1, metavar="N", help="80/20 splits 0 to N − 1 (1)")
+    group.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="of splits and classifiers (--seed)")
+    group.add_argument("--cold", action="store_true", help="learn each point's widths without a start from the last")
+    group.add_argument(
+        "--choose",
+        action="store_true",
+        help="choose noise and depth by validation error, train those again on the whole training part, and test them",
+    )
+    parser.add_argument(
+        "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
+    )
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+def parse_noises(text: str) -> tuple[float, ...]:
+    """Return the noises of ``0:0.9:0.1`` or ``0.1,0.5``.
+
+    Raises
+    ------
+    UsageError
+        If the text is neither.
+    """
+    try:
+        if ":" not in text:
+            return tuple(float(part) for part in text.split(","))
+        first, last, step = (float(part) for part in text.split(":"))
+        count = int((last - first) / step + 1e-9) + 1
+        if not (step > 0 and 1 <= count <= _MOST):
+            raise ValueError
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise UsageError(f"--noise {text!r}: expected {_RANGE}") from None
+    # Rounded, so that 0:0.9:0.1 holds 0.3 and not 0.30000000000000004.
+    return tuple(round(first + i * step, 12) for i in range(count))
+
+
+def parse_depths(text: str) -> tuple[int, ...]:
+    """Return the depths of ``0:4`` or ``1,3``.
+
+    Raises
+    ------
+    UsageError
+        If the text is neither.
+    """
+    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
+        raise UsageError(f"--depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
+    if ":" not in text:
+        return tuple(int(part) for part in text.split(","))
+    first, last = (int(part) for part in text.split(":"))
+    return tuple(range(first, last + 1))
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    noises = parse_noises(arguments.noise or "0.3")
+    depths = parse_depths(arguments.depth or "3")
+    if arguments.figure is not None and arguments.figure.suffix.lower() not in _FIGURES:
+        raise UsageError(f"{str(arguments.figure)!r} must end in {', '.join(_FIGURES)}")
+    if not 1 <= arguments.splits <= _MOST:
+        raise UsageError(f"--splits is {arguments.splits}; it must be 1 to {_MOST}")
+    if arguments.choose and arguments.training != "split":
+        raise UsageError("--choose needs validation rows; add --on-split")
+    arguments.noise = arguments.depth = None
+    axes = {
+        "noises": noises,
+        "depths": depths,
+        "splits": tuple(range(arguments.splits)),
+        "seeds": tuple(arguments.seeds or [arguments.seed]),
+        "stack": stack_parameters(arguments),
+        "svm": svm_parameters(arguments),
+        "warm": not arguments.cold,
+        **run_choices(arguments),
+    }
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.sweep import run_sweep
+    from slide_gui.experiments.sweep_spec import SweepSpec
+
+    source = DataSource.of(arguments.data, arguments.seed)
+    try:
+        SweepSpec("", source.argument, **axes).points()  # before the data are read
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    with progress_bar("reading") as progress:
+        dataset = source.load(progress=progress)
+    sweep = SweepSpec(dataset.fingerprint, source.argument, **axes)
+    with RunStore(arguments.store) as store:
+        with progress_bar("sweep") as progress:
+            state = run_sweep(dataset, sweep, store, progress=progress)
+        final = _choose(dataset, state, store) if arguments.choose else None
+    if arguments.figure is not None:
+        _draw(dataset, state, arguments.figure)
+    if arguments.json:
+        print_json(_document(dataset, state, final, arguments))
+    else:
+        _print(dataset, state, final, arguments)
+    return DONE
+
+
+def _choose(dataset: Dataset, state: SweepState, store: RunStore) -> SweepState:
+    from slide_gui.experiments.sweep import choose, final_points, run_points
+
+    with progress_bar("testing what was chosen") as progress:
+        return run_points(dataset, final_points(choose(state.done)), store, progress=progress)
+
+
+def _draw(dataset: Dataset, state: SweepState, path: Path) -> None:
+    from slide_gui.experiments.curves import error_curves
+    from slide_gui.experiments.paper import data_key, published
+    from slide_gui.figures.curves import curves_csv, draw_curves
+    from slide_gui.figures.export import save_figure
+    from slide_gui.figures.style import Style
+
+    curves = error_curves(dataset, state.done)
+    if path.suffix.lower() == ".csv":
+        curves_csv(path, curves)
+        return
+    names = ("SLIDE-SVM", "Raw-SVM")
+    own = [mark for mark in published(data_key(dataset.name)) if mark.method in names]
+    marks = own if curves.evaluate == "test" else []
+    save_figure(lambda figure: draw_curves(figure, curves, Style(), marks), path, Style())
+
+
+def _describe(answer: PointResult) -> dict[str, Any]:
+    point = answer.point
+    return {
+        "noise": point.noise,
+        "depth": point.depth,
+        "split": point.split,
+        "seed": point.seed,
+        "hash": point.spec.hash,
+        "error": answer.error,
+        "half_interval": answer.half,
+        "n_test": answer.n_test,
+        "validation_error": answer.validation_error,
+        "seconds": answer.seconds,
+    }
+
+
+def _mean(final: SweepState) -> dict[str, Any]:
+    from slide_gui.experiments.statistics import mean_error
+
+    return asdict(mean_error([answer.error for answer in final.done], final.done[0].n_test))
+
+
+def _document(
+    dataset: Dataset, state: SweepState, final: SweepState | None, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    return {
+        "dataset": dataset.name,
+        "generated": dataset.generated,
+        "fingerprint": dataset.fingerprint,
+        "method": arguments.method,
+        "training": arguments.training,
+        "evaluate": arguments.evaluate,
+        "store": str(arguments.store),
+        "points": [_describe(answer) for answer in state.done],
+        "chosen": None if final is None else [_describe(answer) for answer in final.done],
+        "chosen_mean": None if final is None else _mean(final),
+        "faults": list(state.faults),
+        "figure": None if arguments.figure is None else str(arguments.figure),
+    }
+
+
+def _print(dataset: Dataset, state: SweepState, final: SweepState | None, arguments: argparse.Namespace) -> None:
+    print(f"{dataset.name}: {arguments.method}, {arguments.evaluate} error in %")
+    for fault in state.faults:
+        print(f"made again: {fault}")
+    print("noise  depth  split  seed   error       ±  validation")
+    for answer in state.done:
+        point = answer.point
+        validation = "" if answer.validation_error is None else f"{100 * answer.validation_error:.2f}"
+        print(
+            f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {100 * answer.error:6.2f}  "
+            f"{100 * answer.half:6.2f}  {validation:>10}"
+        )
+    if final is not None:
+        for answer in final.done:
+            point = answer.point
+            print(
+                f"split {point.split}, seed {point.seed}: chosen noise {point.noise:g}, depth {point.depth}; "
+                f"test error {100 * answer.error:.2f} ± {100 * answer.half:.2f} %"
+            )
+        mean = _mean(final)
+        print(f"mean test error {100 * mean['error']:.2f} %, spread between splits {100 * mean['spread']:.2f}")
+    if arguments.figure is not None:
+        print(f"saved {arguments.figure}")

@@ -1,0 +1,153 @@
+"""`slide-gui train`: one run, from the data to the test error."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
+from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.run_options import add_run_options, run_choices, svm_parameters
+
+if TYPE_CHECKING:
+    from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.result import RunResult
+    from slide_gui.experiments.spec import RunSpec
+
+__all__ = ["NAME", "describe_result", "print_result", "register", "write_figures"]
+
+NAME = "train"
+
+
+def register(commands: Subparsers) -> None:
+    """Add the subcommand."""
+    parser = commands.add_parser(NAME, help="train the multi-width SVM and judge it", description=__doc__)
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
+    )
+    add_stack_options(parser)
+    add_run_options(parser)
+    parser.add_argument("--split", type=int, default=0, metavar="N", help="which 80/20 split (0)")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="STORE", help="take the run from this store, or keep it there"
+    )
+    parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=_FIGURES)
+    add_json(parser)
+    parser.set_defaults(run=_run)
+
+
+_FIGURES = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv), told apart by how the name begins"
+
+
+def describe_result(result: RunResult) -> dict[str, Any]:
+    """Return what --json says of a run."""
+    document = result.document()
+    return {
+        "hash": result.spec.hash,
+        "error": result.error,
+        "half_interval": result.half,
+        "n_test": result.n_test,
+        "n_support": result.classifier.n_support,
+        "confusion": result.confusion.tolist(),
+        "misclassified": result.misclassified.tolist(),
+        **document,
+    }
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    svm = svm_parameters(arguments)
+    stack = stack_parameters(arguments)
+    for path in arguments.figure:
+        _check_figure(path)
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.spec import RunSpec
+
+    source = DataSource.of(arguments.data, arguments.seed)
+    place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
+    try:
+        RunSpec("", source.argument, **place).checked()  # before the data are read
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    with progress_bar("reading") as progress:
+        dataset = source.load(progress=progress)
+    spec = RunSpec(dataset.fingerprint, source.argument, **place).checked()
+    result = _answer(dataset, spec, arguments.output)
+    written = [str(path) for path in arguments.figure]
+    write_figures(result, dataset.label_names, arguments.figure)
+    if arguments.json:
+        output = None if arguments.output is None else str(arguments.output)
+        print_json({**describe_result(result), "output": output, "figures": written})
+    else:
+        print_result(result)
+        for path in written:
+            print(f"saved {path}")
+    return DONE
+
+
+def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
+    """Return the result, from the store if it holds it; keep it there if it does not."""
+    from slide_gui.experiments.run import run
+
+    if output is None:
+        with progress_bar("training") as progress:
+            return run(dataset, spec, progress=progress)
+    from slide_gui.experiments.store import RunStore
+
+    with RunStore(output) as store:
+        result = store.find(spec)
+        if result is None:
+            with progress_bar("training") as progress:
+                result = run(dataset, spec, progress=progress)
+        store.save(result)
+        return result
+
+
+def print_result(result: RunResult) -> None:
+    """Say what came out, for people."""
+    spec, own, times = result.spec, result.classifier, result.timings
+    mark = " (generated)" if result.generated and "generated" not in result.dataset else ""
+    print(f"{result.dataset}{mark}: {spec.method}, noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+    count = f"{len(result.misclassified)} of {result.n_test}"
+    print(f"{spec.evaluate} error {100 * result.error:.2f} % ± {100 * result.half:.2f} ({count})")
+    validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
+    print(f"training error {100 * result.train_error:.2f} %{validation}, {result.n_train} rows trained on")
+    print(f"widths {', '.join(f'{w:.4g}' for w in own.widths)}; shares {', '.join(f'{s:.2f}' for s in own.shares)}")
+    print(f"C = {own.C:.4g}, {own.n_support} support vectors{'' if own.converged else ', NOT converged'}")
+    print(f"fit {times.fit:.2f} s, widths {times.widths:.2f} s, train {times.train:.2f} s, test {times.test:.2f} s")
+
+
+def _check_figure(path: Path) -> None:
+    if not re.match("confusion|widths", path.name) or path.suffix.lower() not in (".pdf", ".svg", ".png", ".csv"):
+        raise UsageError(f"--figure {str(path)!r}: expected confusion or widths, with .pdf, .svg, .png or .csv")
+
+
+def write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) -> None:
+    """Write the figures or tables whose names were checked.
+
+    Raises
+    ------
+    ValueError
+        If the widths are wanted of a run that did not learn them.
+    """
+    from slide_gui.figures.confusion import confusion_csv, draw_confusion
+    from slide_gui.figures.export import save_figure
+    from slide_gui.figures.style import Style
+    from slide_gui.figures.widths import draw_widths, widths_csv
+
+    names = names if len(names) == len(result.labels) else ()
+    for path in paths:
+        of_widths = path.name.startswith("widths")
+        if path.suffix.lower() == ".csv":
+            if of_widths:
+                widths_csv(path, result)
+            else:
+                confusion_csv(path, result, names)
+        elif of_widths:
+            save_figure(lambda figure: draw_widths(figure, result, Style()), path, Style())
+        else:
+            save_figure(lambda figure: draw_confusion(figure, result, Style(), names), path, Style())

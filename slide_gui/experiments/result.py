@@ -1,0 +1,240 @@
+"""What came out of a run: a frozen value of numbers, as JSON and arrays to be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.svm_grid import GridPoint
+from slide_gui.core.widths import WidthsStep
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.statistics import half_interval
+
+__all__ = ["ARRAYS", "Classifier", "RunResult", "Timings", "same_numbers"]
+
+Integers = NDArray[np.int64]
+Array = NDArray[np.float64]
+
+ARRAYS = {
+    "confusion": ("<i8", 2),
+    "judged": ("<i8", 1),
+    "misclassified": ("<i8", 1),
+    "predicted": ("<i8", 1),
+    "decisions": ("<f8", 2),
+    "support": ("<i8", 1),
+    "coefficients": ("<f8", 2),
+    "biases": ("<f8", 1),
+}
+"""Name of each array of a result → its type and number of dimensions."""
+
+_OF_CLASSIFIER = ("support", "coefficients", "biases")
+
+
+@dataclass(frozen=True)
+class Timings:
+    """Wall-clock seconds of the parts of a run.
+
+    Attributes
+    ----------
+    fit : float
+        Of the stack.
+    widths : float
+        Learning the widths, or searching the grid.
+    train : float
+        Training, with the last adjustment of scale and C.
+    test : float
+        All predictions.
+    """
+
+    fit: float
+    widths: float
+    train: float
+    test: float
+
+    @property
+    def total(self) -> float:
+        """The sum."""
+        return self.fit + self.widths + self.train + self.test
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """The trained SVM without its support vectors, which are rows of the data.
+
+    Attributes
+    ----------
+    widths, shares, medians : tuple of float
+        σ_t, each layer's share of the kernel's exponent, and median D_t, one a layer.
+    C : float
+    history : tuple of WidthsStep
+        How the widths were learned; empty if they were not.
+    grid : tuple of GridPoint
+        What cross-validation found; empty if there was none.
+    gap : float
+        Of the optimality conditions.
+    converged : bool
+    dtype : str
+        Precision of the embedded support vectors.
+    support : ndarray of int, shape (n_support,)
+        Positions among the rows trained on.
+    coefficients : ndarray of shape (n_pairs, n_support)
+        Signed dual coefficients.
+    biases : ndarray of shape (n_pairs,)
+    """
+
+    widths: tuple[float, ...]
+    shares: tuple[float, ...]
+    medians: tuple[float, ...]
+    C: float
+    history: tuple[WidthsStep, ...]
+    grid: tuple[GridPoint, ...]
+    gap: float
+    converged: bool
+    dtype: str
+    support: Integers
+    coefficients: Array
+    biases: Array
+
+    @property
+    def n_support(self) -> int:
+        """Number of support vectors."""
+        return len(self.support)
+
+
+@dataclass(frozen=True, eq=False)
+class RunResult:
+    """What came out of a run.
+
+    Attributes
+    ----------
+    spec : RunSpec
+        What was asked, in its normal form; its hash is the stamp of this result.
+    dataset : str
+        Name of the data set.
+    generated : bool
+        Whether the data came from a generator.
+    labels : tuple of int
+        The classes, in the order of the confusion matrix.
+    classifier : Classifier
+    n_train : int
+        Rows trained on.
+    confusion : ndarray of int, shape (k, k)
+        ``confusion[i, j]`` rows of class i were taken for class j.
+    judged : ndarray of int, shape (n,)
+        The rows judged, sorted, as indices of the test part, or of the training part for validation.
+    misclassified : ndarray of int, shape (m,)
+        Those of them that were wrong, sorted.
+    predicted : ndarray of int, shape (m,)
+        What each was taken for, as an index of `labels`.
+    decisions : ndarray of shape (m, 1) or (m, k)
+        Decision values of each: the margin for two classes, else one score a class.
+    train_error : float
+        On the rows trained on, or 10 000 of them, stratified.
+    validation_error : float or None
+        On the split's 20 %; None if all rows were trained on.
+    timings : Timings
+    versions : tuple of (name, version)
+    """
+
+    spec: RunSpec
+    dataset: str
+    generated: bool
+    labels: tuple[int, ...]
+    classifier: Classifier
+    n_train: int
+    confusion: Integers
+    judged: Integers
+    misclassified: Integers
+    predicted: Integers
+    decisions: Array
+    train_error: float
+    validation_error: float | None
+    timings: Timings
+    versions: tuple[tuple[str, str], ...]
+
+    @property
+    def n_test(self) -> int:
+        """Number of rows judged."""
+        return len(self.judged)
+
+    @property
+    def error(self) -> float:
+        """Share of the judged rows that were wrong."""
+        return len(self.misclassified) / len(self.judged)
+
+    @property
+    def half(self) -> float:
+        """Half the 95 % interval of the error."""
+        return half_interval(self.error, self.n_test)
+
+    def document(self) -> dict[str, Any]:
+        """Return all but the arrays as what JSON can hold."""
+        apart = (*_OF_CLASSIFIER, "history", "grid")
+        classifier = {key: value for key, value in vars(self.classifier).items() if key not in apart}
+        return {
+            "spec": self.spec.document(),
+            "dataset": self.dataset,
+            "generated": self.generated,
+            "labels": list(self.labels),
+            "n_train": self.n_train,
+            "train_error": self.train_error,
+            "validation_error": self.validation_error,
+            "timings": asdict(self.timings),
+            "versions": dict(self.versions),
+            "classifier": {
+                **classifier,
+                "history": [asdict(step) for step in self.classifier.history],
+                "grid": [asdict(point) for point in self.classifier.grid],
+            },
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by the names of `ARRAYS`."""
+        homes = {name: self.classifier if name in _OF_CLASSIFIER else self for name in ARRAYS}
+        return {name: np.ascontiguousarray(getattr(homes[name], name), ARRAYS[name][0]) for name in ARRAYS}
+
+    @classmethod
+    def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> RunResult:
+        """Return the result that `document` and `arrays` took apart.
+
+        Raises
+        ------
+        TypeError, ValueError, KeyError
+            If the parts do not make one.
+        """
+        for name, (dtype, ndim) in ARRAYS.items():
+            if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
+                raise ValueError(f"{name} is {arrays[name].ndim}-D {arrays[name].dtype}, expected {ndim}-D {dtype}")
+        inner = dict(document["classifier"])
+        for name in ("widths", "shares", "medians"):
+            inner[name] = tuple(inner[name])
+        inner["history"] = tuple(_step(step) for step in inner["history"])
+        inner["grid"] = tuple(GridPoint(**point) for point in inner["grid"])
+        for name in _OF_CLASSIFIER:
+            inner[name] = arrays[name]
+        parts = {
+            "spec": RunSpec.from_document(document["spec"]),
+            "labels": tuple(document["labels"]),
+            "timings": Timings(**document["timings"]),
+            "versions": tuple(document["versions"].items()),
+            "classifier": Classifier(**inner),
+        }
+        own = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
+        return cls(**{**document, **parts, **own})
+
+
+def _step(document: dict[str, Any]) -> WidthsStep:
+    return WidthsStep(**{**document, "widths": tuple(document["widths"]), "shares": tuple(document["shares"])})
+
+
+def same_numbers(first: RunResult, second: RunResult) -> bool:
+    """Whether two results agree to the bit in all but times and versions."""
+    documents = [result.document() for result in (first, second)]
+    for document in documents:
+        del document["timings"], document["versions"], document["spec"]["source"]
+    ours, theirs = first.arrays(), second.arrays()
+    return documents[0] == documents[1] and all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)

@@ -1,0 +1,103 @@
+"""Which rows are trained on and judged: stratified, seeded, and never simply the first ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.stratified import held_out_mask
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+
+__all__ = ["Classes", "split_rows", "stratified_order", "stratified_sample"]
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Classes:
+    """The labels of a data set as codes.
+
+    Attributes
+    ----------
+    labels : tuple of int
+        The label of each code; those of the training part first.
+    train, test : ndarray of int
+        The code of each row.
+    n_train_classes : int
+        How many of the codes occur in the training part.
+    """
+
+    labels: tuple[int, ...]
+    train: Indices
+    test: Indices
+    n_train_classes: int
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> Classes:
+        """Number the labels of a data set.
+
+        Raises
+        ------
+        DataError
+            If the training rows have no labels, or all of them the same.
+        """
+        if dataset.train_labels is None:
+            raise DataError("the training rows have no labels; a classifier needs one for each", dataset.name)
+        known = np.unique(dataset.train_labels)
+        if len(known) < 2:
+            raise DataError(
+                f"all training rows have the label {known[0]}; a classifier needs two classes", dataset.name
+            )
+        judged = np.empty(0, np.int64) if dataset.test_labels is None else dataset.test_labels
+        labels = np.concatenate([known, np.setdiff1d(judged, known)])
+        by_label = np.argsort(labels)
+        test = by_label[np.searchsorted(labels, judged, sorter=by_label)]
+        train = np.searchsorted(known, dataset.train_labels)
+        return cls(tuple(labels.tolist()), train.astype(np.intp), test.astype(np.intp), len(known))
+
+
+def split_rows(codes: Indices, split: int, seed: int) -> tuple[Indices, Indices]:
+    """Return the training and the validation rows of one 80/20 split, each sorted.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        The class of each row of the training part.
+    split, seed : int
+        Two splits differ in either.
+
+    Raises
+    ------
+    ValueError
+        If no class has two rows.
+    """
+    mask = held_out_mask(codes, _seed(split, seed))
+    return np.flatnonzero(~mask), np.flatnonzero(mask)
+
+
+def stratified_order(codes: Indices, seed: int) -> Indices:
+    """Return all rows in a random order whose every beginning has the classes in proportion, to a row a class.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+    seed : int
+    """
+    rng = np.random.default_rng(seed)
+    place = np.empty(len(codes))
+    for code in np.unique(codes):
+        members = rng.permutation(np.flatnonzero(codes == code))
+        place[members] = (np.arange(len(members)) + rng.random()) / len(members)
+    return np.argsort(place, kind="stable")
+
+
+def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
+    """Return the first `size` rows of `stratified_order`: all of them for None."""
+    return stratified_order(codes, seed)[:size]
+
+
+def _seed(*parts: int) -> int:
+    return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])

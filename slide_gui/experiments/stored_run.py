@@ -1,0 +1,105 @@
+"""A run as a line of the table of runs: what is filtered and sorted by, without arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from slide_gui.experiments.result import RunResult
+
+__all__ = ["COLUMNS", "StoredRun", "columns_of"]
+
+COLUMNS = {
+    "data": "TEXT NOT NULL",
+    "generated": "INTEGER NOT NULL",
+    "fingerprint": "TEXT NOT NULL",
+    "method": "TEXT NOT NULL",
+    "noise": "REAL NOT NULL",
+    "depth": "INTEGER NOT NULL",
+    "split": "INTEGER NOT NULL",
+    "seed": "INTEGER NOT NULL",
+    "training": "TEXT NOT NULL",
+    "evaluate": "TEXT NOT NULL",
+    "error": "REAL NOT NULL",
+    "half": "REAL NOT NULL",
+    "n_test": "INTEGER NOT NULL",
+    "validation_error": "REAL",
+    "seconds": "REAL NOT NULL",
+    "created": "REAL NOT NULL",
+    "tags": "TEXT NOT NULL",
+    "deleted": "INTEGER NOT NULL",
+}
+"""Column → SQL type; the attributes of `StoredRun` after its hash."""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A line of the table of runs.
+
+    Attributes
+    ----------
+    hash : str
+        Of the spec.
+    data, fingerprint : str
+        Name of the data set and SHA-256 of its contents.
+    generated : bool
+    method : str
+    noise : float
+    depth, split, seed : int
+    training, evaluate : str
+        As in `RunSpec`.
+    error, half : float
+        On the rows judged, with half its 95 % interval.
+    n_test : int
+    validation_error : float or None
+    seconds : float
+        That the run took.
+    created : float
+        Seconds since 1970.
+    tags : tuple of str
+    deleted : bool
+    """
+
+    hash: str
+    data: str
+    generated: bool
+    fingerprint: str
+    method: str
+    noise: float
+    depth: int
+    split: int
+    seed: int
+    training: str
+    evaluate: str
+    error: float
+    half: float
+    n_test: int
+    validation_error: float | None
+    seconds: float
+    created: float
+    tags: tuple[str, ...]
+    deleted: bool
+
+
+def columns_of(result: RunResult, created: float) -> dict[str, object]:
+    """Return the value of each of `COLUMNS`."""
+    spec = result.spec
+    return {
+        "data": result.dataset,
+        "generated": int(result.generated),
+        "fingerprint": spec.fingerprint,
+        "method": spec.method,
+        "noise": spec.stack.noise,
+        "depth": spec.stack.depth,
+        "split": spec.split,
+        "seed": spec.seed,
+        "training": spec.training,
+        "evaluate": spec.evaluate,
+        "error": result.error,
+        "half": result.half,
+        "n_test": result.n_test,
+        "validation_error": result.validation_error,
+        "seconds": result.timings.total,
+        "created": created,
+        "tags": "",
+        "deleted": 0,
+    }

@@ -1,0 +1,294 @@
+"""Running a sweep: what the store holds is taken, what is missing is run and kept at once, point by point."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.cost import CostModel
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["Pause", "PointResult", "SweepState", "choose", "final_points", "run_points", "run_sweep"]
+
+_LOOK = 0.05  # seconds between two looks at whether a paused sweep goes on, or is cancelled
+
+
+class Pause:
+    """Holds a sweep at its next report of progress until it may go on; may be set from any thread."""
+
+    def __init__(self) -> None:
+        self._running = threading.Event()
+        self._running.set()
+
+    @property
+    def paused(self) -> bool:
+        """Whether the sweep is held."""
+        return not self._running.is_set()
+
+    def pause(self) -> None:
+        """Hold it."""
+        self._running.clear()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._running.set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait at most so long; return whether it may go on."""
+        return self._running.wait(seconds)
+
+
+@dataclass(frozen=True)
+class PointResult:
+    """A point with its answer.
+
+    Attributes
+    ----------
+    point : SweepPoint
+    error, half : float
+        On the rows judged, with half its 95 % interval.
+    n_test : int
+    validation_error : float or None
+    seconds : float
+        That the run took.
+    """
+
+    point: SweepPoint
+    error: float
+    half: float
+    n_test: int
+    validation_error: float | None
+    seconds: float
+
+    @classmethod
+    def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
+        """Return the answer of a point."""
+        validation, seconds = result.validation_error, result.timings.total
+        return cls(point, result.error, result.half, result.n_test, validation, seconds)
+
+
+@dataclass(frozen=True, eq=False)
+class SweepState:
+    """Everything known of a sweep so far.
+
+    Attributes
+    ----------
+    points : tuple of SweepPoint
+        All of them, in order.
+    done : tuple of PointResult
+        Those that are answered, in order.
+    current : SweepPoint or None
+        The one that is being run, and
+    live : RunProgress or None
+        what can be seen of it.
+    seconds_left : float or None
+        None until something was measured.
+    faults : tuple of str
+        Stored runs that could not be trusted and were made again.
+    """
+
+    points: tuple[SweepPoint, ...]
+    done: tuple[PointResult, ...] = ()
+    current: SweepPoint | None = None
+    live: RunProgress | None = None
+    seconds_left: float | None = None
+    faults: tuple[str, ...] = ()
+
+
+def run_sweep(
+    dataset: Dataset,
+    sweep: SweepSpec,
+    store: RunStore,
+    *,
+    progress: Progress = NO_PROGRESS,
+    pause: Pause | None = None,
+) -> SweepState:
+    """Answer all points of a sweep.
+
+    Each result is kept before the next point begins, so that after a crash, a kill or a cancellation the same call
+    goes on where it was. The results are the same to the bit, however often it was broken off.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    sweep : SweepSpec
+    store : RunStore
+        Opened by this thread.
+    progress : Progress
+        Told a `SweepState`.
+    pause : Pause, optional
+        Holds the sweep within about 0.1 s.
+
+    Raises
+    ------
+    DataError
+        If the data are not those of the sweep, or do not allow it.
+    ValueError
+        If the sweep is empty or out of range.
+    Cancelled
+        By the progress.
+    """
+    return run_points(dataset, sweep.points(), store, progress=progress, pause=pause)
+
+
+def run_points(
+    dataset: Dataset,
+    points: Sequence[SweepPoint],
+    store: RunStore,
+    *,
+    progress: Progress = NO_PROGRESS,
+    pause: Pause | None = None,
+) -> SweepState:
+    """Answer some points, as `run_sweep` does; a point's neighbour must come before it or be in the store."""
+    return _Sweep(dataset, tuple(points), store, progress, Pause() if pause is None else pause).run()
+
+
+class _Sweep:
+    def __init__(
+        self,
+        dataset: Dataset,
+        points: tuple[SweepPoint, ...],
+        store: RunStore,
+        progress: Progress,
+        pause: Pause,
+    ) -> None:
+        self._dataset, self._store = dataset, store
+        self._progress, self._pause = progress, pause
+        self._reuse = Reuse(deepest=max((point.depth for point in points), default=0))
+        self._cost = CostModel()
+        self._state = SweepState(points)
+        self._n_runs = len({point.spec.hash for point in points})
+        self._n_answered = 0
+        self._left: list[SweepPoint] = []
+
+    def run(self) -> SweepState:
+        self._take_stored()
+        for point in list(self._left):
+            self._state = replace(self._state, current=point, live=None)
+            self._report(0.0)
+            spec = point.spec
+            result = run(self._dataset, spec, progress=_Point(self), reuse=self._needed(point))
+            self._store.save(result)
+            self._cost.add(spec.stack.depth, spec.neighbour is not None, result.timings.total)
+            self._left.remove(point)
+            self._answer(result)
+        self._state = replace(self._state, current=None, live=None, seconds_left=0.0)
+        self._report(0.0)
+        return self._state
+
+    def _take_stored(self) -> None:
+        """Take what the store holds; whatever is damaged there counts as missing, and is reported."""
+        asked: set[str] = set()
+        for point in self._state.points:
+            spec_hash = point.spec.hash
+            if spec_hash in asked:
+                continue
+            asked.add(spec_hash)
+            self._report(0.0, news=False)
+            try:
+                result = self._store.load(spec_hash)
+            except KeyError:
+                self._left.append(point)
+            except DataError as error:
+                self._left.append(point)
+                self._state = replace(self._state, faults=(*self._state.faults, str(error)))
+            else:
+                if self._store.stored(spec_hash).deleted:
+                    self._store.delete([spec_hash], undo=True)
+                self._cost.add(point.spec.stack.depth, point.spec.neighbour is not None, result.timings.total)
+                self._answer(result)
+
+    def _answer(self, result: RunResult) -> None:
+        """Give a result to all points it answers, in their order."""
+        self._n_answered += 1
+        own = [PointResult.of(point, result) for point in self._state.points if point.spec.hash == result.spec.hash]
+        place = {id(point): number for number, point in enumerate(self._state.points)}
+        done = sorted([*self._state.done, *own], key=lambda answer: place[id(answer.point)])
+        self._state = replace(self._state, done=tuple(done))
+
+    def _needed(self, point: SweepPoint) -> Reuse:
+        """Return what is shared, with the neighbour's result and no other."""
+        near = point.spec.neighbour
+        self._reuse.results = {}
+        if near is not None:
+            self._reuse.results[near.hash] = self._store.load(near.hash)
+        return self._reuse
+
+    def seen(self, fraction: float, payload: object) -> None:
+        """Take in what the current run reports."""
+        if isinstance(payload, RunProgress):
+            self._state = replace(self._state, live=payload)
+        self._report(fraction, payload is not None)
+
+    def _report(self, fraction: float, news: bool = True) -> None:
+        """Report the share of the work done, by the cost model, and wait while paused."""
+        left = [(point.spec.stack.depth, point.spec.neighbour is not None) for point in self._left]
+        seconds = self._cost.left(left, fraction)
+        whole = min((self._n_answered + fraction) / max(self._n_runs, 1), 1.0)
+        payload = None
+        if news:
+            self._state = replace(self._state, seconds_left=seconds)
+            payload = self._state
+        self._progress.report(whole, payload)
+        while not self._pause.wait(_LOOK):
+            self._progress.report(whole)
+
+
+class _Point(Progress):
+    def __init__(self, sweep: _Sweep) -> None:
+        self._sweep = sweep
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._sweep.seen(fraction, payload)
+
+
+def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
+    """Choose noise and depth by validation error: one point for each split and seed, in their order.
+
+    Of equals, which a small validation part makes many, the one is taken whose error is least on average with those of
+    the next noises of its depth; of equals again the one with fewer layers, then the one with less noise.
+
+    Raises
+    ------
+    ValueError
+        If an answer has no validation error, because it was trained on the whole training part.
+    """
+    groups: dict[tuple[int, int], list[PointResult]] = {}
+    for answer in answers:
+        if answer.validation_error is None:
+            raise ValueError("there is no validation error to choose by; train on the split")
+        groups.setdefault((answer.point.split, answer.point.seed), []).append(answer)
+    return tuple(min(groups[key], key=_rank(groups[key])) for key in sorted(groups))
+
+
+def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:
+    lines: dict[int, list[PointResult]] = {}
+    for answer in sorted(answers, key=lambda answer: answer.point.noise):
+        lines.setdefault(answer.point.depth, []).append(answer)
+
+    def rank(answer: PointResult) -> tuple[float, float, int, float]:
+        line = lines[answer.point.depth]
+        here = line.index(answer)
+        around = [near.validation_error or 0.0 for near in line[max(here - 1, 0) : here + 2]]
+        own = answer.validation_error or 0.0
+        return own, sum(around) / len(around), answer.point.depth, answer.point.noise
+
+    return rank
+
+
+def final_points(chosen: Sequence[PointResult], training: str = "whole") -> tuple[SweepPoint, ...]:
+    """Return the points that judge what was chosen on the test part, trained on the whole training part again."""
+    points = []
+    for answer in chosen:
+        point = answer.point
+        spec = replace(point.spec, training=training, evaluate="test", neighbour=None).checked()
+        points.append(replace(point, spec=spec))
+    return tuple(points)

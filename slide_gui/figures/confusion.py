@@ -1,0 +1,105 @@
+"""The confusion matrix of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from slide_gui.experiments.result import RunResult
+from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, titled
+from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
+from slide_gui.figures.text import fitted, width_mm
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["confusion_csv", "draw_confusion"]
+
+_RIGHT, _WRONG = np.array([0x24, 0x68, 0xB0]) / 255, np.array([0xBF, 0x35, 0x40]) / 255
+_PAPER = np.array([0xFF, 0xFF, 0xFF]) / 255
+
+
+def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Sequence[str] = ()) -> None:
+    """Draw how many rows of each class were taken for which: right ones blue, wrong ones red.
+
+    A cell is as strong as its share of its class, wrong ones relative to the largest of them.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    result : RunResult
+    style : Style
+    names : sequence of str
+        Of the classes; their labels if it is empty.
+
+    Raises
+    ------
+    ValueError
+        If there is not one name for each class.
+    """
+    names = _names(result, names)
+    plot = Plot(figure, style, style.width_mm)
+    s, k = plot.scale, len(names)
+    count = f"{result.n_test:,}".replace(",", "\u202f")
+    title = f"{titled(result.dataset, result.generated)}: {100 * result.error:.2f} % ± {100 * result.half:.2f}"
+    spec = result.spec
+    second = f"{len(result.misclassified)} of {count} {spec.evaluate} rows wrong; noise 1 − p = {spec.stack.noise:g}, "
+    plot.title(title, second + f"{spec.stack.depth} layers, {result.n_train} rows trained on")
+    room = min(max(width_mm(name, SMALL_SIZE * s) for name in names), 0.25 * plot.width) + 8.0 * s
+    side = min(plot.width - room - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
+    axes = plot.axes((room, 10.5 * s, side, side), "confusion")
+    _draw_cells(axes, result, s, side / k)
+    labels = [fitted(name, SMALL_SIZE * s, room - 7.0 * s)[0] for name in names]
+    axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, side / k)[0] for name in names])
+    axes.set_yticks(range(k), labels)
+    axes.tick_params(length=0)
+    plot.axis_titles(axes, "taken for", "class")
+
+
+def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str] = ()) -> None:
+    """Write the matrix as a table: a line a class, a column for what its rows were taken for.
+
+    Raises
+    ------
+    ValueError
+        If there is not one name for each class.
+    OSError
+        If the file cannot be written.
+    """
+    names = _names(result, names)
+    rows = [[name, *counts] for name, counts in zip(names, result.confusion.tolist(), strict=True)]
+    save_table(path, ["class", *(f"taken for {name}" for name in names)], rows)
+
+
+def _names(result: RunResult, names: Sequence[str]) -> list[str]:
+    found = list(names) or [str(label) for label in result.labels]
+    if len(found) != len(result.labels):
+        raise ValueError(f"{len(found)} names for {len(result.labels)} classes")
+    return found
+
+
+def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
+    counts = result.confusion
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    off = shares - np.diag(np.diag(shares))
+    strength = 0.75 * off / (off.max() or 1.0) + np.diag(0.75 * np.diag(shares))
+    tint = np.where(np.eye(len(counts), dtype=bool)[:, :, None], _RIGHT, _WRONG)
+    axes.imshow(_PAPER + strength[:, :, None] * (tint - _PAPER), interpolation="none")
+    axes.grid(False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    longest = max(width_mm(_plain(int(n)), TEXT_SIZE * s) for n in counts.flat)
+    size = TEXT_SIZE * s * min(1.0, 0.86 * cell / longest)
+    for (i, j), n in np.ndenumerate(counts):
+        color = "white" if strength[i, j] > 0.5 else (INK if n else MUTED)
+        axes.text(j, i, _plain(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)
+
+
+def _plain(count: int) -> str:
+    return f"{count:,}".replace(",", "\u202f")

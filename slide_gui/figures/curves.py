@@ -1,0 +1,135 @@
+"""The paper's sensitivity figure: error against noise, one line a depth."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from slide_gui.experiments.curves import ErrorCurves
+from slide_gui.experiments.paper import Published
+from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, Plot, label_room, line_color, titled
+from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["curves_csv", "draw_curves"]
+
+_ASPECT = 0.78
+
+
+def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
+    """Draw error against noise with 95 % intervals as bands and labels at the lines' ends.
+
+    Published errors are hollow marks at the left edge, for the noise behind them is not published.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    curves : ErrorCurves
+        With at least one point.
+    style : Style
+    marks : sequence of Published
+        Errors to compare with.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw.
+    """
+    if not curves.points:
+        raise ValueError("there is nothing to draw: at least one point is needed")
+    plot = Plot(figure, style, _ASPECT * style.width_mm)
+    s = plot.scale
+    names = [_label(depth) for depth in curves.depths]
+    plot.title(f"{titled(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
+    left, top = 11.0 * s, 10.5 * s
+    box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
+    axes = plot.axes(box, "error against noise")
+    for depth in curves.depths:
+        _draw_line(axes, curves, depth, s)
+    _set_limits(axes, curves, marks)
+    plot.axis_titles(axes, "noise 1 − p", f"{curves.evaluate} error (%)")
+    ends = [(100 * curves.line(d)[-1].error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
+    plot.end_labels(axes, box, ends)
+    if marks:
+        _draw_marks(axes, marks, s)
+        note = "○ published error; the noise behind it is not published: " + marks[0].place
+        room = plot.width - 4.0 * s
+        _note(plot, note, room)
+
+
+def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
+    """Write the curves as a table: one line a point.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    head = ["dataset", "method", "part", "depth", "noise", "p", "error", "half of 95 % interval"]
+    head += ["spread between runs", "runs", "rows judged"]
+    same = [curves.dataset, curves.method, curves.evaluate]
+    rows = [
+        [*same, q.depth, q.noise, 1 - q.noise, q.error, q.half, q.spread, q.n_runs, q.n_test] for q in curves.points
+    ]
+    save_table(path, head, rows)
+
+
+def _label(depth: int) -> str:
+    return "raw input" if depth == 0 else f"{depth} layer{'s' if depth > 1 else ''}"
+
+
+def _second(curves: ErrorCurves) -> str:
+    runs, n_test = max(q.n_runs for q in curves.points), max(q.n_test for q in curves.points)
+    rows = f"{n_test:,}".replace(",", "\u202f")
+    what = f"{curves.method}, {rows} {curves.evaluate} rows"
+    return what + (f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals")
+
+
+def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
+    line, color = curves.line(depth), line_color(depth)
+    x = [q.noise for q in line]
+    y = [100 * q.error for q in line]
+    low = [100 * max(q.error - q.half, 0.0) for q in line]
+    high = [100 * (q.error + q.half) for q in line]
+    if len(line) > 1:
+        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+    else:
+        axes.vlines(x, low, high, color=color, alpha=0.4, linewidth=1.6 * s)
+    axes.plot(
+        x, y, color=color, linewidth=1.0 * s, marker="o", markersize=2.2 * s, markeredgewidth=0, label=_label(depth)
+    )
+
+
+def _set_limits(axes: Axes, curves: ErrorCurves, marks: Sequence[Published]) -> None:
+    noises = [q.noise for q in curves.points]
+    reach = max(noises) - min(noises) or 0.1
+    axes.set_xlim(min(noises) - 0.04 * reach, max(noises) + 0.01 * reach)
+    highest = max([100 * (q.error + q.half) for q in curves.points] + [100 * mark.error for mark in marks])
+    axes.set_ylim(0.0, 1.05 * highest or 1.0)
+
+
+def _draw_marks(axes: Axes, marks: Sequence[Published], s: float) -> None:
+    left = axes.get_xlim()[0]
+    for mark in marks:
+        axes.plot(
+            [left], [100 * mark.error], marker="o", markersize=3.4 * s, markerfacecolor="white", markeredgecolor=INK,
+            markeredgewidth=0.6 * s, linestyle="none", clip_on=False, zorder=5,
+        )  # fmt: skip
+        axes.annotate(
+            f"{mark.method} {100 * mark.error:.2f}", (left, 100 * mark.error), xytext=(3.2 * s, 1.6 * s),
+            textcoords="offset points", fontsize=SMALL_SIZE * s, color=MUTED, va="bottom", parse_math=False,
+        )  # fmt: skip
+
+
+def _note(plot: Plot, text: str, room: float) -> None:
+    from slide_gui.figures.text import fitted
+
+    s = plot.scale
+    text, size = fitted(text, SMALL_SIZE * s, room, smallest=4.0 * s)
+    plot.text(2.0 * s, plot.height - 1.6 * s, text, size / s, color=MUTED)

@@ -1,0 +1,94 @@
+"""Learning the widths: the criterion and each layer's share of the kernel's exponent, by iteration."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from slide_gui.core.widths import WidthsStep
+from slide_gui.experiments.result import RunResult
+from slide_gui.figures.plot import INK, Plot, label_room, line_color, titled
+from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_widths", "widths_csv"]
+
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
+    """Draw the criterion above and the shares below; a descent from another start begins a new line.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    result : RunResult
+        Of a run that learned its widths.
+    style : Style
+
+    Raises
+    ------
+    ValueError
+        If the widths were not learned.
+    """
+    history = result.classifier.history
+    if not history:
+        raise ValueError("there is nothing to draw: the widths of this run were not learned")
+    plot = Plot(figure, style, 0.95 * style.width_mm)
+    s, spec = plot.scale, result.spec
+    second = f"{spec.svm.criterion}, noise 1 − p = {spec.stack.noise:g}, {spec.stack.depth} layers; ends at "
+    second += "shares " + ", ".join(f"{share:.2f}" for share in result.classifier.shares)
+    plot.title(f"{titled(result.dataset, result.generated)}: learning the widths", second)
+    names = [f"h{str(t).translate(_SUPERSCRIPTS)}" for t in range(len(history[0].shares))]
+    left, top = 13.0 * s, 10.5 * s
+    width = plot.width - left - label_room(names, s)
+    height = (plot.height - top - 10.0 * s - 5.0 * s) / 2
+    upper, lower = (left, top, width, height), (left, top + height + 5.0 * s, width, height)
+    axes = plot.axes(upper, "criterion")
+    _draw(axes, history, [step.criterion for step in history], INK, s)
+    axes.set_xticklabels([])
+    axes.set_ylabel("criterion J", fontsize=6.0 * s, color=INK)
+    axes = plot.axes(lower, "shares")
+    for layer in range(len(names)):
+        _draw(axes, history, [step.shares[layer] for step in history], line_color(layer), s)
+    axes.set_ylim(0.0, 1.0)
+    plot.axis_titles(axes, "iteration", "share of the exponent")
+    last = history[-1].shares
+    plot.end_labels(axes, lower, [(last[t], names[t], line_color(t)) for t in range(len(names))])
+
+
+def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
+    """Write the history as a table: one line an iteration.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    history = result.classifier.history
+    layers = range(len(result.classifier.widths))
+    head = ["iteration", "start", "criterion", "C", "support vectors"]
+    head += [f"width {t}" for t in layers] + [f"share {t}" for t in layers]
+    rows = [[h.iteration, h.start, h.criterion, h.C, h.n_support, *h.widths, *h.shares] for h in history]
+    save_table(path, head, rows)
+
+
+def _draw(axes: Axes, history: Sequence[WidthsStep], values: Sequence[float], color: str, s: float) -> None:
+    from matplotlib.ticker import MaxNLocator
+
+    marker = "o" if len(history) < 60 else ""
+    for _, group in groupby(range(len(history)), key=lambda i: history[i].start):
+        own = list(group)
+        axes.plot(
+            [history[i].iteration for i in own], [values[i] for i in own], color=color, linewidth=0.9 * s,
+            marker=marker, markersize=1.6 * s, markeredgewidth=0,
+        )  # fmt: skip
+    axes.set_xlim(-0.5, len(history) - 0.5)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))

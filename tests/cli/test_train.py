@@ -1,0 +1,170 @@
+"""`slide-gui train`, `sweep` and `runs`: the numbers of the Python interface, and clear refusals."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.cli import main
+from slide_gui.cli.console import UsageError
+from slide_gui.cli.sweep import parse_depths, parse_noises
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.svm import SvmParameters
+from slide_gui.data.open import open_data
+from slide_gui.experiments.run import run
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import run_sweep
+from slide_gui.experiments.sweep_spec import SweepSpec
+from tests.experiments.tiny import rectangles
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    tiny = rectangles(60, 150)
+    images = {"X_train": tiny.train.reshape(-1, 8, 8), "X_test": tiny.test.reshape(-1, 8, 8)}
+    np.savez(tmp_path / "tiny.npz", y_train=tiny.train_labels, y_test=tiny.test_labels, **images)
+    return tmp_path / "tiny.npz"
+
+
+def test_that_train_gives_the_numbers_of_python_to_the_bit(data: Path, capsys: Capture) -> None:
+    arguments = ["--noise", "0.4", "--depth", "1", "--starts", "1", "--on-split", "--split", "1", "--seed", "3"]
+    assert main(["train", "tiny.npz", *arguments, "--json", "-o", "runs.sqlite"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    dataset = open_data([data])
+    spec = RunSpec(
+        dataset.fingerprint,
+        stack=StackParameters(noise=0.4, depth=1),
+        svm=SvmParameters(starts=1),
+        split=1,
+        seed=3,
+        training="split",
+    )
+    expected = run(dataset, spec)
+    assert said["hash"] == spec.hash
+    assert said["error"] == expected.error
+    assert said["misclassified"] == expected.misclassified.tolist()
+    assert tuple(said["classifier"]["widths"]) == expected.classifier.widths
+    assert said["validation_error"] == expected.validation_error
+    with RunStore("runs.sqlite") as store:
+        assert store.load(spec.hash).error == expected.error
+
+
+def test_that_a_stored_run_is_not_made_again(data: Path, capsys: Capture) -> None:
+    arguments = ["train", "tiny.npz", "--depth", "1", "--widths", "median", "-C", "10", "-o", "runs.sqlite", "--json"]
+    assert main(arguments) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert main(arguments) == 0
+    assert json.loads(capsys.readouterr().out) == first  # its times too
+
+
+def test_that_sweep_gives_the_numbers_of_python_and_goes_on(data: Path, capsys: Capture) -> None:
+    arguments = [
+        "--depth",
+        "0:1",
+        "--widths",
+        "median",
+        "-C",
+        "10",
+        "--on-split",
+        "--splits",
+        "2",
+        "--store",
+        "r.sqlite",
+    ]
+    assert main(["sweep", "tiny.npz", "--noise", "0.2,0.4", *arguments, "--json"]) == 0
+    capsys.readouterr()
+    assert main(["sweep", "tiny.npz", "--noise", "0.2:0.6:0.2", *arguments, "--choose", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    dataset = open_data([data])
+    sweep = SweepSpec(
+        dataset.fingerprint,
+        noises=(0.2, 0.4, 0.6),
+        depths=(0, 1),
+        splits=(0, 1),
+        svm=SvmParameters(widths="median", C=10.0),
+        training="split",
+    )
+    with RunStore("other.sqlite") as store:
+        state = run_sweep(dataset, sweep, store)
+    assert [point["hash"] for point in said["points"]] == [answer.point.spec.hash for answer in state.done]
+    assert [point["error"] for point in said["points"]] == [answer.error for answer in state.done]
+    assert len(said["chosen"]) == said["chosen_mean"]["n_splits"] == 2
+
+
+def test_that_figures_and_tables_are_written(data: Path) -> None:
+    figures = ["confusion.svg", "confusion.csv", "widths.svg", "widths.csv"]
+    assert main(["train", "tiny.npz", "--depth", "1", "--starts", "1", "--figure", *figures]) == 0
+    sweep = ["sweep", "tiny.npz", "--noise", "0.2,0.4", "--depth", "1", "--method", "median", "--store", "r.sqlite"]
+    for name in ("curves.svg", "curves.csv"):
+        assert main([*sweep, "--figure", name]) == 0
+    assert all(Path(name).stat().st_size > 40 for name in [*figures, "curves.svg", "curves.csv"])
+
+
+def test_that_stored_runs_are_listed_shown_hidden_and_exported(data: Path, capsys: Capture) -> None:
+    assert main(["train", "tiny.npz", "--method", "raw-svm", "-o", "r.sqlite"]) == 0
+    assert main(["train", "tiny.npz", "--method", "raw-svm", "--seed", "1", "-o", "r.sqlite"]) == 0
+    capsys.readouterr()
+    assert main(["runs", "list", "r.sqlite", "--json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    assert (first["method"], second["seed"]) == ("raw-svm", 1)
+    assert main(["runs", "show", "r.sqlite", first["hash"][:10], "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["error"] == first["error"]
+    assert main(["runs", "delete", "r.sqlite", first["hash"]]) == 0
+    assert main(["runs", "export", "r.sqlite", "-o", "runs.csv"]) == 0
+    assert len(Path("runs.csv").read_text().splitlines()) == 2
+    assert main(["runs", "restore", "r.sqlite", first["hash"]]) == 0
+    assert main(["runs", "check", "r.sqlite"]) == 0
+    for file in Path("r.sqlite.arrays").iterdir():
+        file.write_bytes(b"")
+    assert main(["runs", "check", "r.sqlite"]) == 1
+    assert "2 damaged" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["train", "tiny.npz", "--evaluate", "validation"], 2),
+        (["train", "tiny.npz", "--method", "magic"], 2),
+        (["train", "tiny.npz", "--widths", "1,two"], 2),
+        (["train", "tiny.npz", "--widths", "1,2"], 1),
+        (["train", "tiny.npz", "--loss", "square"], 2),
+        (["train", "tiny.npz", "-C", "-1"], 2),
+        (["train", "tiny.npz", "--figure", "picture.pdf"], 2),
+        (["train", "absent.npz"], 1),
+        (["train", "tiny.npz", "-o", "tiny.npz"], 1),
+        (["sweep", "tiny.npz"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--noise", "0:1:0"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--noise", "1.5"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--depth", "4:x"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--choose"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--splits", "0"], 2),
+        (["runs", "list", "absent"], 2),
+    ],
+)
+def test_that_what_cannot_be_meant_is_one_sentence(
+    data: Path, capsys: Capture, arguments: list[str], code: int
+) -> None:
+    assert main(arguments) == code
+    said = capsys.readouterr()
+    assert said.err.startswith("slide-gui: ")
+    assert said.err.count("\n") == 1
+    assert not Path("r").exists()
+
+
+def test_that_axes_are_read_with_both_ends() -> None:
+    assert parse_noises("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    assert parse_noises("0.5") == (0.5,)
+    assert parse_depths("0:4") == (0, 1, 2, 3, 4)
+    assert parse_depths("3,1") == (3, 1)
+    for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
+        with pytest.raises(UsageError, match="--noise"):
+            parse_noises(text)
+    with pytest.raises(UsageError, match="--depth"):
+        parse_depths("-1")

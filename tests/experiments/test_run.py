@@ -1,0 +1,184 @@
+"""Runs: right numbers, the same to the bit with and without what is shared, and clear refusals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.stack import fit_stack
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.result import same_numbers
+from slide_gui.experiments.run import Reuse, live_spec, restore, run
+from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.splits import split_rows
+from slide_gui.progress import Cancelled, Progress
+from tests.experiments.tiny import rectangles, spec
+
+DATA = rectangles()
+THREE = rectangles(n_classes=3)
+
+
+class Listener(Progress):
+    def __init__(self, stop_after: float = 2.0) -> None:
+        self.fractions: list[float] = []
+        self.payloads: list[RunProgress] = []
+        self.stop_after = stop_after
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self.fractions.append(fraction)
+        if payload is not None:
+            assert isinstance(payload, RunProgress)
+            self.payloads.append(payload)
+        if fraction >= self.stop_after:
+            raise Cancelled
+
+
+def test_that_a_run_is_the_textbook_svm_on_scaled_layers() -> None:
+    asked = spec(DATA, 0.4, 2, widths=(3.0, 2.0, 1.5), C=10.0, loss="hinge")
+    found = run(DATA, asked)
+    stack = fit_stack(DATA.train, asked.stack)
+    per_column = np.repeat([3.0, 2.0, 1.5], 64)
+    oracle = SVC(C=10.0, gamma=1.0).fit(stack.transform(DATA.train) / per_column, DATA.train_labels)
+    Z = stack.transform(DATA.test) / per_column
+    wrong = np.flatnonzero(oracle.predict(Z) != DATA.test_labels)
+    assert len(wrong) > 0
+    np.testing.assert_array_equal(found.misclassified, wrong)
+    np.testing.assert_allclose(found.decisions[:, 0], oracle.decision_function(Z[wrong]), atol=2e-2)
+    assert found.error == len(wrong) / 300
+    assert found.half == pytest.approx(1.96 * np.sqrt(found.error * (1 - found.error) / 300))
+    assert found.confusion.sum() == 300
+    assert found.confusion.trace() == 300 - len(wrong)
+    np.testing.assert_array_equal(found.predicted, 1 - DATA.test_labels[wrong])
+    assert found.classifier.widths == (3.0, 2.0, 1.5)
+
+
+def test_that_three_classes_are_counted_by_class() -> None:
+    found = run(THREE, spec(THREE, widths="median", C=10.0, training="split"))
+    np.testing.assert_array_equal(found.confusion.sum(axis=1), np.bincount(THREE.test_labels))
+    wrong = THREE.test_labels[found.misclassified] * 3 + found.predicted
+    off = found.confusion.copy()
+    np.fill_diagonal(off, 0)
+    np.testing.assert_array_equal(np.bincount(wrong, minlength=9).reshape(3, 3), off)
+    assert found.decisions.shape == (len(found.misclassified), 3)
+
+
+def test_that_the_split_decides_what_is_trained_on_and_validated() -> None:
+    asked = spec(DATA, widths="median", C=10.0, training="split", evaluate="validation", split=2)
+    found = run(DATA, asked)
+    inside, outside = split_rows(DATA.train_labels, 2, 0)
+    np.testing.assert_array_equal(found.judged, outside)
+    assert found.n_train == len(inside)
+    assert found.error == found.validation_error
+    whole = run(DATA, spec(DATA, widths="median", C=10.0))
+    assert (whole.n_train, whole.validation_error) == (120, None)
+
+
+def test_that_test_rows_are_a_stratified_sample() -> None:
+    found = run(DATA, spec(DATA, widths="median", C=10.0, test_rows=100))
+    assert found.n_test == 100
+    share = DATA.test_labels.mean()
+    assert DATA.test_labels[found.judged].mean() == pytest.approx(share, abs=0.011)
+    assert found.judged.max() > 150
+
+
+@pytest.mark.parametrize("method", ["raw-svm", "median"])
+def test_that_the_grid_methods_choose_from_their_grid(method: str) -> None:
+    found = run(DATA, spec(DATA, method=method))
+    best = min(found.classifier.grid, key=lambda point: point.error)
+    assert found.classifier.C == best.C
+    assert len(found.classifier.grid) == 12
+    assert len(found.classifier.widths) == (1 if method == "raw-svm" else 2)
+    given = run(DATA, spec(DATA, method=method, C=7.0))
+    assert {point.C for point in given.classifier.grid} == {7.0}
+
+
+def test_that_sharing_changes_no_bit() -> None:
+    shared = Reuse(deepest=3)
+    for noise in (0.2, 0.5):
+        for depth in (0, 1, 2, 3):
+            asked = spec(DATA, noise, depth, widths="median", C=10.0)
+            assert same_numbers(run(DATA, asked, reuse=shared), run(DATA, asked))
+
+
+def test_that_a_neighbour_is_run_first_where_it_is_not_at_hand() -> None:
+    near = spec(DATA, 0.3)
+    asked = spec(DATA, 0.4, neighbour=near)
+    alone = run(DATA, asked)
+    shared = Reuse(results={near.hash: run(DATA, near)})
+    assert same_numbers(alone, run(DATA, asked, reuse=shared))
+    assert not same_numbers(alone, run(DATA, spec(DATA, 0.4)))
+    start, history = alone.classifier.history[0], shared.results[near.hash].classifier
+    np.testing.assert_allclose(start.shares, history.shares, atol=1e-6)
+
+
+def test_that_a_result_gives_back_its_classifier() -> None:
+    for data in (DATA, THREE):
+        found = run(data, spec(data, widths="median", C=10.0, training="split"))
+        stack, model = restore(data, found)
+        predicted = model.predict(stack.transform(data.test))
+        np.testing.assert_array_equal(np.flatnonzero(predicted != data.test_labels), found.misclassified)
+
+
+def test_that_progress_rises_and_tells_all_that_came_before() -> None:
+    heard = Listener()
+    found = run(DATA, spec(DATA, depth=2, training="split"), progress=heard)
+    assert heard.fractions == sorted(heard.fractions)
+    last = heard.payloads[-1]
+    assert last.history == found.classifier.history
+    assert (last.test.wrong, last.test.done) == (len(found.misclassified), 300)
+    assert len(last.stack.layers) == 2
+    assert last.validation.error == found.validation_error
+    assert {payload.phase for payload in heard.payloads} >= {"fit", "learn", "train", "validation", "test"}
+    assert all(payload.spec_hash == found.spec.hash for payload in heard.payloads)
+
+
+def test_that_the_live_estimate_grows_and_its_interval_shrinks() -> None:
+    data = rectangles(60, 6000)
+    near = run(data, spec(data, 0.4))
+    heard = Listener()
+    live = run(data, live_spec(spec(data, 0.5), near), progress=heard)
+    assert live.classifier.widths == near.classifier.widths
+    tests = {payload.test for payload in heard.payloads if payload.test is not None}
+    ordered = sorted(tests, key=lambda estimate: estimate.done)
+    assert [estimate.done for estimate in ordered] == [500, 1500, 3500, 6000]
+    assert ordered[-1].half < ordered[0].half
+    assert ordered[-1].error == live.error
+    assert live_spec(spec(data, 0.5, 2), near).svm.widths == "median"
+
+
+@pytest.mark.parametrize("when", [0.0, 0.11, 0.5, 0.9])
+def test_that_a_run_can_be_cancelled_anywhere(when: float) -> None:
+    with pytest.raises(Cancelled):
+        run(DATA, spec(DATA), progress=Listener(when))
+
+
+def test_that_wrong_data_are_refused() -> None:
+    other = rectangles(seed=1)
+    with pytest.raises(DataError, match="not the data of the run"):
+        run(other, spec(DATA))
+    no_test = replace(DATA, test=DATA.test[:0], test_labels=None)
+    with pytest.raises(DataError, match="no test rows; judge on validation"):
+        run(no_test, spec(no_test))
+    unlabelled = replace(DATA, test_labels=None)
+    with pytest.raises(DataError, match="no labels for its test rows"):
+        run(unlabelled, spec(unlabelled))
+    assert run(no_test, spec(no_test, widths="median", C=1.0, training="split", evaluate="validation")).n_test == 24
+
+
+def test_that_a_test_class_never_trained_on_is_always_wrong() -> None:
+    labels = DATA.test_labels.copy()
+    labels[:9] = 5
+    data = replace(DATA, test_labels=labels)
+    found = run(data, spec(data, widths="median", C=10.0))
+    assert found.labels == (0, 1, 5)
+    assert found.confusion[2, :2].sum() == 9
+    assert set(range(9)) <= set(found.misclassified.tolist())
+
+
+def test_that_depth_0_is_the_raw_input_at_any_noise() -> None:
+    stack = StackParameters(noise=0.9, depth=0)
+    assert replace(spec(DATA), stack=stack).hash == spec(DATA, 0.1, 0).hash

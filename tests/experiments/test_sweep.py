@@ -1,0 +1,227 @@
+"""Sweeps: broken off anywhere they give the bits of an unbroken one; nothing is done twice."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from slide_gui.core.svm import SvmParameters
+from slide_gui.experiments import sweep as sweep_module
+from slide_gui.experiments.cost import CostModel
+from slide_gui.experiments.result import same_numbers
+from slide_gui.experiments.run import run
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import Pause, PointResult, SweepState, choose, final_points, run_points, run_sweep
+from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.progress import Cancelled, Progress
+from tests.experiments.tiny import rectangles
+
+DATA = rectangles(60, 100)
+LEARNED = SweepSpec(
+    DATA.fingerprint, noises=(0.6, 0.2, 0.4), depths=(0, 1, 2), svm=SvmParameters(starts=1), training="split"
+)
+FAST = replace(LEARNED, svm=SvmParameters(widths="median", C=10.0), splits=(0, 1))
+
+
+class CancelAfter(Progress):
+    """Cancels at the n-th report."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self.n -= 1
+        if self.n < 0:
+            raise Cancelled
+
+
+def test_that_the_points_stand_in_a_fixed_order_whatever_the_order_asked() -> None:
+    points = LEARNED.points()
+    assert [(point.noise, point.depth) for point in points] == [(n, d) for n in (0.2, 0.4, 0.6) for d in (0, 1, 2)]
+    assert points == replace(LEARNED, noises=(0.2, 0.4, 0.6, 0.2), depths=(2, 1, 0)).points()
+
+
+def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run() -> None:
+    points = {(point.noise, point.depth): point.spec for point in LEARNED.points()}
+    assert points[0.2, 1].neighbour is None
+    assert points[0.4, 2].neighbour == points[0.2, 2]
+    assert points[0.6, 2].neighbour == points[0.4, 2]
+    assert points[0.2, 0].hash == points[0.6, 0].hash
+    cold = replace(LEARNED, warm=False).points()
+    assert all(point.spec.neighbour is None for point in cold)
+
+
+def test_that_a_sweep_broken_off_again_and_again_gives_the_same_bits(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "whole.sqlite") as whole, RunStore(tmp_path / "broken.sqlite") as broken:
+        state = run_sweep(DATA, LEARNED, whole)
+        for reports in (3, 40, 90, 170, 260):
+            with pytest.raises(Cancelled):
+                run_sweep(DATA, LEARNED, broken, progress=CancelAfter(reports))
+        assert 0 < len(broken.runs()) < 7
+        again = run_sweep(DATA, LEARNED, broken)
+        assert len(whole.runs()) == len(broken.runs()) == 7  # depth 0 is one run for three noises
+        for line in whole.runs():
+            assert same_numbers(whole.load(line.hash), broken.load(line.hash))
+        assert [(a.point, a.error) for a in again.done] == [(a.point, a.error) for a in state.done]
+        last = state.points[-1].spec
+        assert same_numbers(whole.load(last.hash), run(DATA, last))
+
+
+def test_that_a_finished_sweep_is_only_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        first = run_sweep(DATA, FAST, store)
+        store.delete([line.hash for line in store.runs()])
+        monkeypatch.setattr(sweep_module, "run", None)
+        again = run_sweep(DATA, FAST, store)
+        assert [answer.error for answer in again.done] == [answer.error for answer in first.done]
+        assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
+
+
+def test_that_a_damaged_run_is_reported_and_made_again(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        run_sweep(DATA, FAST, store)
+        victim = FAST.points()[4].spec
+        expected = store.load(victim.hash)
+        (file,) = store.folder.glob(f"{victim.hash[:16]}-*")
+        file.write_bytes(b"nothing")
+        state = run_sweep(DATA, FAST, store)
+        assert len(state.faults) == 1
+        assert str(file) in state.faults[0]
+        assert same_numbers(store.load(victim.hash), expected)
+        assert len(state.done) == len(FAST.points())
+
+
+def test_that_the_state_tells_what_is_done_and_how_long_it_takes(tmp_path: Path) -> None:
+    states: list[SweepState] = []
+    fractions: list[float] = []
+
+    class Listener(Progress):
+        def report(self, fraction: float, payload: object = None) -> None:
+            fractions.append(fraction)
+            if payload is not None:
+                assert isinstance(payload, SweepState)
+                states.append(payload)
+
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        final = run_sweep(DATA, FAST, store, progress=Listener())
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1.0)
+    counts = [len(state.done) for state in states]
+    assert counts == sorted(counts)
+    assert len(final.done) == len(FAST.points())
+    assert [answer.point for answer in final.done] == list(FAST.points())
+    assert any(state.live is not None and state.live.test is not None for state in states)
+    assert states[0].seconds_left is None
+    assert states[-1].seconds_left == 0.0
+    assert all(state.seconds_left is not None for state in states if len(state.done) > 0)
+
+
+def test_that_a_paused_sweep_waits_and_can_be_cancelled_or_go_on(tmp_path: Path) -> None:
+    pause, cancel, errors = Pause(), threading.Event(), []
+
+    class Stop(Progress):
+        def report(self, fraction: float, payload: object = None) -> None:
+            if cancel.is_set():
+                raise Cancelled
+
+    def work() -> None:
+        with RunStore(tmp_path / "runs.sqlite") as store:
+            try:
+                run_sweep(DATA, FAST, store, progress=Stop(), pause=pause)
+            except Cancelled as error:
+                errors.append(error)
+
+    def count() -> int:
+        with RunStore(tmp_path / "runs.sqlite") as store:
+            return len(store.runs())
+
+    pause.pause()
+    thread = threading.Thread(target=work)
+    thread.start()
+    time.sleep(0.4)
+    assert count() == 0
+    pause.resume()
+    deadline = time.monotonic() + 20
+    while count() == 0 and time.monotonic() < deadline:
+        time.sleep(0.01)
+    pause.pause()
+    time.sleep(0.4)
+    held = count()
+    time.sleep(0.3)
+    assert count() == held > 0
+    cancel.set()
+    thread.join(5)
+    assert not thread.is_alive()
+    assert len(errors) == (held < len({point.spec.hash for point in FAST.points()}))
+
+
+def _sweep_alone(path: Path) -> None:
+    with RunStore(path) as store:
+        run_sweep(DATA, FAST, store)
+
+
+def test_that_two_processes_may_sweep_into_one_store(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("spawn")
+    path = tmp_path / "runs.sqlite"
+    children = [context.Process(target=_sweep_alone, args=(path,)) for _ in range(2)]
+    for child in children:
+        child.start()
+    for child in children:
+        child.join(60)
+        assert child.exitcode == 0
+    with RunStore(path) as store:
+        assert store.faults() == {}
+        assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
+        assert len(list(store.folder.iterdir())) == len(store.runs())
+        assert store.swept == 0
+
+
+def answer(noise: float, depth: int, validation: float | None, split: int = 0) -> PointResult:
+    sweep = replace(FAST, noises=(noise,), depths=(depth,), splits=(split,), warm=False)
+    return PointResult(sweep.points()[0], 0.5, 0.1, 100, validation, 1.0)
+
+
+def test_that_noise_and_depth_are_chosen_by_validation_error_in_each_split() -> None:
+    answers = [
+        answer(0.1, 1, 0.2), answer(0.2, 1, 0.1), answer(0.3, 1, 0.3), answer(0.1, 2, 0.4), answer(0.2, 2, 0.1),
+        answer(0.3, 2, 0.0, split=1), answer(0.1, 1, 0.1, split=1),
+    ]  # fmt: skip
+    first, second = choose(answers)
+    # Two of split 0 have 0.1; that of one layer has the better neighbours.
+    assert (first.point.noise, first.point.depth) == (0.2, 1)
+    assert (second.point.noise, second.point.depth, second.point.split) == (0.3, 2, 1)
+    with pytest.raises(ValueError, match="train on the split"):
+        choose([answer(0.1, 1, None)])
+
+
+def test_that_what_was_chosen_is_tested_with_all_training_rows(tmp_path: Path) -> None:
+    validation = replace(FAST, evaluate="validation")
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        chosen = choose(run_sweep(DATA, validation, store).done)
+        state = run_points(DATA, final_points(chosen), store)
+        assert [a.point.split for a in state.done] == [0, 1]
+        for one in state.done:
+            result = store.load(one.point.spec.hash)
+            assert (result.n_train, result.n_test, result.spec.evaluate) == (60, 100, "test")
+
+
+def test_that_an_empty_sweep_is_refused() -> None:
+    with pytest.raises(ValueError, match="noises is empty"):
+        replace(FAST, noises=()).points()
+
+
+def test_that_time_left_follows_what_was_measured() -> None:
+    model = CostModel()
+    assert model.left([(1, False)], 0.0) is None
+    model.add(1, True, 4.0)
+    model.add(1, True, 6.0)
+    model.add(0, False, 1.0)
+    assert model.seconds(1, True) == 5.0
+    assert model.seconds(3, True) == 10.0
+    assert model.left([(1, True), (0, False)], 0.5) == pytest.approx(3.5)
+    assert model.left([], 0.0) == 0.0

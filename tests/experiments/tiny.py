@@ -1,0 +1,38 @@
+"""Tiny data for runs and sweeps: 8 × 8 outlines of rectangles, wide or tall."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.svm import SvmParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.spec import RunSpec
+
+
+def rectangles(n_train: int = 120, n_test: int = 300, seed: int = 0, n_classes: int = 2) -> Dataset:
+    """Return images of rectangles; with three classes the third is noise."""
+    rng = np.random.default_rng(seed)
+    images = np.zeros((n_train + n_test, 8, 8), np.float32)
+    labels = rng.integers(n_classes, size=len(images))
+    for image, label in zip(images, labels, strict=True):
+        long, short = rng.integers(5, 9), rng.integers(2, 5)
+        height, width = (long, short) if label == 1 else (short, long)
+        y, x = rng.integers(9 - height), rng.integers(9 - width)
+        image[y : y + height, [x, x + width - 1]] = 1
+        image[[y, y + height - 1], x : x + width] = 1
+        if label == 2:
+            image[:] = rng.random((8, 8)) > 0.7
+    rows, labels = images.reshape(len(images), 64), labels.astype(np.int64)
+    return Dataset("tiny", rows[:n_train], rows[n_train:], labels[:n_train], labels[n_train:], (8, 8), generated=True)
+
+
+def spec(dataset: Dataset, noise: float = 0.4, depth: int = 1, **changes: object) -> RunSpec:
+    """Return a spec of a small, fast run."""
+    svm = {name: changes.pop(name) for name in ("widths", "C", "loss", "criterion") if name in changes}
+    return RunSpec(
+        dataset.fingerprint,
+        stack=StackParameters(noise=noise, depth=depth),
+        svm=SvmParameters(starts=1, **svm),  # type: ignore[arg-type]
+        **changes,  # type: ignore[arg-type]
+    ).checked()
