@@ -37,8 +37,8 @@ CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 class ErrorPlot(QWidget):
     """Error in per cent against noise, with intervals, published values and a cursor.
 
-    Left and Right move along a line, Up and Down from line to line, Enter clicks the point; Ctrl+Left and
-    Ctrl+Right move the cursor, which the mouse drags.
+    Left and Right move along a line, Up and Down from line to line, Enter clicks the point; Shift+Left and
+    Shift+Right move the cursor, which the mouse drags.
     """
 
     point_clicked = Signal(object)
@@ -270,7 +270,7 @@ class ErrorPlot(QWidget):
         upwards = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(key)
         if not self._points:
             super().keyPressEvent(event)
-        elif sideways and event.modifiers() & Qt.KeyboardModifier.ControlModifier and self._noise is not None:
+        elif sideways and event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._noise is not None:
             self._go(self._noise + sideways * NOISE_STEP)
         elif key in CLICKS and self._current is not None:
             self.point_clicked.emit(self._current)

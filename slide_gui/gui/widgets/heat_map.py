@@ -159,11 +159,11 @@ class HeatMap(QWidget):
                 self._ring(painter, self.cell(*at), theme.text)
             if point.key == self._selected:
                 self._ring(painter, self.cell(*at).adjusted(3, 3, -3, -3), theme.accent)
-        point = self.current()
-        if point is not None and self._current is not None:
+        current = self.current()
+        if current is not None and self._current is not None:
             box = self.cell(*self._current)
             self._ring(painter, box, theme.muted)
-            paint_callout(painter, self, QPointF(box.center().x(), box.top() + 8), lines_of(point))
+            paint_callout(painter, self, QPointF(box.center().x(), box.top() + 8), lines_of(current))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
         painter.end()
