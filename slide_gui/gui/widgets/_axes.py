@@ -10,7 +10,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
 from slide_gui.gui.theme import Theme
-from slide_gui.gui.widgets._numbers import decimals_of, fixed, nice_ticks, number
+from slide_gui.gui.widgets._numbers import count, decimals_of, fixed, nice_ticks, number
 from slide_gui.gui.widgets._paint import snapped
 
 __all__ = ["TICK", "Axis", "apart", "linear", "logarithmic", "paint_x_axis", "paint_y_axis"]
@@ -81,7 +81,15 @@ def logarithmic(low: float, high: float, start: float, stop: float, most: int) -
         ticks = tuple(t for t in every if below[-1] <= t <= (above[0] if above else every[-1]))
         if len(ticks) <= most + 2:
             break
-    return Axis(ticks[0], max(ticks[-1], high), start, stop, ticks, tuple(number(t) for t in ticks), True)
+    return Axis(
+        ticks[0],
+        max(ticks[-1], high),
+        start,
+        stop,
+        ticks,
+        tuple(count(round(t)) if t >= 1.0 else number(t) for t in ticks),
+        True,
+    )
 
 
 def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:

@@ -140,10 +140,14 @@ def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF, re
 
 def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:
     values = [p.error for p in points if p.is_known] + [m.error for m in marks]
-    # Wide first intervals would make the axis jump while they shrink.
+    settled = [p for p in points if p.state in ("done", "stale") and math.isfinite(p.low + p.high)]
+    for point in settled:
+        values += [point.low, point.high]
+    # Wide first intervals would make the axis jump while they shrink: they get the room of the settled ones.
+    usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
     for point in points:
-        if point.state == "done":
-            values += [v for v in (point.low, point.high) if math.isfinite(v)]
+        if point.is_known and point.state in ("running", "refining"):
+            values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
     low, high = max(min(values), 0.0), max(values)

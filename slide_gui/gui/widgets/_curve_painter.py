@@ -31,7 +31,7 @@ __all__ = [
 BAND = 0.2
 RADIUS = 3.5
 LIGHTER = 0.45
-SWATCH = 12
+SWATCH = 16
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 
 

@@ -104,5 +104,5 @@ def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     if depth >= len(PINS):
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
-        pen.setDashPattern([4.0, 2.0])
+        pen.setDashPattern([1.8, 1.2])
     return pen

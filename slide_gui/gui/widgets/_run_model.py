@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,10 +12,11 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 
 from slide_gui.gui.widgets._numbers import count, fixed, number
 
-__all__ = ["COLUMNS", "TAG", "RunModel", "RunRow"]
+__all__ = ["COLUMNS", "TAG", "Index", "RunModel", "RunRow"]
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
+_NAMED = re.compile(r"\b(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])")
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,10 @@ def _half(row: RunRow) -> float:
     return 0.5 * (row.high - row.low)
 
 
+def _penalty(value: float) -> str:
+    return number(float(f"{value:.3g}")) if math.isfinite(value) else "–"
+
+
 def _seconds(value: float) -> str:
     return "–" if not math.isfinite(value) else f"{value:,.1f}".replace(",", "\u202f")
 
@@ -139,8 +145,11 @@ class RunModel(QAbstractTableModel):
         self.endResetModel()
 
     def set_filter(self, text: str) -> None:
-        """Leave the rows in which every word of `text` occurs, in any column, small or capital."""
-        words = tuple(text.lower().replace("-", "−").split())
+        """Leave the rows in which every word of `text` occurs, small or capital.
+
+        A number after "noise", "depth" or "seed" stands for just that value.
+        """
+        words = tuple(_NAMED.sub(_named, text.lower()).split())
         if words != self._words:
             self.beginResetModel()
             self._words = words
@@ -166,8 +175,8 @@ class RunModel(QAbstractTableModel):
     def _matches(self, row: RunRow) -> bool:
         said = self._said.get(row.key)
         if said is None:
-            numbers = f"noise {fixed(row.noise, 2)} depth {row.depth} seed {row.seed} {fixed(row.error, 2)}"
-            said = " ".join((row.made, row.data, row.method, row.split, numbers, row.tag)).lower().replace("-", "−")
+            numbers = f"noise={row.noise:.2f}; depth={row.depth}; seed={row.seed}; {fixed(row.error, 2)}"
+            said = " ".join((row.made, row.data, row.method, row.split, numbers, row.tag)).lower()
             self._said[row.key] = said
         return all(word in said for word in self._words)
 
@@ -229,6 +238,11 @@ class RunModel(QAbstractTableModel):
             self.dataChanged.emit(index, index)
             self.tag_edited.emit(old.key, tag)
         return True
+
+
+def _named(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    return f" {name}={float(value):.2f}; " if name == "noise" else f" {name}={float(value):.0f}; "
 
 
 def _is_missing(value: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -20,7 +21,7 @@ from slide_gui.gui.widgets._sequential import BLUE, ORANGE, ink_on, paint_ramp, 
 __all__ = ["ConfusionMatrix"]
 
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
-LARGEST, ERRORS, RAMP = 56, 64, 72
+LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -50,7 +51,7 @@ class ConfusionMatrix(QWidget):
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(240, 200)
+        self.setMinimumSize(300, 240)
         self.setAccessibleName("Confusion matrix")
 
     def sizeHint(self) -> QSize:
@@ -118,12 +119,12 @@ class ConfusionMatrix(QWidget):
     def _left(self) -> float:
         metrics = QFontMetricsF(figure_font(self, SECONDARY))
         widest = max((metrics.horizontalAdvance(t) for t in self._labels), default=0.0)
-        return 16 + min(max(widest, metrics.horizontalAdvance("true")), 96)
+        return 16 + min(max(widest, metrics.horizontalAdvance("true")), 120)
 
     def _step(self) -> float:
         many = max(len(self._labels), 1)
         room = min((self.width() - self._left() - ERRORS - EDGE) / many, (self.height() - HEAD - FOOT) / many)
-        return max(min(int(room), LARGEST), 6)
+        return max(min(int(room), max(LARGEST, FEW // many)), 6)
 
     def cell(self, true: int, predicted: int) -> QRectF:
         """Return where a cell is."""
@@ -154,8 +155,8 @@ class ConfusionMatrix(QWidget):
         painter.setOpacity(0.5 if self._stale else 1.0)
         self._paint_cells(painter)
         self._paint_margins(painter)
-        self._paint_legend(painter)
         painter.setOpacity(1.0)
+        self._paint_legend(painter)
         if self._current is not None:
             box = self.cell(*self._current)
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -192,21 +193,25 @@ class ConfusionMatrix(QWidget):
         painter.drawText(QRectF(0, HEAD - 22, left - 8, 18), RIGHT, "true")
         painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, "error")
         metrics, rows = QFontMetricsF(strong), self._counts.sum(axis=1)
+        widest = min(max(metrics.horizontalAdvance(t) for t in self._labels) + 4, 28)
         for i, name in enumerate(self._labels):
-            chosen = [self._current is not None and self._current[axis] == i for axis in (0, 1)]
+            true, predicted = (self._current is not None and self._current[axis] == i for axis in (0, 1))
             row, column = self.cell(i, 0), self.cell(0, i)
-            painter.setFont(strong if chosen[0] else small)
             painter.setPen(QColor(theme.text))
-            elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, left - 8)
-            painter.drawText(QRectF(0, row.top(), left - 8, row.height()), RIGHT, elided)
-            painter.setFont(strong if chosen[1] else small)
-            elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, max(step - 2, 10))
-            painter.drawText(QRectF(column.left() - 8, HEAD - 22, column.width() + 16, 18), CENTRE, elided)
-            painter.setFont(small)
-            painter.setPen(QColor(theme.muted))
-            if rows[i]:
-                error = per_cent(100.0 * (1.0 - self._counts[i, i] / rows[i]), 1)
-                painter.drawText(QRectF(right, row.top(), ERRORS - EDGE, row.height()), RIGHT, error)
+            # Where cells are narrower than their names, only some are named.
+            if i % math.ceil(14 / step) == 0:
+                painter.setFont(strong if true else small)
+                elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, left - 8)
+                painter.drawText(QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided)
+                painter.setFont(small)
+                painter.setPen(QColor(theme.muted))
+                error = per_cent(100.0 * (1.0 - self._shares[i, i]), 1) if rows[i] else "–"
+                painter.drawText(QRectF(right, row.center().y() - 8, ERRORS - EDGE, 16), RIGHT, error)
+            if i % math.ceil(widest / step) == 0:
+                painter.setFont(strong if predicted else small)
+                painter.setPen(QColor(theme.text))
+                elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, max(step - 2, widest))
+                painter.drawText(QRectF(column.center().x() - 60, HEAD - 22, 120, 18), CENTRE, elided)
 
     def _paint_legend(self, painter: QPainter) -> None:
         theme, left = theme_of(self), self._left()

@@ -110,9 +110,13 @@ class CriterionPlot(QWidget):
         self.update()
 
     def best_start(self) -> int:
-        """Return the start whose criterion is least now."""
-        filled = [i for i, t in enumerate(self._traces) if len(t.criterion)]
-        return min(filled, key=lambda i: self._traces[i].criterion[-1], default=0)
+        """Return the start whose criterion is least now; one that is no number is worse than any."""
+
+        def now(start: int) -> float:
+            last = self._traces[start].criterion[-1]
+            return math.inf if math.isnan(last) else last
+
+        return min((i for i, t in enumerate(self._traces) if len(t.criterion)), key=now, default=0)
 
     def current(self) -> CriterionStep | None:
         """Return the iteration under mouse or keys."""
@@ -193,7 +197,7 @@ class CriterionPlot(QWidget):
     def _paint_criterion(self, painter: QPainter) -> None:
         theme, x, y, best = theme_of(self), self.x_axis(), self.y_axis(), self.best_start()
         order = [i for i in range(len(self._traces)) if i != best and len(self._traces[i].criterion)] + [best]
-        ends = []
+        ends, box = [], self.boxes()[0]
         painter.setBrush(Qt.BrushStyle.NoBrush)
         for number in order:
             trace = self._traces[number]
@@ -201,9 +205,10 @@ class CriterionPlot(QWidget):
             painter.setPen(QPen(colour, 2.0 if number == best else 1.25))
             for line in curve(x, y, trace.iteration.values(), trace.criterion.values()):
                 painter.drawPolyline(line)
-            ends.append(QPointF(x.at(trace.iteration[-1]), y.at(trace.criterion[-1])))
+            last = trace.criterion[-1]
+            place = y.at(last) if math.isfinite(last) else box.top()
+            ends.append(QPointF(x.at(trace.iteration[-1]), min(max(place, box.top()), box.bottom())))
             self._dot(painter, ends[-1], colour)
-        box = self.boxes()[0]
         places = apart([e.y() for e in ends], 16, box.top(), box.bottom())
         for number, end, place in zip(order, ends, places, strict=True):
             value = significant(self._traces[number].criterion[-1])
@@ -236,7 +241,8 @@ class CriterionPlot(QWidget):
         x = self.x_axis()
         for line in curve(x, y, trace.iteration.values(), column.values()):
             painter.drawPolyline(line)
-        end = QPointF(x.at(trace.iteration[-1]), y.at(column[-1]))
+        height = y.at(column[-1]) if math.isfinite(column[-1]) else box.bottom()
+        end = QPointF(x.at(trace.iteration[-1]), min(max(height, box.top()), box.bottom()))
         self._dot(painter, end, QColor(theme.text))
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
@@ -253,7 +259,8 @@ class CriterionPlot(QWidget):
         x, (box, _, low) = self.x_axis().at(step.iteration), self.boxes()
         painter.setPen(QPen(QColor(theme.muted), 1.0))
         painter.drawLine(QPointF(x, box.top()), QPointF(x, low.bottom() + 4))
-        at = QPointF(x, self.y_axis().at(step.criterion))
+        height = self.y_axis().at(step.criterion) if math.isfinite(step.criterion) else box.top()
+        at = QPointF(x, min(max(height, box.top()), box.bottom()))
         self._dot(painter, at, QColor(theme.text))
         paint_callout(painter, self, at, self._lines(step))
 
@@ -272,7 +279,12 @@ class CriterionPlot(QWidget):
             return None
         x, y = self.x_axis(), self.y_axis()
         near = [(i, t.iteration.index_near(x.value(place.x()))) for i, t in enumerate(self._traces) if len(t.iteration)]
-        return min(near, key=lambda f: abs(y.at(self._traces[f[0]].criterion[f[1]]) - place.y()), default=None)
+
+        def away(found: tuple[int, int]) -> float:
+            value = self._traces[found[0]].criterion[found[1]]
+            return abs(y.at(value) - place.y()) if math.isfinite(value) else math.inf
+
+        return min(near, key=away, default=None)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._show(self._at(event.position()))

@@ -130,6 +130,12 @@ class HeatMap(QWidget):
     def _at(self, place: QPointF) -> tuple[int, int] | None:
         return next((at for at in self._cells if self.cell(*at).adjusted(0, 0, GAP, GAP).contains(place)), None)
 
+    def decimals(self) -> int:
+        """Return how many decimals fit every cell, 2 or 1."""
+        font = figure_font(self, SECONDARY, strong=True)
+        widest = QFontMetricsF(font).horizontalAdvance(fixed(self._limits[1], 2))
+        return 2 if widest + 8 <= self.cell(0, 0).width() else 1
+
     # Painting
 
     def _update_running(self) -> None:
@@ -158,7 +164,9 @@ class HeatMap(QWidget):
             if self._best is not None and point.key == self._best.key:
                 self._ring(painter, self.cell(*at), theme.text)
             if point.key == self._selected:
-                self._ring(painter, self.cell(*at).adjusted(3, 3, -3, -3), theme.accent)
+                # Inside the ring of the best, where there is room for both.
+                inset = 3 if self.cell(*at).width() > 48 else 0
+                self._ring(painter, self.cell(*at).adjusted(inset, inset, -inset, -inset), theme.accent)
         current = self.current()
         if current is not None and self._current is not None:
             box = self.cell(*self._current)
@@ -223,12 +231,9 @@ class HeatMap(QWidget):
             self._paint_unsettled(painter, box, ink, point.state == "running")
         painter.setFont(figure_font(self, SECONDARY, strong=point == self._best))
         painter.setPen(ink)
-        text = fixed(point.error, 2)
-        metrics = QFontMetricsF(painter.font())
+        metrics, text = QFontMetricsF(painter.font()), fixed(point.error, self.decimals())
         if point.state in ("running", "refining") and metrics.horizontalAdvance("≈ " + text) + 6 < box.width():
             text = "≈ " + text
-        if metrics.horizontalAdvance(text) + 4 > box.width():
-            text = fixed(point.error, 1)
         if metrics.horizontalAdvance(text) <= box.width() and box.height() >= 12:
             painter.drawText(box, CENTRE, text)
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import (
-    QEvent,
     QItemSelection,
     QItemSelectionModel,
     QModelIndex,
-    QPersistentModelIndex,
     QPoint,
-    QRectF,
     QSize,
     Qt,
     Signal,
@@ -19,14 +17,10 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QAction,
-    QColor,
     QFontMetricsF,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -35,24 +29,17 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPushButton,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QTableView,
     QVBoxLayout,
     QWidget,
 )
 
-from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._callout import paint_placeholder
+from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets._numbers import count
 from slide_gui.gui.widgets._run_model import COLUMNS, TAG, RunModel, RunRow
+from slide_gui.gui.widgets._run_view import PADDING, ROW, TEXT, RunDelegate, RunView
 
 __all__ = ["RunRow", "RunTable"]
-
-ROW = 28
-PADDING = 8
-TEXT = SECONDARY + 1
 
 
 class RunTable(QWidget):
@@ -77,12 +64,14 @@ class RunTable(QWidget):
         super().__init__(parent)
         self._placeholder = "No runs yet."
         self._model = RunModel(self)
-        self._view = _View(self)
+        self._view = RunView(self)
         self._filter = QLineEdit()
         self._count = QLabel()
         self._count.setProperty("role", "secondary")
         self._filter.setPlaceholderText("Filter: rectangles depth 2")
-        self._filter.setToolTip("Rows in which every word occurs, in any column (Ctrl+F; Esc clears)")
+        self._filter.setToolTip(
+            "Rows in which every word occurs; “depth 2”, “noise 0.3” and “seed 1” are exact (Ctrl+F; Esc clears)"
+        )
         self._filter.setAccessibleName("Filter runs")
         self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(240)
@@ -173,6 +162,8 @@ class RunTable(QWidget):
         for name in ("open", "compare", "delete"):
             action, button = self._actions[name], QPushButton(self._actions[name].text())
             button.setToolTip(action.toolTip())
+            # A click leaves the keys with the table.
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
             bar.addWidget(button)
             self._buttons[name] = button
@@ -196,13 +187,13 @@ class RunTable(QWidget):
         view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
-        view.setItemDelegate(_Delegate(view))
+        view.setItemDelegate(RunDelegate(view))
         # The frame of the table goes round the header too.
         head.setStyleSheet("QHeaderView { border: 0; }")
         metrics = QFontMetricsF(figure_font(self, TEXT))
         for number, column in enumerate(COLUMNS):
             wide = max(metrics.horizontalAdvance(column.widest), metrics.horizontalAdvance(column.title))
-            view.setColumnWidth(number, round(wide) + 2 * PADDING)
+            view.setColumnWidth(number, math.ceil(wide) + 1 + 2 * PADDING)
         head.setStretchLastSection(True)
         head.setHighlightSections(False)
         head.setSectionsMovable(True)
@@ -321,70 +312,6 @@ class RunTable(QWidget):
                 self._view.selectRow(0)
         else:
             super().keyPressEvent(event)
-
-
-class _Delegate(QStyledItemDelegate):
-    """Draws a cell: chosen rows on the accent's wash, an accent bar on the line that has the keys."""
-
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        view = self.parent()
-        assert isinstance(view, _View)
-        theme, box = theme_of(view), QRectF(option.rect)
-        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
-        if chosen or index.row() == view.hovered:
-            painter.fillRect(box, QColor(theme.accent_wash if chosen else theme.hover))
-        current = view.hasFocus() and index.row() == view.currentIndex().row()
-        if current and view.columnViewportPosition(index.column()) <= 0:
-            painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
-        font = figure_font(view, TEXT)
-        painter.setFont(font)
-        painter.setPen(QColor(theme.accent_text if chosen else theme.text))
-        room = box.adjusted(PADDING, 0, -PADDING, 0)
-        text = str(index.data())
-        if QFontMetricsF(font).horizontalAdvance(text) > room.width():
-            text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, int(index.data(Qt.ItemDataRole.TextAlignmentRole)), text)
-
-
-class _View(QTableView):
-    """A table that says why it is empty."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._empty = ""
-        self.hovered = -1
-        self.setMouseTracking(True)
-        self.viewport().setMouseTracking(True)
-
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._hover(self.indexAt(event.position().toPoint()).row())
-        super().mouseMoveEvent(event)
-
-    def leaveEvent(self, event: QEvent) -> None:
-        self._hover(-1)
-        super().leaveEvent(event)
-
-    def _hover(self, line: int) -> None:
-        if line != self.hovered:
-            for changed in (self.hovered, line):
-                self.viewport().update(0, self.rowViewportPosition(changed), self.viewport().width(), ROW)
-            self.hovered = line
-
-    def set_empty_text(self, text: str) -> None:
-        """Say what to do next; "" while there are rows."""
-        if text != self._empty:
-            self._empty = text
-            self.setAccessibleDescription(text)
-            self.viewport().update()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self._empty:
-            painter = QPainter(self.viewport())
-            paint_placeholder(painter, self.viewport(), self._empty)
-            painter.end()
 
 
 def _demo() -> QWidget:

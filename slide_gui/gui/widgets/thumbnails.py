@@ -246,6 +246,9 @@ class Thumbnails(QAbstractScrollArea):
             self._show(found)
             self.image_clicked.emit(self._items[found].index)
 
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        event.accept()
+
     def viewportEvent(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.Leave:
             self._show(None)
