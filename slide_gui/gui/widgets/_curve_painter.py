@@ -24,6 +24,7 @@ __all__ = [
     "paint_end_labels",
     "paint_lines",
     "paint_marks",
+    "paint_noise_axis",
     "paint_point",
     "paint_ring",
 ]
@@ -35,14 +36,11 @@ SWATCH = 16
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 
 
-def paint_axes(
-    painter: QPainter, widget: QWidget, layout: CurveLayout, titles: tuple[str, str], legend: str, noise: float | None
-) -> None:
-    """Draw axes, their titles and the entry for the marks; the place of the cursor's number stays free."""
+def paint_axes(painter: QPainter, widget: QWidget, layout: CurveLayout, titles: tuple[str, str], legend: str) -> None:
+    """Draw the grid, the axis of errors, titles and the entry for the marks."""
     theme, box, ratio = theme_of(widget), layout.box, widget.devicePixelRatioF()
     painter.setFont(figure_font(widget, SECONDARY))
     paint_y_axis(painter, theme, layout.y, box.left(), box.right(), ratio)
-    paint_x_axis(painter, theme, layout.x, box.bottom(), ratio, None if noise is None else layout.x.at(noise))
     painter.setPen(QColor(theme.text))
     painter.drawText(QRectF(8, 2, box.right() - 8, 20), MIDDLE, titles[1])
     foot = QRectF(box.left(), box.bottom() + 24, box.width(), 18)
@@ -51,6 +49,13 @@ def paint_axes(
         wide = QFontMetricsF(painter.font()).horizontalAdvance(legend)
         painter.drawText(QRectF(box.right() - wide, 2, wide + 2, 20), MIDDLE, legend)
         _diamond(painter, theme, QPointF(box.right() - wide - 12, 12.5))
+
+
+def paint_noise_axis(painter: QPainter, widget: QWidget, layout: CurveLayout, noise: float | None) -> None:
+    """Draw the axis of noise; the place of the cursor's number stays free."""
+    painter.setFont(figure_font(widget, SECONDARY))
+    free = None if noise is None else layout.x.at(noise)
+    paint_x_axis(painter, theme_of(widget), layout.x, layout.box.bottom(), widget.devicePixelRatioF(), free)
 
 
 def paint_bands(painter: QPainter, theme: Theme, layout: CurveLayout) -> None:

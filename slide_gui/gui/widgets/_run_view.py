@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QRectF, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
-from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets._callout import paint_placeholder
-from slide_gui.gui.widgets._run_model import Index
+from slide_gui.gui.widgets._run_model import COLUMNS, Column, Index, RunModel
 
 __all__ = ["PADDING", "ROW", "TEXT", "RunDelegate", "RunView"]
 
+LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 ROW = 28
 PADDING = 8
 TEXT = SECONDARY + 1
@@ -23,21 +25,20 @@ class RunDelegate(QStyledItemDelegate):
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view = self.parent()
         assert isinstance(view, RunView)
-        theme, box = theme_of(view), QRectF(option.rect)
+        (theme, font, metrics), box = view.look(), QRectF(option.rect)
         chosen = bool(option.state & QStyle.StateFlag.State_Selected)
         if chosen or index.row() == view.hovered:
             painter.fillRect(box, QColor(theme.accent_wash if chosen else theme.hover))
         current = view.hasFocus() and index.row() == view.currentIndex().row()
         if current and view.columnViewportPosition(index.column()) <= 0:
             painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
-        font = figure_font(view, TEXT)
         painter.setFont(font)
         painter.setPen(QColor(theme.accent_text if chosen else theme.text))
         room = box.adjusted(PADDING, 0, -PADDING, 0)
-        text = str(index.data())
-        if QFontMetricsF(font).horizontalAdvance(text) > room.width():
-            text = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, room.width())
-        painter.drawText(room, int(index.data(Qt.ItemDataRole.TextAlignmentRole)), text)
+        column, text = view.column_and_text(index)
+        if metrics.horizontalAdvance(text) > room.width():
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, RIGHT if column.is_number else LEFT, text)
 
 
 class RunView(QTableView):
@@ -46,6 +47,7 @@ class RunView(QTableView):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._empty = ""
+        self._look: tuple[Theme, QFont, QFontMetricsF] | None = None
         self.hovered = -1
         self.setMouseTracking(True)
         self.viewport().setMouseTracking(True)
@@ -71,7 +73,22 @@ class RunView(QTableView):
             self.setAccessibleDescription(text)
             self.viewport().update()
 
+    def column_and_text(self, index: Index) -> tuple[Column, str]:
+        """Return the column of a cell and what it says; asking the model itself is faster than through Qt."""
+        model = self.model()
+        assert isinstance(model, RunModel)
+        column = COLUMNS[index.column()]
+        return column, column.text(model.row(index.row()))
+
+    def look(self) -> tuple[Theme, QFont, QFontMetricsF]:
+        """Return theme, font and its metrics, asked for once a painting and not once a cell."""
+        if self._look is None:
+            font = figure_font(self, TEXT)
+            self._look = theme_of(self), font, QFontMetricsF(font)
+        return self._look
+
     def paintEvent(self, event: QPaintEvent) -> None:
+        self._look = None
         super().paintEvent(event)
         if self._empty:
             painter = QPainter(self.viewport())

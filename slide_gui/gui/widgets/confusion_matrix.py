@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets._layer import Layer
 from slide_gui.gui.widgets._numbers import count, fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
 from slide_gui.gui.widgets._pixels import ARROWS
@@ -48,6 +49,7 @@ class ConfusionMatrix(QWidget):
         self._stale, self._note = False, ""
         self._placeholder = "No predictions yet."
         self._current: tuple[int, int] | None = None
+        self._layer, self._version = Layer(), 0
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -83,6 +85,7 @@ class ConfusionMatrix(QWidget):
         same = found.shape == self._counts.shape
         self._counts, self._labels = found, tuple(labels) if found.size else ()
         self._stale, self._note = stale, note
+        self._version += 1
         self._shares = found / np.maximum(found.sum(axis=1, keepdims=True), 1) if found.size else np.zeros((0, 0))
         mistakes = self._shares * (1.0 - np.eye(len(self._labels)))
         self._worst = max(float(mistakes.max(initial=0.0)), 1e-12)
@@ -152,11 +155,7 @@ class ConfusionMatrix(QWidget):
             paint_placeholder(painter, self, self._placeholder)
             focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
             return
-        painter.setOpacity(0.5 if self._stale else 1.0)
-        self._paint_cells(painter)
-        self._paint_margins(painter)
-        painter.setOpacity(1.0)
-        self._paint_legend(painter)
+        self._layer.draw(painter, self, self._version, self._paint_still)
         if self._current is not None:
             box = self.cell(*self._current)
             painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -165,6 +164,14 @@ class ConfusionMatrix(QWidget):
             paint_callout(painter, self, box.center(), [self.text_of(*self._current)])
         focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
         painter.end()
+
+    def _paint_still(self, painter: QPainter) -> None:
+        """Draw what hovering does not change."""
+        painter.setOpacity(0.5 if self._stale else 1.0)
+        self._paint_cells(painter)
+        self._paint_margins(painter)
+        painter.setOpacity(1.0)
+        self._paint_legend(painter)
 
     def _paint_cells(self, painter: QPainter) -> None:
         theme, many = theme_of(self), len(self._labels)
@@ -185,30 +192,27 @@ class ConfusionMatrix(QWidget):
 
     def _paint_margins(self, painter: QPainter) -> None:
         theme, many, step, left = theme_of(self), len(self._labels), self._step(), self._left()
-        small, strong = figure_font(self, SECONDARY), figure_font(self, SECONDARY, strong=True)
+        small = figure_font(self, SECONDARY)
         right = self.cell(0, many - 1).right() + EDGE
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
         painter.drawText(QRectF(left, 2, self.width(), 18), MIDDLE, "predicted")
         painter.drawText(QRectF(0, HEAD - 22, left - 8, 18), RIGHT, "true")
         painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, "error")
-        metrics, rows = QFontMetricsF(strong), self._counts.sum(axis=1)
+        metrics, rows = QFontMetricsF(small), self._counts.sum(axis=1)
         widest = min(max(metrics.horizontalAdvance(t) for t in self._labels) + 4, 28)
         for i, name in enumerate(self._labels):
-            true, predicted = (self._current is not None and self._current[axis] == i for axis in (0, 1))
             row, column = self.cell(i, 0), self.cell(0, i)
             painter.setPen(QColor(theme.text))
             # Where cells are narrower than their names, only some are named.
             if i % math.ceil(14 / step) == 0:
-                painter.setFont(strong if true else small)
                 elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, left - 8)
                 painter.drawText(QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided)
-                painter.setFont(small)
                 painter.setPen(QColor(theme.muted))
                 error = per_cent(100.0 * (1.0 - self._shares[i, i]), 1) if rows[i] else "–"
                 painter.drawText(QRectF(right, row.center().y() - 8, ERRORS - EDGE, 16), RIGHT, error)
             if i % math.ceil(widest / step) == 0:
-                painter.setFont(strong if predicted else small)
+                painter.setFont(small)
                 painter.setPen(QColor(theme.text))
                 elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, max(step - 2, widest))
                 painter.drawText(QRectF(column.center().x() - 60, HEAD - 22, 120, 18), CENTRE, elided)

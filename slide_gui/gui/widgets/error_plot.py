@@ -19,9 +19,11 @@ from slide_gui.gui.widgets._curve_painter import (
     paint_end_labels,
     paint_lines,
     paint_marks,
+    paint_noise_axis,
     paint_point,
     paint_ring,
 )
+from slide_gui.gui.widgets._layer import Layer
 from slide_gui.gui.widgets._motion import Pulse
 from slide_gui.gui.widgets._numbers import fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
@@ -61,6 +63,7 @@ class ErrorPlot(QWidget):
         self._pressed: tuple[QPointF, ErrorPoint | None] | None = None
         self._dragging = False
         self._layout: CurveLayout | None = None
+        self._layer = Layer()
         self._pulse = Pulse(self, self._update_running)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -151,14 +154,9 @@ class ErrorPlot(QWidget):
             paint_placeholder(painter, self, self._placeholder)
             focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
             return
-        paint_axes(painter, self, layout, ("Noise 1 − p", f"{self._measure} (%)"), self._legend, self._noise)
+        self._layer.draw(painter, self, (layout, self._measure, self._legend), self._paint_still)
+        paint_noise_axis(painter, self, layout, self._noise)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        painter.save()
-        painter.setClipRect(layout.box.adjusted(-6, -6, 6, 0))
-        paint_bands(painter, theme, layout)
-        painter.restore()
-        paint_end_labels(painter, self, layout)
-        paint_lines(painter, theme, layout)
         if self._noise is not None:
             paint_cursor(painter, self, layout, self._noise, self._dragging)
         for point in self._points:
@@ -170,6 +168,18 @@ class ErrorPlot(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
         painter.end()
+
+    def _paint_still(self, painter: QPainter) -> None:
+        """Draw what neither cursor nor pulse changes."""
+        theme, layout = theme_of(self), self.layout_of()
+        paint_axes(painter, self, layout, ("Noise 1 − p", f"{self._measure} (%)"), self._legend)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        painter.save()
+        painter.setClipRect(layout.box.adjusted(-6, -6, 6, 0))
+        paint_bands(painter, theme, layout)
+        painter.restore()
+        paint_end_labels(painter, self, layout)
+        paint_lines(painter, theme, layout)
 
     def _paint_pointed(self, painter: QPainter, layout: CurveLayout) -> None:
         theme = theme_of(self)

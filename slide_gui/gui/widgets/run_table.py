@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import cast
 
 from PySide6.QtCore import (
     QItemSelection,
     QItemSelectionModel,
+    QItemSelectionRange,
     QModelIndex,
     QPoint,
     QSize,
@@ -106,7 +108,8 @@ class RunTable(QWidget):
 
     def selected(self) -> tuple[str, ...]:
         """Return the keys of the chosen runs, in the order of the lines."""
-        lines = sorted(index.row() for index in self._view.selectionModel().selectedRows())
+        ranges = list(cast("Iterable[QItemSelectionRange]", self._view.selectionModel().selection()))
+        lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
         return tuple(self._model.row(line).key for line in lines)
 
     def select(self, keys: Sequence[str]) -> None:
@@ -187,6 +190,8 @@ class RunTable(QWidget):
         view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
+        # Its own, always empty: else the header asks every row of every column whether it is chosen.
+        head.setSelectionModel(QItemSelectionModel(self._model, head))
         view.setItemDelegate(RunDelegate(view))
         # The frame of the table goes round the header too.
         head.setStyleSheet("QHeaderView { border: 0; }")
@@ -224,8 +229,9 @@ class RunTable(QWidget):
     def _choose(self, keys: set[str], current: str) -> None:
         selection, model = QItemSelection(), self._view.selectionModel()
         last = len(COLUMNS) - 1
-        for line in self._model.lines_of(keys):
-            selection.select(self._model.index(line, 0), self._model.index(line, last))
+        # Neighbouring lines as one range: Qt compares every range with every other.
+        for first, final in _runs(self._model.lines_of(keys)):
+            selection.append(QItemSelectionRange(self._model.index(first, 0), self._model.index(final, last)))
         at = self._model.lines_of({current} if current else set())
         if at:
             model.setCurrentIndex(self._model.index(at[0], 0), QItemSelectionModel.SelectionFlag.NoUpdate)
@@ -312,6 +318,17 @@ class RunTable(QWidget):
                 self._view.selectRow(0)
         else:
             super().keyPressEvent(event)
+
+
+def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and last of each stretch of neighbouring lines; lines rise."""
+    found: list[tuple[int, int]] = []
+    for line in lines:
+        if found and line == found[-1][1] + 1:
+            found[-1] = (found[-1][0], line)
+        else:
+            found.append((line, line))
+    return found
 
 
 def _demo() -> QWidget:
