@@ -167,7 +167,7 @@ class ConfusionMatrix(QWidget):
 
     def _paint_still(self, painter: QPainter) -> None:
         """Draw what hovering does not change."""
-        painter.setOpacity(0.5 if self._stale else 1.0)
+        painter.setOpacity(0.65 if self._stale else 1.0)
         self._paint_cells(painter)
         self._paint_margins(painter)
         painter.setOpacity(1.0)

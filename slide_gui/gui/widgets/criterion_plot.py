@@ -170,7 +170,7 @@ class CriterionPlot(QWidget):
         if not any(len(t.criterion) for t in self._traces):
             paint_placeholder(painter, self, self._placeholder)
         else:
-            painter.setOpacity(0.5 if self._stale else 1.0)
+            painter.setOpacity(0.65 if self._stale else 1.0)
             self._paint_axes(painter)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
             self._paint_criterion(painter)

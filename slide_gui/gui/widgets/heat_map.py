@@ -60,11 +60,11 @@ class HeatMap(QWidget):
     def set_points(self, points: Sequence[ErrorPoint]) -> None:
         """Show points in place of those before, at most one a noise and depth."""
         hint, before = self.sizeHint(), self.current()
-        self._noises = tuple(sorted({p.noise for p in points}))
+        self._noises = tuple(sorted({_same(p.noise) for p in points}))
         self._depths = tuple(sorted({p.depth for p in points}))
         rows = {d: i for i, d in enumerate(self._depths)}
         columns = {n: i for i, n in enumerate(self._noises)}
-        self._cells = {(rows[p.depth], columns[p.noise]): p for p in points}
+        self._cells = {(rows[p.depth], columns[_same(p.noise)]): p for p in points}
         errors = [p.error for p in points if p.is_known]
         self._limits = (min(errors, default=0.0), max(errors, default=1.0))
         self._best = best_of(points)
@@ -125,7 +125,7 @@ class HeatMap(QWidget):
 
     def place_of(self, point: ErrorPoint) -> tuple[int, int]:
         """Return row and column of a point."""
-        return self._depths.index(point.depth), self._noises.index(point.noise)
+        return self._depths.index(point.depth), self._noises.index(_same(point.noise))
 
     def _at(self, place: QPointF) -> tuple[int, int] | None:
         return next((at for at in self._cells if self.cell(*at).adjusted(0, 0, GAP, GAP).contains(place)), None)
@@ -298,6 +298,11 @@ class HeatMap(QWidget):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusOutEvent(event)
+
+
+def _same(noise: float) -> float:
+    """Return a noise without the binary dust of 3 · 0.1, so that equal ones share a column."""
+    return round(noise, 6)
 
 
 def _demo() -> QWidget:

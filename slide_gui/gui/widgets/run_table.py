@@ -65,6 +65,7 @@ class RunTable(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._placeholder = "No runs yet."
+        self._waiting: tuple[RunRow, ...] | None = None
         self._model = RunModel(self)
         self._view = RunView(self)
         self._filter = QLineEdit()
@@ -90,7 +91,14 @@ class RunTable(QWidget):
     # What is shown
 
     def set_rows(self, rows: Sequence[RunRow]) -> None:
-        """Show runs in place of those before; chosen ones stay chosen, the place scrolled to stays."""
+        """Show runs in place of those before; chosen ones stay chosen, the place scrolled to stays.
+
+        While a tag is being typed they wait until it is done.
+        """
+        if self._view.state() == QAbstractItemView.State.EditingState:
+            self._waiting = tuple(rows)
+            return
+        self._waiting = None
         bar = self._view.verticalScrollBar()
         scrolled = bar.value()
         self._model.set_rows(rows)
@@ -192,7 +200,10 @@ class RunTable(QWidget):
         view.verticalHeader().setDefaultSectionSize(ROW)
         # Its own, always empty: else the header asks every row of every column whether it is chosen.
         head.setSelectionModel(QItemSelectionModel(self._model, head))
-        view.setItemDelegate(RunDelegate(view))
+        delegate = RunDelegate(view)
+        view.setItemDelegate(delegate)
+        # Queued: the view leaves its editing state after this signal.
+        delegate.closeEditor.connect(self._edited, Qt.ConnectionType.QueuedConnection)
         # The frame of the table goes round the header too.
         head.setStyleSheet("QHeaderView { border: 0; }")
         metrics = QFontMetricsF(figure_font(self, TEXT))
@@ -257,6 +268,11 @@ class RunTable(QWidget):
         if total and not shown:
             empty = f"No run matches “{self._filter.text().strip()}”. Clear the filter with Esc."
         self._view.set_empty_text(empty)
+
+    @Slot()
+    def _edited(self) -> None:
+        if self._waiting is not None:
+            self.set_rows(self._waiting)
 
     @Slot(str)
     def _filter_changed(self, text: str) -> None:

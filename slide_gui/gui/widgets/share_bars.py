@@ -121,7 +121,7 @@ class ShareBars(QWidget):
         if not self._shares:
             paint_placeholder(painter, self, self._placeholder)
         else:
-            painter.setOpacity(0.5 if self._stale else 1.0)
+            painter.setOpacity(0.65 if self._stale else 1.0)
             self._paint_head(painter)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
             for row, share in enumerate(self._shares):

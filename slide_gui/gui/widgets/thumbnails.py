@@ -198,7 +198,7 @@ class Thumbnails(QAbstractScrollArea):
         for number in self.seen():
             box = self.place(number)
             if box.adjusted(-GAP, -GAP, GAP, CAPTION + GAP).intersects(dirty):
-                painter.setOpacity(0.5 if self._stale else 1.0)
+                painter.setOpacity(0.65 if self._stale else 1.0)
                 painter.drawImage(box, self.image(number))
                 painter.setOpacity(1.0)
                 self._paint_frame(painter, number, box)

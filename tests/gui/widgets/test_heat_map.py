@@ -86,6 +86,17 @@ def test_that_keys_start_at_the_best_and_skip_holes(view: HeatMap) -> None:
     assert [p.key for p in clicked] == ["0.5/0"]
 
 
+def test_that_noises_that_differ_only_in_rounding_share_a_column(view: HeatMap) -> None:
+    view.set_points([ErrorPoint(x, d, 2.0, 1.9, 2.1, 10, f"{x}/{d}") for d, x in ((0, 0.3), (1, 0.1 * 3))])
+    assert view.cell(0, 0).width() > 400
+    assert view.current() is None
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    current = view.current()
+    assert current is not None
+    assert current.depth == 1
+
+
 def test_that_running_cells_pulse_and_stale_ones_are_grey(view: HeatMap) -> None:
     nan = math.nan
     view.set_points(

@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -148,6 +149,31 @@ def test_that_f2_edits_the_tag_and_enter_in_it_opens_nothing(table: RunTable, he
     QTest.qWait(10)
     assert heard["tag"] == []
     assert heard["open"] == []
+
+
+def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
+    table: RunTable, heard: dict[str, list[Any]]
+) -> None:
+    rows = {row.key: row for row in [*ROWS, RunRow("e", "2026-11-05 10:00", "MNIST", "SdA")]}
+
+    def tagged(key: str, text: str) -> None:
+        rows[key] = replace(rows[key], tag=text)
+        table.set_rows(list(rows.values()))
+
+    table.tag_edited.connect(tagged)
+    table.select(["a"])
+    table.view().setFocus()
+    QTest.keyClick(table.view(), Qt.Key.Key_F2)
+    editor = table.view().viewport().findChild(QLineEdit)
+    assert isinstance(editor, QLineEdit)
+    QTest.keyClicks(editor, "be")
+    table.set_rows(list(rows.values()))
+    QTest.keyClicks(editor, "st")
+    QTest.keyClick(editor, Qt.Key.Key_Return)
+    QTest.qWait(20)
+    assert heard["tag"] == [("a", "best")]
+    assert column(table, "Tag") == ["", "Figure 3", "", "", "best"]
+    assert table.selected() == ("a",)
 
 
 def test_that_copy_is_text_other_programs_read(table: RunTable) -> None:
