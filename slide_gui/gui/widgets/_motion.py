@@ -1,0 +1,145 @@
+"""Motion that explains: a soft pulse while something is computed, and values that settle.
+
+Both keep still where less motion is asked for, and their timers run only while there is something to move on a
+widget that is seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QObject, QTimer, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QStyle, QWidget
+
+__all__ = ["REDUCED_MOTION", "Pulse", "Settle", "motion_allowed"]
+
+REDUCED_MOTION = "reducedMotion"
+"""Property of the application; True stops all motion, whatever the system says."""
+
+STEP_MS = 100
+STEPS = 14
+FRAME_MS, FRAMES = 16, 9
+"""A value settles within 144 ms."""
+
+
+def motion_allowed(widget: QWidget) -> bool:
+    """Return whether things may move: neither the application, the style nor the system ask for less motion."""
+    app = QApplication.instance()
+    if app is not None and app.property(REDUCED_MOTION):
+        return False
+    if widget.style().styleHint(QStyle.StyleHint.SH_Widget_Animation_Duration, None, widget) <= 0:
+        return False
+    # Systems tell since Qt 6.12; before, only the two above do.
+    hints = QGuiApplication.styleHints()
+    asked = getattr(getattr(hints, "accessibility", lambda: None)(), "motionPreference", None)
+    return asked is None or "Reduce" not in asked().name
+
+
+class Pulse(QObject):
+    """A slow swing between 0 and 1 for things being computed.
+
+    Parameters
+    ----------
+    widget : QWidget
+        The swing stops while it is hidden.
+    moved : callable
+        Called after each step, to update what pulses.
+    """
+
+    def __init__(self, widget: QWidget, moved: Callable[[], None]) -> None:
+        super().__init__(widget)
+        self._widget, self._moved, self._wanted, self._step = widget, moved, False, 0
+        self._timer = QTimer(self)
+        self._timer.setInterval(STEP_MS)
+        self._timer.timeout.connect(self._tick)
+        widget.installEventFilter(self)
+
+    @property
+    def level(self) -> float:
+        """Where the swing is, 0 to 1; 1 while nothing may move."""
+        if not self._timer.isActive():
+            return 1.0
+        return 0.5 + 0.5 * math.cos(2.0 * math.pi * self._step / STEPS)
+
+    def is_running(self) -> bool:
+        """Return whether the timer runs."""
+        return self._timer.isActive()
+
+    def set_wanted(self, wanted: bool) -> None:
+        """Say whether something is being computed."""
+        self._wanted = wanted
+        run = wanted and self._widget.isVisible() and motion_allowed(self._widget)
+        if run and not self._timer.isActive():
+            self._timer.start()
+        elif not run and self._timer.isActive():
+            self._timer.stop()
+            self._moved()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._widget and event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
+            QTimer.singleShot(0, self, self._seen_changed)
+        return False
+
+    @Slot()
+    def _seen_changed(self) -> None:
+        self.set_wanted(self._wanted)
+
+    @Slot()
+    def _tick(self) -> None:
+        self._step = (self._step + 1) % STEPS
+        if not motion_allowed(self._widget):
+            self._timer.stop()
+        self._moved()
+
+
+class Settle(QObject):
+    """Numbers that go to new values within 144 ms, easing out.
+
+    Parameters
+    ----------
+    widget : QWidget
+        Updated after each frame.
+    """
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._widget, self._frame = widget, FRAMES
+        self._from: tuple[float, ...] = ()
+        self._to: tuple[float, ...] = ()
+        self._timer = QTimer(self)
+        self._timer.setInterval(FRAME_MS)
+        self._timer.timeout.connect(self._tick)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The numbers as they are now."""
+        if self._frame >= FRAMES:
+            return self._to
+        eased = 1.0 - (1.0 - self._frame / FRAMES) ** 3
+        return tuple(a + eased * (b - a) for a, b in zip(self._from, self._to, strict=True))
+
+    def is_running(self) -> bool:
+        """Return whether numbers are on their way."""
+        return self._timer.isActive()
+
+    def go(self, values: tuple[float, ...]) -> None:
+        """Set out for new numbers from where they are; at once if their count differs or nothing may move."""
+        now = self.values
+        still = len(now) != len(values) or not self._widget.isVisible() or not motion_allowed(self._widget)
+        self._from, self._to, self._frame = now, values, FRAMES if still else 0
+        if still or now == values:
+            self._frame = FRAMES
+            self._timer.stop()
+        else:
+            self._timer.start()
+        self._widget.update()
+
+    @Slot()
+    def _tick(self) -> None:
+        self._frame += 1
+        if self._frame >= FRAMES or not self._widget.isVisible():
+            self._frame = FRAMES
+            self._timer.stop()
+        self._widget.update()

@@ -1,0 +1,108 @@
+"""Points of the error curves, shared by the plot and the heat map, and how they are put into words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QPen
+
+from slide_gui.gui.theme import PINS, Theme
+from slide_gui.gui.widgets._numbers import count, fixed, per_cent
+
+__all__ = ["ErrorMark", "ErrorPoint", "best_of", "depth_pen", "lines_of", "spoken"]
+
+State = Literal["done", "running", "refining", "stale"]
+
+
+@dataclass(frozen=True)
+class ErrorPoint:
+    """The error of one model.
+
+    Parameters
+    ----------
+    noise : float
+        1 − p, 0 to 1.
+    depth : int
+        Layers of the stack, 0 for the raw input.
+    error, low, high : float
+        Estimate and ends of its 95 % interval, per cent. NaN while there is no estimate.
+    n : int
+        Samples the estimate rests on.
+    key : str
+        What the owner of the point calls it.
+    state : {"done", "running", "refining", "stale"}
+        Running: being computed, pulses. Refining: its interval still shrinks, lighter. Stale: made with other
+        parameters than those shown, greyed.
+    note : str
+        A further line of the tooltip, e.g. the widths, or why it is stale.
+    """
+
+    noise: float
+    depth: int
+    error: float
+    low: float
+    high: float
+    n: int
+    key: str
+    state: State = "done"
+    note: str = ""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is an estimate."""
+        return math.isfinite(self.error)
+
+
+@dataclass(frozen=True)
+class ErrorMark:
+    """A published value: noise 0 to 1, error in per cent, and what it is."""
+
+    noise: float
+    error: float
+    label: str
+
+
+def lines_of(point: ErrorPoint) -> list[str]:
+    """Return the tooltip of a point, line by line; the first holds the figure."""
+    place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
+    if not point.is_known:
+        return [place, "being computed", *filter(None, [point.note])]
+    half = 0.5 * (point.high - point.low)
+    shown = per_cent(point.error)
+    if math.isfinite(half):
+        shown = f"{fixed(point.error, 2)} ± {per_cent(half)}"
+    state = {
+        "running": "being computed, so far",
+        "refining": "first estimate, so far",
+        "stale": "stale,",
+        "done": "",
+    }[point.state]
+    many = f"{state} n = {count(point.n)}".strip()
+    interval = f"95\u202f%: {fixed(point.low, 2)} to {per_cent(point.high)}" if math.isfinite(half) else ""
+    return [shown, place, *filter(None, [interval, many, *point.note.splitlines()])]
+
+
+def spoken(point: ErrorPoint) -> str:
+    """Return the tooltip in one line, for screen readers."""
+    return "; ".join(lines_of(point))
+
+
+def best_of(points: Sequence[ErrorPoint]) -> ErrorPoint | None:
+    """Return the finished point of least error, the shallowest and least noisy among equals."""
+    found = [p for p in points if p.state == "done" and p.is_known]
+    return min(found, key=lambda p: (p.error, p.depth, p.noise), default=None)
+
+
+def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
+    """Return the pen of a depth's line: the colour of its pin, dashed when the colours start again."""
+    pen = QPen(theme.pin(depth), width)
+    pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
+    pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    if depth >= len(PINS):
+        pen.setCapStyle(Qt.PenCapStyle.FlatCap)
+        pen.setDashPattern([1.8, 1.2])
+    return pen

@@ -1,0 +1,256 @@
+"""Runs as rows and columns: what a cell says, in which order rows stand, which of them a filter leaves."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from slide_gui.gui.widgets._numbers import count, fixed, number
+
+__all__ = ["COLUMNS", "TAG", "Index", "RunModel", "RunRow"]
+
+Index = QModelIndex | QPersistentModelIndex
+NONE = QModelIndex()
+_NAMED = re.compile(r"\b(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])")
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run.
+
+    Parameters
+    ----------
+    key : str
+        What the owner of the run calls it; unique.
+    made : str
+        When, as "2026-11-21 03:05", so that it sorts as text.
+    data, method, split, tag : str
+    noise : float
+        1 − p; NaN where there is none.
+    depth : int or None
+    seed : int or None
+    error, low, high : float
+        Per cent, and its 95 % interval; NaN where there is none.
+    n : int
+        Test samples.
+    C : float
+    support : int or None
+        Number of support vectors.
+    seconds : float
+        Time it took.
+    """
+
+    key: str
+    made: str
+    data: str
+    method: str
+    noise: float = math.nan
+    depth: int | None = None
+    split: str = ""
+    seed: int | None = None
+    error: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    n: int = 0
+    C: float = math.nan
+    support: int | None = None
+    seconds: float = math.nan
+    tag: str = ""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its title, what it means, a row's value for sorting, its text, and the widest usual text."""
+
+    title: str
+    tip: str
+    value: Callable[[RunRow], Any]
+    text: Callable[[RunRow], str]
+    widest: str
+    is_number: bool = True
+
+
+def _whole(value: int | None) -> str:
+    return "–" if value is None else count(value)
+
+
+def _half(row: RunRow) -> float:
+    return 0.5 * (row.high - row.low)
+
+
+def _penalty(value: float) -> str:
+    return number(float(f"{value:.3g}")) if math.isfinite(value) else "–"
+
+
+def _seconds(value: float) -> str:
+    return "–" if not math.isfinite(value) else f"{value:,.1f}".replace(",", "\u202f")
+
+
+COLUMNS = (
+    Column("Made", "When the run was finished", lambda r: r.made, lambda r: r.made, "2026-11-21 03:05", False),
+    Column("Data", "The data set", lambda r: r.data, lambda r: r.data, "Rectangles", False),
+    Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "SLIDE-SVM", False),
+    Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
+    Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),
+    Column("Split", "Which samples were trained on", lambda r: r.split, lambda r: r.split, "80/20", False),
+    Column("Seed", "Of split and solver", lambda r: r.seed, lambda r: _whole(r.seed), "00"),
+    Column("Error %", "Test error in per cent", lambda r: r.error, lambda r: fixed(r.error, 2), "00.00"),
+    Column("±", "Half the 95 % interval of the error, per cent", _half, lambda r: fixed(_half(r), 2), "0.00"),
+    Column("n test", "Test samples", lambda r: r.n, lambda r: count(r.n), "50\u202f000"),
+    Column(
+        "C",
+        "Penalty of the SVM",
+        lambda r: r.C,
+        lambda r: "–" if r.C != r.C else number(float(f"{r.C:.3g}")),
+        "1\u202f000",
+    ),
+    Column("n SV", "Support vectors", lambda r: r.support, lambda r: _whole(r.support), "50\u202f000"),
+    Column("Time s", "Seconds it took", lambda r: r.seconds, lambda r: _seconds(r.seconds), "0\u202f000.0"),
+    Column("Tag", "Your own words (F2 edits)", lambda r: r.tag, lambda r: r.tag, "figure 3", False),
+)
+TAG = len(COLUMNS) - 1
+
+
+class RunModel(QAbstractTableModel):
+    """The rows that the filter leaves, in the order of one column."""
+
+    tag_edited = Signal(str, str)
+    """Key and new tag, as the person typed it."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[RunRow, ...] = ()
+        self._shown: list[RunRow] = []
+        self._words: tuple[str, ...] = ()
+        self._order: tuple[int, bool] = (0, True)
+        self._said: dict[str, str] = {}
+
+    # Content
+
+    @property
+    def total(self) -> int:
+        """How many rows there are without the filter."""
+        return len(self._rows)
+
+    def set_rows(self, rows: Sequence[RunRow]) -> None:
+        """Replace all rows."""
+        self.beginResetModel()
+        self._rows, self._said = tuple(rows), {}
+        self._arrange()
+        self.endResetModel()
+
+    def set_filter(self, text: str) -> None:
+        """Leave the rows in which every word of `text` occurs, small or capital.
+
+        A number after "noise", "depth" or "seed" stands for just that value.
+        """
+        words = tuple(_NAMED.sub(_named, text.lower()).split())
+        if words != self._words:
+            self.beginResetModel()
+            self._words = words
+            self._arrange()
+            self.endResetModel()
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Put rows in the order of a column; those without a value come last either way."""
+        self.beginResetModel()
+        self._order = (max(column, 0), order == Qt.SortOrder.DescendingOrder)
+        self._arrange()
+        self.endResetModel()
+
+    def _arrange(self) -> None:
+        column, falling = self._order
+        value = COLUMNS[column].value
+        kept = [r for r in self._rows if self._matches(r)] if self._words else list(self._rows)
+        missing = [r for r in kept if _is_missing(value(r))]
+        there = [r for r in kept if not _is_missing(value(r))] if missing else kept
+        there.sort(key=value, reverse=falling)
+        self._shown = there + missing
+
+    def _matches(self, row: RunRow) -> bool:
+        said = self._said.get(row.key)
+        if said is None:
+            numbers = f"noise={row.noise:.2f}; depth={row.depth}; seed={row.seed}; {fixed(row.error, 2)}"
+            said = " ".join((row.made, row.data, row.method, row.split, numbers, row.tag)).lower()
+            self._said[row.key] = said
+        return all(word in said for word in self._words)
+
+    def row(self, number: int) -> RunRow:
+        """Return the run in a line."""
+        return self._shown[number]
+
+    def lines_of(self, keys: set[str]) -> list[int]:
+        """Return the lines in which these runs stand now."""
+        return [i for i, row in enumerate(self._shown) if row.key in keys] if keys else []
+
+    # Qt's side
+
+    def rowCount(self, parent: Index = NONE) -> int:
+        return 0 if parent.isValid() else len(self._shown)
+
+    def columnCount(self, parent: Index = NONE) -> int:
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        column, row = COLUMNS[index.column()], self._shown[index.row()]
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole):
+            return column.text(row)
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return _tip(row) if index.column() != TAG else column.tip
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
+            return None
+        column = COLUMNS[section]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return column.title
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{column.tip}. Click to sort."
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
+            return side | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        found = super().flags(index)
+        return found | Qt.ItemFlag.ItemIsEditable if index.column() == TAG else found
+
+    def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        if role != Qt.ItemDataRole.EditRole or index.column() != TAG:
+            return False
+        old, tag = self._shown[index.row()], str(value).strip()
+        if tag != old.tag:
+            new = replace(old, tag=tag)
+            self._shown[index.row()] = new
+            self._rows = tuple(new if r is old else r for r in self._rows)
+            self._said.pop(old.key, None)
+            self.dataChanged.emit(index, index)
+            self.tag_edited.emit(old.key, tag)
+        return True
+
+
+def _named(found: re.Match[str]) -> str:
+    name, value = found.groups()
+    return f" {name}={float(value):.2f}; " if name == "noise" else f" {name}={float(value):.0f}; "
+
+
+def _is_missing(value: Any) -> bool:
+    return value is None or value != value
+
+
+def _tip(row: RunRow) -> str:
+    lines = [f"{row.method} on {row.data}, {row.made}"]
+    if math.isfinite(row.error):
+        lines.append(f"{fixed(row.error, 2)}\u202f% (95\u202f%: {fixed(row.low, 2)} to {fixed(row.high, 2)})")
+    return "\n".join([*lines, "Enter or a double click loads it on every page"])

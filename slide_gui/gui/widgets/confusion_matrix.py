@@ -1,0 +1,293 @@
+"""Which class was taken for which: counts, coloured by their share of the true class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets._layer import Layer
+from slide_gui.gui.widgets._numbers import count, fixed, per_cent
+from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._pixels import ARROWS
+from slide_gui.gui.widgets._sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
+
+__all__ = ["ConfusionMatrix"]
+
+HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
+LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
+CENTRE = int(Qt.AlignmentFlag.AlignCenter)
+MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
+RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+
+class ConfusionMatrix(QWidget):
+    """Rows are true classes, columns predictions; the error of each class stands at the right.
+
+    What is right is blue; mistakes are orange, on a scale of their own that ends at the most frequent one, so
+    that they show however few they are. Arrow keys move between cells, Enter clicks.
+    """
+
+    cell_clicked = Signal(object)
+    """(true, predicted), indices of classes."""
+    cell_hovered = Signal(object)
+    """(true, predicted) under mouse or keys, or None."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._counts: NDArray[np.int64] = np.zeros((0, 0), np.int64)
+        self._shares: NDArray[np.float64] = np.zeros((0, 0))
+        self._worst = 1.0
+        self._labels: tuple[str, ...] = ()
+        self._stale, self._note = False, ""
+        self._placeholder = "No predictions yet."
+        self._current: tuple[int, int] | None = None
+        self._layer, self._version = Layer(), 0
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(300, 240)
+        self.setAccessibleName("Confusion matrix")
+
+    def sizeHint(self) -> QSize:
+        side = max(len(self._labels), 6) * 40
+        return QSize(side + 48 + ERRORS, side + HEAD + FOOT)
+
+    def set_counts(self, counts: ArrayLike, labels: Sequence[str], stale: bool = False, note: str = "") -> None:
+        """Show a matrix.
+
+        Parameters
+        ----------
+        counts : array_like of shape (k, k), whole numbers
+            Row i, column j: samples of class i taken for class j. Empty for none.
+        labels : sequence of str
+            Names of the k classes.
+        stale : bool
+            Greyed, because parameters have moved on.
+        note : str
+            Why it is stale, under the matrix.
+
+        Raises
+        ------
+        ValueError
+            If the counts are no square of the labels' size.
+        """
+        found = np.asarray(counts, dtype=np.int64)
+        if found.size and found.shape != (len(labels), len(labels)):
+            raise ValueError(f"{len(labels)} labels need counts of shape {(len(labels),) * 2}, not {found.shape}")
+        same = found.shape == self._counts.shape
+        self._counts, self._labels = found, tuple(labels) if found.size else ()
+        self._stale, self._note = stale, note
+        self._version += 1
+        self._shares = found / np.maximum(found.sum(axis=1, keepdims=True), 1) if found.size else np.zeros((0, 0))
+        mistakes = self._shares * (1.0 - np.eye(len(self._labels)))
+        self._worst = max(float(mistakes.max(initial=0.0)), 1e-12)
+        if not same:
+            self._current = None
+            self.updateGeometry()
+        self._describe()
+        self.update()
+
+    def set_placeholder(self, text: str) -> None:
+        """Say what to do next where there is no matrix."""
+        self._placeholder = text
+        self._describe()
+        self.update()
+
+    def text_of(self, true: int, predicted: int) -> str:
+        """Return a cell in words, e.g. "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
+        many, whole = int(self._counts[true, predicted]), int(self._counts[true].sum())
+        share = per_cent(100.0 * many / whole, 1) if whole else "no samples"
+        names = f"true {self._labels[true]}, predicted {self._labels[predicted]}"
+        return f"{names}: {count(many)} of {count(whole)} ({share})"
+
+    def _describe(self) -> None:
+        if self._current is not None:
+            self.setAccessibleDescription(self.text_of(*self._current))
+            return
+        whole = int(self._counts.sum())
+        wrong = whole - int(np.trace(self._counts)) if whole else 0
+        text = f"{count(wrong)} of {count(whole)} wrong ({per_cent(100.0 * wrong / whole)})" if whole else ""
+        self.setAccessibleDescription(text or self._placeholder)
+
+    # Geometry
+
+    def _left(self) -> float:
+        metrics = QFontMetricsF(figure_font(self, SECONDARY))
+        widest = max((metrics.horizontalAdvance(t) for t in self._labels), default=0.0)
+        return 16 + min(max(widest, metrics.horizontalAdvance("true")), 120)
+
+    def _step(self) -> float:
+        many = max(len(self._labels), 1)
+        room = min((self.width() - self._left() - ERRORS - EDGE) / many, (self.height() - HEAD - FOOT) / many)
+        return max(min(int(room), max(LARGEST, FEW // many)), 6)
+
+    def cell(self, true: int, predicted: int) -> QRectF:
+        """Return where a cell is."""
+        step = self._step()
+        return QRectF(self._left() + predicted * step, HEAD + true * step, step - GAP, step - GAP)
+
+    def _at(self, place: QPointF) -> tuple[int, int] | None:
+        step, many = self._step(), len(self._labels)
+        column, row = int((place.x() - self._left()) // step), int((place.y() - HEAD) // step)
+        return (row, column) if 0 <= row < many and 0 <= column < many else None
+
+    # Painting
+
+    def colour(self, true: int, predicted: int) -> QColor:
+        """Return the colour of a cell; a mistake never made has the page's."""
+        theme, share = theme_of(self), float(self._shares[true, predicted])
+        if true == predicted:
+            return sequential(theme, 0.15 + 0.45 * share, BLUE)
+        return sequential(theme, 0.12 + 0.88 * share / self._worst, ORANGE) if share else QColor(theme.background)
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        theme = theme_of(self)
+        painter = QPainter(self)
+        if not self._labels:
+            paint_placeholder(painter, self, self._placeholder)
+            focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+            return
+        self._layer.draw(painter, self, self._version, self._paint_still)
+        if self._current is not None:
+            box = self.cell(*self._current)
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(QPen(QColor(theme.text), 2.0))
+            painter.drawRect(box)
+            paint_callout(painter, self, box.center(), [self.text_of(*self._current)])
+        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+        painter.end()
+
+    def _paint_still(self, painter: QPainter) -> None:
+        """Draw what hovering does not change."""
+        painter.setOpacity(0.65 if self._stale else 1.0)
+        self._paint_cells(painter)
+        self._paint_margins(painter)
+        painter.setOpacity(1.0)
+        self._paint_legend(painter)
+
+    def _paint_cells(self, painter: QPainter) -> None:
+        theme, many = theme_of(self), len(self._labels)
+        font = figure_font(self, SECONDARY if self._step() >= 26 else 9)
+        painter.setFont(font)
+        metrics = QFontMetricsF(font)
+        whole = self.cell(0, 0).united(self.cell(many - 1, many - 1))
+        painter.fillRect(whole.adjusted(-GAP, -GAP, GAP, GAP), QColor(theme.line))
+        for true in range(many):
+            for predicted, value in enumerate(self._counts[true].tolist()):
+                box = self.cell(true, predicted)
+                colour = self.colour(true, predicted)
+                painter.fillRect(box, colour)
+                text = count(value)
+                if value and metrics.horizontalAdvance(text) <= box.width() - 2 and box.height() >= 11:
+                    painter.setPen(ink_on(colour))
+                    painter.drawText(box, CENTRE, text)
+
+    def _paint_margins(self, painter: QPainter) -> None:
+        theme, many, step, left = theme_of(self), len(self._labels), self._step(), self._left()
+        small = figure_font(self, SECONDARY)
+        right = self.cell(0, many - 1).right() + EDGE
+        painter.setFont(small)
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(QRectF(left, 2, self.width(), 18), MIDDLE, "predicted")
+        painter.drawText(QRectF(0, HEAD - 22, left - 8, 18), RIGHT, "true")
+        painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, "error")
+        metrics, rows = QFontMetricsF(small), self._counts.sum(axis=1)
+        widest = min(max(metrics.horizontalAdvance(t) for t in self._labels) + 4, 28)
+        for i, name in enumerate(self._labels):
+            row, column = self.cell(i, 0), self.cell(0, i)
+            painter.setPen(QColor(theme.text))
+            # Where cells are narrower than their names, only some are named.
+            if i % math.ceil(14 / step) == 0:
+                elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, left - 8)
+                painter.drawText(QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided)
+                painter.setPen(QColor(theme.muted))
+                error = per_cent(100.0 * (1.0 - self._shares[i, i]), 1) if rows[i] else "–"
+                painter.drawText(QRectF(right, row.center().y() - 8, ERRORS - EDGE, 16), RIGHT, error)
+            if i % math.ceil(widest / step) == 0:
+                painter.setFont(small)
+                painter.setPen(QColor(theme.text))
+                elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, max(step - 2, widest))
+                painter.drawText(QRectF(column.center().x() - 60, HEAD - 22, 120, 18), CENTRE, elided)
+
+    def _paint_legend(self, painter: QPainter) -> None:
+        theme, left = theme_of(self), self._left()
+        y = self.cell(len(self._labels) - 1, 0).bottom() + EDGE
+        painter.setFont(figure_font(self, SECONDARY))
+        painter.setPen(QColor(theme.muted))
+        if self._stale and self._note:
+            painter.drawText(QRectF(left, y, self.width() - left, 18), MIDDLE, self._note)
+            return
+        paint_ramp(painter, theme, QRectF(left, y + 5, RAMP, 8), ORANGE)
+        text = f"mistakes, 0 to {fixed(100.0 * self._worst, 1)}\u202f% of the true class"
+        painter.drawText(QRectF(left + RAMP + 8, y, self.width(), 18), MIDDLE, text)
+
+    # Mouse and keys
+
+    def _show(self, at: tuple[int, int] | None) -> None:
+        if at != self._current:
+            self._current = at
+            self._describe()
+            self.cell_hovered.emit(at)
+            self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        found = self._at(event.position())
+        self.setCursor(Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor)
+        self._show(found)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        found = self._at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and found is not None:
+            self._show(found)
+            self.cell_clicked.emit(found)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._show(None)
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, last = Qt.Key(event.key()), len(self._labels) - 1
+        if not self._labels:
+            super().keyPressEvent(event)
+        elif key in ARROWS:
+            row, column = self._current or (0, 0)
+            step = ARROWS[key] if self._current is not None else (0, 0)
+            self._show((min(max(row + step[0], 0), last), min(max(column + step[1], 0), last)))
+        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current is not None:
+            self.cell_clicked.emit(self._current)
+        elif key == Qt.Key.Key_Escape and self._current is not None:
+            self._show(None)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self.update()
+        super().focusInEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.update()
+        super().focusOutEvent(event)
+
+
+def _demo() -> QWidget:
+    rng = np.random.default_rng(1)
+    counts = rng.poisson(0.9, (10, 10)) * rng.poisson(1.5, (10, 10))
+    counts[4, 9], counts[9, 4], counts[7, 2] = 19, 14, 12
+    np.fill_diagonal(counts, rng.integers(880, 1120, 10))
+    view = ConfusionMatrix()
+    view.set_counts(counts, tuple("0123456789"))
+    return view
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 620, 620)

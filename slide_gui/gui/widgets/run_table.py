@@ -1,0 +1,380 @@
+"""Every run: filtered, sorted, chosen, tagged, copied; loading, comparing and deleting are asked for by signals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import cast
+
+from PySide6.QtCore import (
+    QItemSelection,
+    QItemSelectionModel,
+    QItemSelectionRange,
+    QModelIndex,
+    QPoint,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QAction,
+    QFontMetricsF,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from slide_gui.gui.theme import figure_font
+from slide_gui.gui.widgets._numbers import count
+from slide_gui.gui.widgets._run_model import COLUMNS, TAG, RunModel, RunRow
+from slide_gui.gui.widgets._run_view import PADDING, ROW, TEXT, RunDelegate, RunView
+
+__all__ = ["RunRow", "RunTable"]
+
+
+class RunTable(QWidget):
+    """A table of runs with a filter above it.
+
+    Enter or a double click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the chosen
+    rows as text separated by tabs; Ctrl+F goes to the filter, Escape clears it.
+    """
+
+    open_requested = Signal(str)
+    """Key of the run to load."""
+    compare_requested = Signal(object)
+    """Keys of the two runs to compare, a tuple in the order of the lines."""
+    delete_requested = Signal(object)
+    """Keys of the runs to delete, a tuple."""
+    tag_edited = Signal(str, str)
+    """Key and new tag."""
+    selection_changed = Signal(object)
+    """Keys of the chosen runs, a tuple."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._placeholder = "No runs yet."
+        self._waiting: tuple[RunRow, ...] | None = None
+        self._model = RunModel(self)
+        self._view = RunView(self)
+        self._filter = QLineEdit()
+        self._count = QLabel()
+        self._count.setProperty("role", "secondary")
+        self._filter.setPlaceholderText("Filter: rectangles depth 2")
+        self._filter.setToolTip(
+            "Rows in which every word occurs; “depth 2”, “noise 0.3” and “seed 1” are exact (Ctrl+F; Esc clears)"
+        )
+        self._filter.setAccessibleName("Filter runs")
+        self._filter.setClearButtonEnabled(True)
+        self._filter.setFixedWidth(240)
+        self._actions = self._make_actions()
+        self._arrange()
+        self._prepare_view()
+        self._filter.textChanged.connect(self._filter_changed)
+        self._model.tag_edited.connect(self.tag_edited)
+        self._tell()
+
+    def sizeHint(self) -> QSize:
+        return QSize(920, 480)
+
+    # What is shown
+
+    def set_rows(self, rows: Sequence[RunRow]) -> None:
+        """Show runs in place of those before; chosen ones stay chosen, the place scrolled to stays.
+
+        While a tag is being typed they wait until it is done.
+        """
+        if self._view.state() == QAbstractItemView.State.EditingState:
+            self._waiting = tuple(rows)
+            return
+        self._waiting = None
+        bar = self._view.verticalScrollBar()
+        scrolled = bar.value()
+        self._model.set_rows(rows)
+        bar.setValue(scrolled)
+        self._tell()
+
+    def set_placeholder(self, text: str) -> None:
+        """Say what to do next where there are no runs."""
+        self._placeholder = text
+        self._tell()
+
+    def set_filter(self, text: str) -> None:
+        """Put a text into the filter."""
+        self._filter.setText(text)
+
+    def selected(self) -> tuple[str, ...]:
+        """Return the keys of the chosen runs, in the order of the lines."""
+        ranges = list(cast("Iterable[QItemSelectionRange]", self._view.selectionModel().selection()))
+        lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
+        return tuple(self._model.row(line).key for line in lines)
+
+    def select(self, keys: Sequence[str]) -> None:
+        """Choose runs."""
+        self._choose(set(keys), keys[0] if keys else "")
+
+    def view(self) -> QTableView:
+        """Return the table itself, e.g. to keep the widths of its columns in the settings."""
+        return self._view
+
+    def text(self) -> str:
+        """Return the chosen rows, or all that are shown, with a line of titles, separated by tabs."""
+        chosen = set(self.selected())
+        rows = [self._model.row(i) for i in range(self._model.rowCount())]
+        lines = [[c.title for c in COLUMNS]]
+        lines += [[c.text(r) for c in COLUMNS] for r in rows if not chosen or r.key in chosen]
+        # Plain numbers, so that other programs read them.
+        return "\n".join("\t".join(cell.replace("\u202f", "").replace("−", "-") for cell in line) for line in lines)
+
+    # Made once
+
+    def _make_actions(self) -> dict[str, QAction]:
+        found = {}
+        for name, text, keys, tip, slot in (
+            ("open", "Open", "Return", "Load this run on every page", self._open),
+            ("compare", "Compare", "Ctrl+D", "Show two runs and their difference: choose two", self._compare),
+            ("delete", "Delete", "Delete", "Delete the chosen runs; this can be undone", self._delete),
+            ("tag", "Edit tag", "F2", "Write your own words to the run", self._edit_tag),
+            ("copy", "Copy", "Ctrl+C", "Copy the chosen rows as text separated by tabs", self._copy),
+        ):
+            action = QAction(text, self._view)
+            action.setShortcut(QKeySequence(keys))
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            shown = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            action.setToolTip(f"{tip} ({shown})")
+            action.triggered.connect(slot)
+            self._view.addAction(action)
+            found[name] = action
+        find = QAction("Filter", self)
+        find.setShortcut(QKeySequence("Ctrl+F"))
+        find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.triggered.connect(self._filter.setFocus)
+        self.addAction(find)
+        return found
+
+    def _arrange(self) -> None:
+        bar = QHBoxLayout()
+        bar.setSpacing(8)
+        bar.addWidget(self._filter)
+        bar.addWidget(self._count)
+        bar.addStretch()
+        self._buttons = {}
+        for name in ("open", "compare", "delete"):
+            action, button = self._actions[name], QPushButton(self._actions[name].text())
+            button.setToolTip(action.toolTip())
+            # A click leaves the keys with the table.
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.clicked.connect(action.trigger)
+            bar.addWidget(button)
+            self._buttons[name] = button
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addLayout(bar)
+        layout.addWidget(self._view)
+
+    def _prepare_view(self) -> None:
+        view, head = self._view, self._view.horizontalHeader()
+        view.setModel(self._model)
+        view.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        view.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        view.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        view.setShowGrid(False)
+        view.setWordWrap(False)
+        view.setTabKeyNavigation(False)
+        view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.setAccessibleName("Runs")
+        view.verticalHeader().hide()
+        view.verticalHeader().setDefaultSectionSize(ROW)
+        # Its own, always empty: else the header asks every row of every column whether it is chosen.
+        head.setSelectionModel(QItemSelectionModel(self._model, head))
+        delegate = RunDelegate(view)
+        view.setItemDelegate(delegate)
+        # Queued: the view leaves its editing state after this signal.
+        delegate.closeEditor.connect(self._edited, Qt.ConnectionType.QueuedConnection)
+        # The frame of the table goes round the header too.
+        head.setStyleSheet("QHeaderView { border: 0; }")
+        metrics = QFontMetricsF(figure_font(self, TEXT))
+        for number, column in enumerate(COLUMNS):
+            wide = max(metrics.horizontalAdvance(column.widest), metrics.horizontalAdvance(column.title))
+            view.setColumnWidth(number, math.ceil(wide) + 1 + 2 * PADDING)
+        head.setStretchLastSection(True)
+        head.setHighlightSections(False)
+        head.setSectionsMovable(True)
+        view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
+        view.setSortingEnabled(True)
+        head.sortIndicatorChanged.connect(self._tell)
+        view.doubleClicked.connect(self._double_clicked)
+        view.customContextMenuRequested.connect(self._menu)
+        view.selectionModel().selectionChanged.connect(self._chosen)
+        self._model.modelAboutToBeReset.connect(self._remember)
+        self._model.modelReset.connect(self._restore)
+        self._kept: tuple[set[str], str] = (set(), "")
+
+    # Selection
+
+    @Slot()
+    def _remember(self) -> None:
+        self._kept = set(self.selected()), self._current_key()
+
+    @Slot()
+    def _restore(self) -> None:
+        self._choose(*self._kept)
+
+    def _current_key(self) -> str:
+        index = self._view.currentIndex()
+        return self._model.row(index.row()).key if index.isValid() else ""
+
+    def _choose(self, keys: set[str], current: str) -> None:
+        selection, model = QItemSelection(), self._view.selectionModel()
+        last = len(COLUMNS) - 1
+        # Neighbouring lines as one range: Qt compares every range with every other.
+        for first, final in _runs(self._model.lines_of(keys)):
+            selection.append(QItemSelectionRange(self._model.index(first, 0), self._model.index(final, last)))
+        at = self._model.lines_of({current} if current else set())
+        if at:
+            model.setCurrentIndex(self._model.index(at[0], 0), QItemSelectionModel.SelectionFlag.NoUpdate)
+        model.select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
+
+    @Slot()
+    def _chosen(self) -> None:
+        self._tell()
+        self.selection_changed.emit(self.selected())
+
+    @Slot()
+    def _tell(self) -> None:
+        """Bring count, buttons and the empty state up to date."""
+        chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
+        text = f"{count(shown)} of {count(total)} runs" if shown != total else f"{count(total)} runs"
+        self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
+        for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
+            self._actions[name].setEnabled(enabled)
+            self._buttons[name].setEnabled(enabled)
+        self._actions["tag"].setEnabled(chosen == 1)
+        self._actions["copy"].setEnabled(shown > 0)
+        empty = "" if shown else self._placeholder
+        if total and not shown:
+            empty = f"No run matches “{self._filter.text().strip()}”. Clear the filter with Esc."
+        self._view.set_empty_text(empty)
+
+    @Slot()
+    def _edited(self) -> None:
+        if self._waiting is not None:
+            self.set_rows(self._waiting)
+
+    @Slot(str)
+    def _filter_changed(self, text: str) -> None:
+        self._model.set_filter(text)
+        self._tell()
+
+    # What is asked for
+
+    @Slot()
+    def _open(self) -> None:
+        chosen = self.selected()
+        if len(chosen) == 1:
+            self.open_requested.emit(chosen[0])
+
+    @Slot()
+    def _compare(self) -> None:
+        chosen = self.selected()
+        if len(chosen) == 2:
+            self.compare_requested.emit(chosen)
+
+    @Slot()
+    def _delete(self) -> None:
+        chosen = self.selected()
+        if chosen:
+            self.delete_requested.emit(chosen)
+
+    @Slot()
+    def _edit_tag(self) -> None:
+        chosen = self._model.lines_of(set(self.selected()))
+        if len(chosen) == 1:
+            index = self._model.index(chosen[0], TAG)
+            self._view.scrollTo(index)
+            self._view.edit(index)
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.text())
+
+    @Slot(QModelIndex)
+    def _double_clicked(self, index: QModelIndex) -> None:
+        if index.column() == TAG:
+            self._view.edit(index)
+        else:
+            self.open_requested.emit(self._model.row(index.row()).key)
+
+    @Slot(QPoint)
+    def _menu(self, place: QPoint) -> None:
+        menu = QMenu(self)
+        menu.addActions(list(self._actions.values()))
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self._view.viewport().mapToGlobal(place))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if self._filter.hasFocus() and event.key() == Qt.Key.Key_Escape:
+            self._filter.clear()
+        elif self._filter.hasFocus() and event.key() in (Qt.Key.Key_Down, Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._view.setFocus()
+            if not self.selected() and self._model.rowCount():
+                self._view.selectRow(0)
+        else:
+            super().keyPressEvent(event)
+
+
+def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the first and last of each stretch of neighbouring lines; lines rise."""
+    found: list[tuple[int, int]] = []
+    for line in lines:
+        if found and line == found[-1][1] + 1:
+            found[-1] = (found[-1][0], line)
+        else:
+            found.append((line, line))
+    return found
+
+
+def _demo() -> QWidget:
+    import random
+
+    rng, rows = random.Random(1), []
+    for i in range(10_000):
+        depth, noise = rng.randrange(5), rng.randrange(10) / 10
+        error = 2.1 - 0.8 * noise * (depth > 0) + rng.random() * 0.2
+        made = f"2026-11-{1 + i * 20 // 10_000:02d} {i % 24:02d}:{i % 60:02d}"
+        data = ("Rectangles", "MNIST", "Convex")[rng.randrange(3)]
+        tag = "figure 3" if i % 97 == 0 else ""
+        low, high, n = error - 0.12, error + 0.12, 50_000
+        times = 10.0 ** rng.uniform(0, 3.5)
+        method = "SLIDE-SVM" if depth else "Raw-SVM"
+        rows.append(
+            RunRow(f"r{i}", made, data, method, noise if depth else float("nan"), depth, "80/20", i % 10)
+            if i % 50 == 7
+            else RunRow(
+                f"r{i}", made, data, method, noise, depth, "80/20", i % 10, error, low, high, n,
+                10.0 ** rng.randrange(-1, 3), rng.randrange(300, 9000), times, tag,
+            )
+        )  # fmt: skip
+    table = RunTable()
+    table.set_rows(rows)
+    table.view().selectRow(2)
+    return table
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 960, 460)

@@ -1,0 +1,219 @@
+"""How much each layer counts: its share of the kernel's exponent, and its width σ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets._motion import Settle
+from slide_gui.gui.widgets._numbers import fixed, per_cent
+from slide_gui.gui.widgets._paint import focus_ring
+
+__all__ = ["LayerShare", "ShareBars"]
+
+HEAD, LINE, BAR, EDGE, GAP = 24, 28, 10, 8, 12
+MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
+RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+WHAT = "share of ‖Δh⁰‖²/2σ₀² + ‖Δh¹‖²/2σ₁² + …"
+
+
+@dataclass(frozen=True)
+class LayerShare:
+    """One layer's part in the kernel: its share of the exponent, 0 to 1, and its width; infinite means unused."""
+
+    layer: int
+    share: float
+    sigma: float
+
+
+class ShareBars(QWidget):
+    """One bar a layer on a track that stands for 100 %, with per cent and σ; bars go to new values within 150 ms.
+
+    Up and Down move from layer to layer.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shares: tuple[LayerShare, ...] = ()
+        self._settle = Settle(self)
+        self._placeholder = "No widths yet."
+        self._stale = False
+        self._current: int | None = None
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
+        self.setAccessibleName("Share of each layer in the kernel")
+
+    def sizeHint(self) -> QSize:
+        return QSize(360, HEAD + LINE * max(len(self._shares), 4) + EDGE)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(220, HEAD + LINE * max(len(self._shares), 2) + EDGE)
+
+    def set_shares(self, shares: Sequence[LayerShare], stale: bool = False) -> None:
+        """Show shares; `stale` greys them because parameters have moved on."""
+        same = len(shares) == len(self._shares)
+        self._shares, self._stale = tuple(shares), stale
+        if self._current is not None and self._current >= len(shares):
+            self._current = None
+        self._settle.go(tuple(s.share for s in shares))
+        self._describe()
+        if not same:
+            self.updateGeometry()
+
+    def set_placeholder(self, text: str) -> None:
+        """Say what to do next where there are no shares."""
+        self._placeholder = text
+        self._describe()
+        self.update()
+
+    def is_moving(self) -> bool:
+        """Return whether bars are on their way."""
+        return self._settle.is_running()
+
+    def _sigma(self, share: LayerShare) -> str:
+        """Return a width with as many decimals as the least one needs for three digits."""
+        if math.isinf(share.sigma):
+            return "∞"
+        least = min((s.sigma for s in self._shares if 0.0 < s.sigma < math.inf), default=1.0)
+        return fixed(share.sigma, min(max(2 - math.floor(math.log10(least)), 0), 4))
+
+    def _text(self, share: LayerShare) -> str:
+        return (
+            f"h{_raised(share.layer)}: {per_cent(100 * share.share, 1)}, σ{_lowered(share.layer)} {self._sigma(share)}"
+        )
+
+    def _describe(self) -> None:
+        shown = self._shares if self._current is None else (self._shares[self._current],)
+        self.setAccessibleDescription("; ".join(map(self._text, shown)) or self._placeholder)
+
+    # Geometry
+
+    def _columns(self) -> tuple[float, float, float]:
+        """Return the left end of the track, its right end, and where σ begins."""
+        metrics = QFontMetricsF(figure_font(self))
+        sigma = max(map(metrics.horizontalAdvance, ("000.00", *map(self._sigma, self._shares))))
+        start = self.width() - EDGE - sigma
+        return EDGE + 32, start - GAP - metrics.horizontalAdvance("100.0 %") - GAP, start
+
+    def line(self, row: int) -> QRectF:
+        """Return where a layer's line is."""
+        return QRectF(0, HEAD + row * LINE, self.width(), LINE)
+
+    def bar(self, row: int) -> QRectF:
+        """Return where a layer's bar is now."""
+        left, right, _ = self._columns()
+        share = min(max(self._settle.values[row], 0.0), 1.0)
+        return QRectF(left, self.line(row).center().y() - BAR / 2, share * (right - left), BAR)
+
+    # Painting
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        theme = theme_of(self)
+        painter = QPainter(self)
+        if not self._shares:
+            paint_placeholder(painter, self, self._placeholder)
+        else:
+            painter.setOpacity(0.65 if self._stale else 1.0)
+            self._paint_head(painter)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            for row, share in enumerate(self._shares):
+                self._paint_line(painter, row, share)
+            painter.setOpacity(1.0)
+            if self._current is not None:
+                at = QPointF(self.bar(self._current).right(), self.line(self._current).center().y())
+                paint_callout(painter, self, at, [self._text(self._shares[self._current]), WHAT])
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+        painter.end()
+
+    def _paint_head(self, painter: QPainter) -> None:
+        _, right, start = self._columns()
+        painter.setFont(figure_font(self, SECONDARY))
+        painter.setPen(QColor(theme_of(self).muted))
+        painter.drawText(QRectF(EDGE, 0, right, HEAD), MIDDLE, "layer")
+        painter.drawText(QRectF(right, 0, start - GAP - right, HEAD), RIGHT, "share")
+        painter.drawText(QRectF(start, 0, self.width() - EDGE - start, HEAD), RIGHT, "σ")
+
+    def _paint_line(self, painter: QPainter, row: int, share: LayerShare) -> None:
+        theme, box, bar = theme_of(self), self.line(row), self.bar(row)
+        left, right, start = self._columns()
+        painter.setPen(Qt.PenStyle.NoPen)
+        if row == self._current:
+            painter.setBrush(QColor(theme.hover))
+            painter.drawRoundedRect(box.adjusted(4, 2, -4, -2), 4.0, 4.0)
+        track = QRectF(left, bar.top(), right - left, BAR)
+        painter.setBrush(QColor(theme.line))
+        painter.drawRoundedRect(track, 2.0, 2.0)
+        painter.setBrush(theme.pin(share.layer))
+        if bar.width() > 0:
+            painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), BAR), 2.0, 2.0)
+        painter.setPen(QPen(QColor(theme.text)))
+        painter.setFont(figure_font(self))
+        painter.drawText(QRectF(EDGE, box.top(), 40, LINE), MIDDLE, f"h{_raised(share.layer)}")
+        now = 100.0 * self._settle.values[row]
+        painter.drawText(QRectF(right, box.top(), start - GAP - right, LINE), RIGHT, per_cent(now, 1))
+        painter.setPen(QColor(theme.muted))
+        painter.drawText(QRectF(start, box.top(), self.width() - EDGE - start, LINE), RIGHT, self._sigma(share))
+
+    # Mouse and keys
+
+    def _show(self, row: int | None) -> None:
+        if row != self._current:
+            self._current = row
+            self._describe()
+            self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        row = int((event.position().y() - HEAD) // LINE)
+        self._show(row if 0 <= row < len(self._shares) else None)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._show(None)
+        super().leaveEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
+        if step is not None and self._shares:
+            row = 0 if self._current is None else self._current + step
+            self._show(min(max(row, 0), len(self._shares) - 1))
+        elif event.key() == Qt.Key.Key_Escape and self._current is not None:
+            self._show(None)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        self.update()
+        super().focusInEvent(event)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self.update()
+        super().focusOutEvent(event)
+
+
+def _raised(layer: int) -> str:
+    return str(layer).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def _lowered(layer: int) -> str:
+    return str(layer).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def _demo() -> QWidget:
+    view = ShareBars()
+    numbers = ((0.412, 3.18), (0.271, 5.42), (0.198, 7.9), (0.117, 12.6), (0.002, 101.0))
+    view.set_shares([LayerShare(i, share, sigma) for i, (share, sigma) in enumerate(numbers)])
+    return view
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 460, 240)

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
+
+Shown = Callable[..., Any]
+COUNTS = [[998, 12, 0], [3, 200, 1], [0, 0, 0]]
+LABELS = ("3", "5", "8")
+
+
+@pytest.fixture
+def view(shown: Shown) -> ConfusionMatrix:
+    made: ConfusionMatrix = shown(ConfusionMatrix(), 420, 360)
+    made.set_counts(COUNTS, LABELS)
+    return made
+
+
+def corner(view: ConfusionMatrix, true: int, predicted: int) -> QPoint:
+    return view.cell(true, predicted).topLeft().toPoint() + QPoint(4, 4)
+
+
+def test_that_a_cell_is_put_into_words(view: ConfusionMatrix) -> None:
+    assert view.text_of(0, 1) == "true 3, predicted 5: 12 of 1\u202f010 (1.2\u202f%)"
+    assert view.text_of(2, 0) == "true 8, predicted 3: 0 of 0 (no samples)"
+    assert view.accessibleDescription() == "16 of 1\u202f214 wrong (1.32\u202f%)"
+
+
+def test_that_mistakes_are_coloured_by_their_share_of_the_row_not_by_count(view: ConfusionMatrix) -> None:
+    shot = view.grab().toImage()
+    more, less = shot.pixelColor(corner(view, 1, 0)), shot.pixelColor(corner(view, 0, 1))
+    assert more.lightness() < less.lightness()
+    assert more == view.colour(1, 0)
+    assert shot.pixelColor(corner(view, 0, 2)) == QColor(LIGHT.background)
+    assert 200 < shot.pixelColor(corner(view, 0, 0)).hue() < 230
+    assert 10 < more.hue() < 40
+
+
+def test_that_hover_and_click_tell_the_cell(view: ConfusionMatrix) -> None:
+    hovered: list[Any] = []
+    clicked: list[Any] = []
+    view.cell_hovered.connect(hovered.append)
+    view.cell_clicked.connect(clicked.append)
+    QTest.mouseMove(view, corner(view, 1, 2))
+    assert view.accessibleDescription() == "true 5, predicted 8: 1 of 204 (0.5\u202f%)"
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=corner(view, 1, 2))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=QPoint(view.width() - 4, view.height() - 4))
+    QTest.mouseMove(view, QPoint(3, 3))
+    QTest.mouseMove(view, corner(view, 0, 0))
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    assert hovered == [(1, 2), None, (0, 0), None]
+    assert clicked == [(1, 2)]
+
+
+def test_that_keys_move_inside_the_matrix_and_enter_clicks(view: ConfusionMatrix) -> None:
+    clicked: list[Any] = []
+    view.cell_clicked.connect(clicked.append)
+    keys = Qt.Key
+    for key in (keys.Key_Right, keys.Key_Right, keys.Key_Down, keys.Key_Left, keys.Key_Left, keys.Key_Return):
+        QTest.keyClick(view, key)
+    assert clicked == [(1, 0)]
+
+
+@pytest.mark.parametrize("many", [2, 10, 26])
+@pytest.mark.parametrize("size", [(300, 240), (420, 420), (900, 700)])
+def test_that_every_matrix_fits(shown: Shown, many: int, size: tuple[int, int]) -> None:
+    view: ConfusionMatrix = shown(ConfusionMatrix(), *size)
+    view.set_counts(np.eye(many, dtype=int) * 1000 + 1, [f"class {i}" for i in range(many)])
+    box = view.cell(many - 1, many - 1)
+    assert view.cell(0, 0).left() > 0
+    assert box.right() <= view.width() - 60
+    assert box.bottom() <= view.height() - 20
+    assert box.width() == box.height()
+    view.grab()
+
+
+def test_that_new_counts_of_the_same_size_keep_the_cell_pointed_at(view: ConfusionMatrix) -> None:
+    QTest.mouseMove(view, corner(view, 0, 1))
+    view.set_counts(np.array(COUNTS) + 1, LABELS)
+    assert view.accessibleDescription() == "true 3, predicted 5: 13 of 1\u202f013 (1.3\u202f%)"
+
+
+def test_that_a_stale_matrix_is_greyed_with_the_reason(view: ConfusionMatrix) -> None:
+    place, fresh = corner(view, 1, 0), view.grab().toImage()
+    view.set_counts(COUNTS, LABELS, stale=True, note="threshold moved on")
+    stale = view.grab().toImage()
+    assert stale.pixelColor(place).lightness() > fresh.pixelColor(place).lightness()
+    assert view.cell(1, 0).contains(place)
+
+
+def test_that_counts_and_labels_must_agree(view: ConfusionMatrix) -> None:
+    with pytest.raises(ValueError, match=r"2 labels need counts of shape \(2, 2\), not \(3, 3\)"):
+        view.set_counts(COUNTS, LABELS[:2])
+
+
+def test_that_without_counts_it_says_what_to_do(view: ConfusionMatrix) -> None:
+    view.set_placeholder("Press Train.")
+    view.set_counts([], ())
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    assert view.accessibleDescription() == "Press Train."
+    view.grab()

@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.widgets.heat_map import ErrorPoint, HeatMap
+
+Shown = Callable[..., Any]
+ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}
+
+
+def points() -> list[ErrorPoint]:
+    return [ErrorPoint(x, d, e, e - 0.1, e + 0.1, 50_000, f"{x}/{d}") for (x, d), e in ERRORS.items()]
+
+
+@pytest.fixture
+def view(shown: Shown) -> HeatMap:
+    made: HeatMap = shown(HeatMap(), 600, 240)
+    made.set_points(points())
+    return made
+
+
+def corner(view: HeatMap, key: str) -> QPoint:
+    point = next(p for p in view._cells.values() if p.key == key)
+    return view.cell(*view.place_of(point)).topLeft().toPoint() + QPoint(8, 8)
+
+
+def test_that_a_cell_has_the_colour_of_its_error_and_more_error_is_darker(view: HeatMap) -> None:
+    shot = view.grab().toImage()
+    lightness = []
+    for point in sorted(points(), key=lambda p: p.error):
+        found = shot.pixelColor(corner(view, point.key))
+        assert found == view.colour(point)
+        lightness.append(found.lightness())
+    assert lightness == sorted(lightness, reverse=True)
+
+
+def test_that_the_best_finished_cell_is_ringed(view: HeatMap) -> None:
+    shot = view.grab().toImage()
+    box = view.cell(1, 1)
+    assert QColor(LIGHT.text).rgb() in {shot.pixel(int(box.left()) + d, int(box.center().y())) for d in (-1, 0)}
+    first = [replace(p, error=1.0, state="refining") if p.key == "0.0/0" else p for p in points()]
+    view.set_points(first)
+    assert "best 1.50\u202f% at noise 0.50, depth 1" in view.accessibleDescription()
+
+
+def test_that_hover_and_click_tell_the_point_and_holes_nothing(view: HeatMap) -> None:
+    hovered: list[Any] = []
+    clicked: list[Any] = []
+    view.point_hovered.connect(hovered.append)
+    view.point_clicked.connect(clicked.append)
+    QTest.mouseMove(view, corner(view, "0.9/1"))
+    assert view.accessibleDescription().startswith("3.00 ± 0.10")
+    QTest.mouseMove(view, view.cell(0, 2).center().toPoint())
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.cell(0, 2).center().toPoint())
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=corner(view, "0.5/0"))
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
+    assert [p and p.key for p in hovered] == ["0.9/1", None, "0.5/0", None]
+    assert [p.key for p in clicked] == ["0.5/0"]
+
+
+def test_that_keys_start_at_the_best_and_skip_holes(view: HeatMap) -> None:
+    clicked: list[Any] = []
+    view.point_clicked.connect(clicked.append)
+    for key, wanted in (
+        (Qt.Key.Key_Right, "0.5/1"),
+        (Qt.Key.Key_Right, "0.9/1"),
+        (Qt.Key.Key_Up, "0.9/1"),
+        (Qt.Key.Key_Left, "0.5/1"),
+        (Qt.Key.Key_Up, "0.5/0"),
+    ):
+        QTest.keyClick(view, key)
+        current = view.current()
+        assert current is not None
+        assert current.key == wanted
+    QTest.keyClick(view, Qt.Key.Key_Space)
+    assert [p.key for p in clicked] == ["0.5/0"]
+
+
+def test_that_noises_that_differ_only_in_rounding_share_a_column(view: HeatMap) -> None:
+    view.set_points([ErrorPoint(x, d, 2.0, 1.9, 2.1, 10, f"{x}/{d}") for d, x in ((0, 0.3), (1, 0.1 * 3))])
+    assert view.cell(0, 0).width() > 400
+    assert view.current() is None
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    current = view.current()
+    assert current is not None
+    assert current.depth == 1
+
+
+def test_that_running_cells_pulse_and_stale_ones_are_grey(view: HeatMap) -> None:
+    nan = math.nan
+    view.set_points(
+        [*points()[:-1], replace(points()[-1], state="stale"), ErrorPoint(0.9, 0, nan, nan, nan, 0, "w", "running")]
+    )
+    assert view.is_pulsing()
+    assert view.grab().toImage().pixelColor(corner(view, "0.9/1")) == QColor(LIGHT.hover)
+    view.set_points(points())
+    assert not view.is_pulsing()
+
+
+@pytest.mark.parametrize(("width", "decimals"), [(340, 1), (900, 2)])
+def test_that_all_cells_carry_the_same_decimals(shown: Shown, width: int, decimals: int) -> None:
+    view: HeatMap = shown(HeatMap(), width, 240)
+    view.set_points([ErrorPoint(i / 10, 1, 10.0 + i, 9.0, 21.0, 100, str(i)) for i in range(10)])
+    assert view.decimals() == decimals
+
+
+def test_that_cells_fill_the_width_and_keep_inside(view: HeatMap) -> None:
+    assert view.cell(1, 2).right() <= view.width() - 8
+    assert view.cell(0, 1).left() - view.cell(0, 0).right() == 2
+    assert view.cell(1, 0).bottom() < view.height() - 40
+
+
+def test_that_the_chosen_model_is_framed_in_the_accent(view: HeatMap) -> None:
+    view.set_selected("0.9/1")
+    shot, box = view.grab().toImage(), view.cell(1, 2)
+    found = {shot.pixel(int(box.left()) + 3 + d, int(box.center().y())) for d in (-1, 0)}
+    assert QColor(LIGHT.accent).rgb() in found
+
+
+def test_that_the_empty_map_says_what_to_do(shown: Shown) -> None:
+    view: HeatMap = shown(HeatMap(), 400, 200)
+    view.set_placeholder("Start a sweep.")
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    assert view.current() is None
+    assert view.accessibleDescription() == "Start a sweep."
+    view.grab()

@@ -1,0 +1,170 @@
+"""Numbers, axes, labels that keep apart, colours and motion, which several plots share."""
+
+from __future__ import annotations
+
+import doctest
+import math
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from slide_gui.gui.theme import DARK, LIGHT, Theme
+from slide_gui.gui.widgets import _numbers
+from slide_gui.gui.widgets._axes import apart, linear, logarithmic
+from slide_gui.gui.widgets._motion import REDUCED_MOTION, Pulse, Settle, motion_allowed
+from slide_gui.gui.widgets._numbers import decimals_of, nice_ticks
+from slide_gui.gui.widgets._sequential import BLUE, ORANGE, contrast, ink_on, sequential
+from slide_gui.gui.widgets._trace import Column, curve
+
+Shown = Callable[..., Any]
+
+
+@pytest.fixture
+def still(app: QApplication) -> Iterator[None]:
+    app.setProperty(REDUCED_MOTION, True)
+    yield
+    app.setProperty(REDUCED_MOTION, None)
+
+
+def waited(moving: Callable[[], bool]) -> bool:
+    """Return whether motion ended within two seconds."""
+    for _ in range(200):
+        if not moving():
+            return True
+        QTest.qWait(10)
+    return False
+
+
+def test_that_the_examples_of_numbers_hold() -> None:
+    assert doctest.testmod(_numbers).failed == 0
+    assert doctest.testmod(_numbers).attempted >= 5
+
+
+@given(st.floats(0, 1e4), st.floats(1e-3, 1e4))
+def test_that_ticks_enclose_the_limits_evenly_and_are_few(low: float, span: float) -> None:
+    ticks = nice_ticks(low, low + span, 6)
+    assert ticks[0] <= low + 1e-6 * span
+    assert ticks[-1] >= low + span - 1e-6 * span
+    assert 2 <= len(ticks) <= 8
+    steps = {round((b - a) / (ticks[1] - ticks[0]), 3) for a, b in pairwise(ticks)}
+    assert steps == {1.0}
+    digits = f"{ticks[1] - ticks[0]:.0e}"[0]
+    assert digits in "125"
+
+
+def test_that_ticks_show_no_digit_too_many() -> None:
+    assert decimals_of((0.0, 0.5, 1.0)) == 1
+    assert linear(1.4, 3.1, 100, 0, 6).labels == ("1.0", "1.5", "2.0", "2.5", "3.0", "3.5")
+
+
+def test_that_an_axis_and_its_inverse_agree() -> None:
+    for axis in (linear(0.0, 1.0, 40, 440, 10), logarithmic(1.3, 2100.0, 300, 20, 5)):
+        for pixel in (axis.start, 111.0, axis.stop):
+            assert axis.at(axis.value(pixel)) == pytest.approx(pixel)
+        assert [axis.at(t) for t in axis.ticks] == sorted(
+            (axis.at(t) for t in axis.ticks), reverse=axis.stop < axis.start
+        )
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.9, 40.0), (1.3, 2100.0), (1e-7, 1e5), (100.0, 5000.0)])
+def test_that_a_logarithmic_axis_encloses_its_values_with_few_ticks(low: float, high: float) -> None:
+    axis = logarithmic(low, high, 200, 0, 5)
+    assert axis.low <= low
+    assert axis.high >= high
+    assert 2 <= len(axis.ticks) <= 8
+
+
+@given(st.lists(st.floats(-50, 450), min_size=1, max_size=9))
+def test_that_labels_keep_apart_in_order_and_inside(wanted: list[float]) -> None:
+    places = apart(wanted, 16.0, 0.0, 400.0)
+    ranked = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
+    assert all(places[b] - places[a] >= 16.0 - 1e-6 for a, b in pairwise(ranked))
+    assert min(places) >= -1e-6
+    assert max(places) <= 400.0 + 1e-6
+
+
+def test_that_labels_with_room_stay_where_they_want_and_crowded_ones_share_the_room() -> None:
+    assert apart([10.0, 100.0], 16.0, 0.0, 200.0) == [10.0, 100.0]
+    assert apart([50.0, 50.0], 16.0, 0.0, 200.0) == [42.0, 58.0]
+    assert apart([5.0] * 5, 16.0, 0.0, 40.0) == pytest.approx([0.0, 10.0, 20.0, 30.0, 40.0])
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+@pytest.mark.parametrize("hue", [BLUE, ORANGE])
+def test_that_magnitudes_differ_in_lightness_only_one_way_and_ink_on_them_can_be_read(theme: Theme, hue: str) -> None:
+    page = QColor(theme.background)
+    colours = [sequential(theme, i / 40, hue) for i in range(41)]
+    against = [contrast(c, page) for c in colours]
+    assert all(b > a for a, b in pairwise(against))
+    assert against[0] < 1.5
+    assert against[-1] > 7.0
+    assert min(contrast(c, ink_on(c)) for c in colours) >= 4.3
+
+
+def test_that_a_long_curve_is_thinned_to_the_pixels_and_keeps_its_extremes() -> None:
+    xs = np.arange(50_000.0)
+    ys = np.sin(xs / 700.0) + 2.0
+    ys[31_234] = 9.0
+    x, y = linear(0.0, 50_000.0, 0, 400, 5), linear(0.0, 10.0, 300, 0, 5)
+    (line,) = curve(x, y, xs, ys)
+    assert line.size() <= 5 * 402
+    assert min(line.at(i).y() for i in range(line.size())) == pytest.approx(y.at(9.0))
+
+
+def test_that_a_missing_value_breaks_the_curve_and_never_the_limits() -> None:
+    column = Column()
+    for value in (3.0, 2.0, math.nan, 1.0, 1.5):
+        column.append(value)
+    assert (column.low, column.high) == (1.0, 3.0)
+    lines = curve(linear(0, 4, 0, 100, 4), linear(0, 3, 100, 0, 3), np.arange(5.0), column.values())
+    assert [line.size() for line in lines] == [2, 2]
+
+
+def test_that_a_pulse_runs_only_while_wanted_and_seen(shown: Shown) -> None:
+    widget: QWidget = shown(QWidget(), 100, 100)
+    steps: list[float] = []
+    pulse = Pulse(widget, lambda: steps.append(pulse.level))
+    assert (pulse.is_running(), pulse.level) == (False, 1.0)
+    pulse.set_wanted(True)
+    QTest.qWait(350)
+    assert len(steps) >= 2
+    assert all(0.0 <= level <= 1.0 for level in steps)
+    widget.hide()
+    QTest.qWait(10)
+    assert not pulse.is_running()
+    widget.show()
+    QTest.qWait(10)
+    assert pulse.is_running()
+    pulse.set_wanted(False)
+    assert not pulse.is_running()
+
+
+def test_that_numbers_settle_within_150_ms_and_end_exactly(shown: Shown) -> None:
+    settle = Settle(shown(QWidget(), 100, 100))
+    settle.go((0.0, 1.0))
+    assert settle.values == (0.0, 1.0)
+    settle.go((0.5, 0.25))
+    assert settle.is_running()
+    assert settle.values == (0.0, 1.0)
+    assert waited(settle.is_running)
+    assert settle.values == (0.5, 0.25)
+
+
+def test_that_nothing_moves_where_less_motion_is_asked_for(shown: Shown, still: None) -> None:
+    widget: QWidget = shown(QWidget(), 100, 100)
+    assert not motion_allowed(widget)
+    pulse, settle = Pulse(widget, lambda: None), Settle(widget)
+    pulse.set_wanted(True)
+    settle.go((0.0,))
+    settle.go((1.0,))
+    assert not pulse.is_running()
+    assert not settle.is_running()
+    assert (pulse.level, settle.values) == (1.0, (1.0,))

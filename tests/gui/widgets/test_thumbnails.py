@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QColor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from slide_gui.gui.theme import DARK, LIGHT, apply_theme
+from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
+
+Shown = Callable[..., Any]
+
+
+def items(many: int, shape: tuple[int, ...] = (28, 28)) -> list[Thumbnail]:
+    rng = np.random.default_rng(0)
+    pixels = (rng.integers(0, 2, (many, *shape)) if len(shape) == 2 else rng.random((many, *shape))).astype(np.float32)
+    return [Thumbnail(7 * i + 3, pixels[i], f"{i % 10} → {(i + 1) % 10}", f"sample {7 * i + 3}") for i in range(many)]
+
+
+@pytest.fixture
+def view(shown: Shown) -> Thumbnails:
+    made: Thumbnails = shown(Thumbnails(), 420, 300)
+    made.set_images(items(5000))
+    return made
+
+
+@pytest.fixture
+def heard(view: Thumbnails) -> tuple[list[int], list[Any]]:
+    clicked: list[int] = []
+    hovered: list[Any] = []
+    view.image_clicked.connect(clicked.append)
+    view.image_hovered.connect(hovered.append)
+    return clicked, hovered
+
+
+def test_that_pixels_are_whole_and_ink_on_paper(app: QApplication, view: Thumbnails) -> None:
+    pixels = items(1)[0].pixels
+    for name, theme in (("dark", DARK), ("light", LIGHT)):
+        apply_theme(app, name)
+        shot, box = view.viewport().grab().toImage(), view.place(0)
+        assert box.width() == box.height() == 56
+        for row, column in ((0, 1), (13, 20), (27, 27)):
+            found = shot.pixelColor(int(box.left()) + 2 * column, int(box.top()) + 2 * row)
+            wanted = QColor(theme.ink if pixels[row, column] else theme.paper)
+            assert abs(found.lightness() - wanted.lightness()) <= 8
+
+
+def test_that_only_what_is_seen_is_made_and_thousands_scroll_in_a_frame(view: Thumbnails) -> None:
+    view.viewport().grab()
+    assert len(view._made) == len(view.seen()) < 60
+    spent = []
+    for step in range(10):
+        view.verticalScrollBar().setValue(4000 * (step + 1))
+        start = time.perf_counter()
+        view.viewport().grab()
+        spent.append(time.perf_counter() - start)
+    assert sorted(spent)[len(spent) // 4] < 0.016, sorted(spent)
+    assert view.seen().start > 1000
+
+
+def test_that_setting_thousands_takes_no_time(view: Thumbnails) -> None:
+    many = items(5000)
+    start = time.perf_counter()
+    view.set_images(many)
+    assert time.perf_counter() - start < 0.05
+    assert view.verticalScrollBar().value() == 0
+
+
+def test_that_hover_and_click_tell_the_index(view: Thumbnails, heard: tuple[list[int], list[Any]]) -> None:
+    clicked, hovered = heard
+    view.verticalScrollBar().setValue(700)
+    number = view.seen().start + view.columns() + 1
+    place = view.place(number).center().toPoint()
+    QTest.mouseMove(view.viewport(), place)
+    assert view.accessibleDescription().endswith(f"sample {7 * number + 3}")
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
+    assert clicked == [7 * number + 3]
+    assert hovered == [7 * number + 3, None]
+
+
+def test_that_keys_move_scroll_and_click(view: Thumbnails, heard: tuple[list[int], list[Any]]) -> None:
+    clicked, hovered = heard
+    keys, wide = Qt.Key, view.columns()
+    wanted = [0, 1, 1 + wide, 4999, 4998, 0]
+    for key in (keys.Key_Right, keys.Key_Right, keys.Key_Down, keys.Key_End, keys.Key_Left, keys.Key_Home):
+        QTest.keyClick(view, key)
+        current = view.place(view._current or 0)
+        assert current.top() >= 0
+        assert current.bottom() <= view.viewport().height()
+    assert hovered == [7 * n + 3 for n in wanted]
+    QTest.keyClick(view, keys.Key_PageDown)
+    QTest.keyClick(view, keys.Key_Return)
+    assert clicked[0] > 7 * wide
+    assert clicked[0] % 7 == 3
+
+
+def test_that_the_chosen_image_is_framed_in_the_accent(view: Thumbnails) -> None:
+    view.set_selected(10)
+    shot, box = view.viewport().grab().toImage(), view.place(1)
+    assert shot.pixelColor(int(box.left()) - 2, int(box.center().y())) == QColor(LIGHT.accent)
+
+
+@pytest.mark.parametrize("shape", [(16, 40), (96, 96), (30,), (400,)])
+def test_that_images_of_any_shape_and_plain_features_are_shown(shown: Shown, shape: tuple[int, ...]) -> None:
+    view: Thumbnails = shown(Thumbnails(), 300, 200)
+    view.set_images(items(20, shape))
+    box = view.place(0)
+    assert 0 < box.width() <= 64
+    assert 0 < box.height() <= 64
+    shot = view.viewport().grab().toImage()
+    inside = {shot.pixel(int(box.left()) + x, int(box.top()) + y) for x in range(0, 24, 2) for y in range(0, 14, 2)}
+    assert len(inside) > 1
+
+
+def test_that_nothing_jumps_sideways_when_images_arrive(shown: Shown) -> None:
+    view: Thumbnails = shown(Thumbnails(), 420, 300)
+    view.set_images(items(3))
+    before = [view.place(i) for i in range(3)]
+    view.set_images(items(3000))
+    assert [view.place(i) for i in range(3)] == before
+
+
+def test_that_without_images_it_says_so(view: Thumbnails) -> None:
+    view.set_placeholder("No mistakes.")
+    view.set_images([])
+    for key in (Qt.Key.Key_Down, Qt.Key.Key_Return):
+        QTest.keyClick(view, key)
+    assert view.accessibleDescription() == "No mistakes."
+    assert view.verticalScrollBar().maximum() == 0
+    view.grab()
