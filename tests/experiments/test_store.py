@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 import subprocess
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slide_gui.cli.bench.killing import kill_sweep
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import run
@@ -198,11 +198,8 @@ def test_that_only_numbers_are_read(path: Path) -> None:
         assert all(arrays[name].dtype.kind in "if" for name in arrays.files)
 
 
-def test_that_a_killed_sweep_loses_nothing(tmp_path: Path) -> None:
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-    command = [sys.executable, "-m", "tests.experiments.kill_sweep", str(tmp_path), "15"]
-    said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment, timeout=110).stdout
-    counts = json.loads(said)
+def test_that_a_killed_sweep_loses_nothing() -> None:
+    counts = kill_sweep(15)
     assert (counts["lost"], counts["corrupt"], counts["orphans"], counts["faults"]) == (0, 0, 0, 0)
     assert counts["kills"] == 15
     assert counts["swept"] >= 2  # two kills were made in the middle of a save
