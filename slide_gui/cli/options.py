@@ -41,7 +41,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     group.add_argument("--ridge", type=float, metavar="R", help="added to the diagonal of E[Q] (1e-5)")
     group.add_argument("--dtype", metavar="NAME", help="of rows and representations: float32 or float64 (float32)")
     group.add_argument("--batch-size", type=int, metavar="N", help="rows a block (4096)")
-    parser.add_argument("--seed", type=int, default=0, help="of the generator, where data are generated (0)")
+    parser.add_argument("--seed", type=int, default=0, help="of generated data, splits and classifiers (0)")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:

@@ -133,7 +133,7 @@ class RunResult:
     decisions : ndarray of shape (m, 1) or (m, k)
         Decision values of each: the margin for two classes, else one score a class.
     train_error : float
-        On the rows trained on, or 10 000 of them, stratified.
+        On the rows trained on, or 5 000 of them, stratified.
     validation_error : float or None
         On the split's 20 %; None if all rows were trained on.
     timings : Timings
