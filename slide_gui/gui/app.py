@@ -82,11 +82,18 @@ def make_settings() -> QSettings:
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
 
 
+def store_path() -> Path:
+    """Return where the runs of this person are kept."""
+    from platformdirs import user_data_path
+
+    return Path(user_data_path("slide-gui", appauthor=False)) / "runs.sqlite"
+
+
 def make_window(files: Sequence[Path]) -> MainWindow:
     """Return the window, already opening the files, or the generated Rectangles."""
     from slide_gui.gui.main_window import MainWindow
 
-    window = MainWindow(make_settings())
+    window = MainWindow(make_settings(), store_path())
     window.start([Path(file) for file in files])
     return window
 

@@ -55,10 +55,13 @@ class _Job(Progress):
         channel: str,
         function: Callable[[Progress], Any],
         callbacks: tuple[Callable[[Any], None] | None, ...],
+        background: bool,
     ) -> None:
         self.lane, self.number, self.title, self.channel, self.function = lane, number, title, channel, function
         self.on_result, self.on_payload, self.on_failure = callbacks
+        self.background = background
         self.unwanted = threading.Event()
+        self.yielding = threading.Event()
         self.lock = threading.Lock()
         self.fraction = 0.0
         self.payload: object = None
@@ -66,7 +69,7 @@ class _Job(Progress):
         self.future: Future[Any] | None = None
 
     def report(self, fraction: float, payload: object = None) -> None:
-        if self.unwanted.is_set():
+        if self.unwanted.is_set() or self.yielding.is_set():
             raise Cancelled
         with self.lock:
             self.fraction = max(fraction, self.fraction)
@@ -76,7 +79,7 @@ class _Job(Progress):
 
     def run(self) -> Any:
         self.started = time.monotonic()
-        if self.unwanted.is_set():
+        if self.unwanted.is_set() or self.yielding.is_set():
             raise Cancelled
         return self.function(self)
 
@@ -128,6 +131,7 @@ class Lane(QObject):
         on_result: Callable[[Any], None] | None = None,
         on_payload: Callable[[Any], None] | None = None,
         on_failure: Callable[[Exception], None] | None = None,
+        background: bool = False,
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs already there.
 
@@ -141,6 +145,9 @@ class Lane(QObject):
             A newer request on the same channel supersedes the older ones.
         on_result, on_payload, on_failure : callable, optional
             Called on the GUI thread.
+        background : bool
+            Give way to every job that comes after, and begin anew once the lane is free: for work that keeps what
+            it has finished, such as a sweep.
 
         Returns
         -------
@@ -149,11 +156,18 @@ class Lane(QObject):
         """
         self.cancel(channel=channel)
         self._count += 1
-        job = _Job(self, self._count, title, channel, function, (on_result, on_payload, on_failure))
+        job = _Job(self, self._count, title, channel, function, (on_result, on_payload, on_failure), background)
+        for other in self._jobs.values():
+            if other.background:
+                other.yielding.set()
         self._jobs[job.number] = job
+        self._start(job)
+        return job.number
+
+    def _start(self, job: _Job) -> None:
+        job.yielding.clear()
         job.future = self._pool.submit(job.run)
         job.future.add_done_callback(lambda _: self._wake_up(job))
-        return job.number
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
         """Drop one job, the jobs of one channel, or all; nothing of them is delivered any more."""
@@ -210,8 +224,12 @@ class Lane(QObject):
 
     def _finish(self, job: _Job) -> None:
         assert job.future is not None
-        del self._jobs[job.number]
         error = job.future.exception()
+        if isinstance(error, Cancelled) and job.background:
+            self._jobs[job.number] = self._jobs.pop(job.number)  # behind the jobs it gave way to
+            self._start(job)
+            return
+        del self._jobs[job.number]
         if error is None:
             if job.on_result is not None:
                 job.on_result(job.future.result())

@@ -40,12 +40,18 @@ from slide_gui.gui.widgets.notice import Notice
 from slide_gui.gui.workspace import Problem, Workspace
 
 if TYPE_CHECKING:
+    from slide_gui.gui.desk import RunDesk
     from slide_gui.gui.export import ExportRequest
 
 __all__ = ["MainWindow"]
 
 _NOTICE_WIDTH = 720
-_PAGES = (("page_weights", "Weights", "weights"),)
+_PAGES = (
+    ("page_weights", "Weights", "weights"),
+    ("page_curves", "Curves", "curves"),
+    ("page_classifier", "Classifier", "classifier"),
+    ("page_runs", "Runs", "runs"),
+)
 _OPEN_FILTER = "Data (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat);;All files (*)"
 
 
@@ -56,16 +62,20 @@ class MainWindow(QMainWindow):
     ----------
     settings : QSettings
         Where the theme and the last folder are kept.
+    store : Path
+        The store of runs.
     """
 
-    def __init__(self, settings: QSettings, parent: QWidget | None = None) -> None:
+    def __init__(self, settings: QSettings, store: Path, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
         self.resize(1280, 800)
         self.setMinimumSize(960, 640)
         self.setAcceptDrops(True)
-        self._settings = settings
+        self._settings, self._store = settings, store
+        self._desk: RunDesk | None = None
+        self._later: dict[str, QWidget] = {}
         self.lane = Lane(self)
         self.workspace = Workspace(self.lane, self)
         self.lateness = LatenessMonitor(self)
@@ -347,10 +357,61 @@ class MainWindow(QMainWindow):
         """Fit where that was cancelled or failed."""
         self.workspace.fit_again()
 
+    @property
+    def desk(self) -> RunDesk:
+        """The owner of runs, made when it is first needed: what it imports is heavy."""
+        if self._desk is None:
+            from slide_gui.gui.desk import RunDesk
+
+            self._desk = RunDesk(self.workspace, self._store, self)
+            self._desk.refresh()
+        return self._desk
+
     @Slot()
     def do_page_weights(self) -> None:
         """Show the Weights page."""
-        self.pages.setCurrentWidget(self.weights_page)
+        self._turn_to("page_weights", self.weights_page)
+
+    @Slot()
+    def do_page_curves(self) -> None:
+        """Show the Error curves page."""
+        if "curves" not in self._later:
+            from slide_gui.gui.pages.curves import CurvesPage
+
+            self._later["curves"] = CurvesPage(self.workspace, self.desk, self)
+        self._turn_to("page_curves", self._later["curves"])
+
+    @Slot()
+    def do_page_classifier(self) -> None:
+        """Show the Classifier page."""
+        if "classifier" not in self._later:
+            from slide_gui.gui.pages.classifier import ClassifierPage
+
+            page = ClassifierPage(self.workspace, self.desk, self)
+            page.image_opened.connect(self._show_test_image)
+            self._later["classifier"] = page
+        self._turn_to("page_classifier", self._later["classifier"])
+
+    @Slot()
+    def do_page_runs(self) -> None:
+        """Show the Runs page."""
+        if "runs" not in self._later:
+            from slide_gui.gui.pages.runs import RunsPage
+
+            self._later["runs"] = RunsPage(self.desk, self)
+        self._turn_to("page_runs", self._later["runs"])
+
+    def _turn_to(self, name: str, page: QWidget) -> None:
+        if self.pages.indexOf(page) < 0:
+            self.pages.addWidget(page)
+        self.pages.setCurrentWidget(page)
+        for (action, _, _), (_, button) in zip(_PAGES, self._nav_buttons, strict=True):
+            button.setChecked(action == name)
+
+    @Slot(int)
+    def _show_test_image(self, row: int) -> None:
+        self.weights_page.show_test_image(row)
+        self.do_page_weights()
 
     @Slot()
     def do_view_pinned(self) -> None:

@@ -21,7 +21,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.gui.jobs import Lane
 from slide_gui.progress import Progress
 
-__all__ = ["MAX_PINS", "Problem", "Selection", "State", "Workspace"]
+__all__ = ["MAX_PINS", "Problem", "Selection", "State", "Workspace", "sentence"]
 
 MAX_PINS = 16
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
@@ -184,11 +184,11 @@ class Workspace(QObject):
 
     @Slot(object)
     def _not_opened(self, error: Exception) -> None:
-        self.problem.emit(Problem("The data could not be opened", _sentence(error)))
+        self.problem.emit(Problem("The data could not be opened", sentence(error)))
 
     @Slot(object)
     def _not_downloaded(self, error: Exception) -> None:
-        self.problem.emit(Problem("The files could not be downloaded", _sentence(error)))
+        self.problem.emit(Problem("The files could not be downloaded", sentence(error)))
 
     # State and history -----------------------------------------------------------------------------------------
 
@@ -328,11 +328,12 @@ class Workspace(QObject):
 
     @Slot(object)
     def _failed(self, error: Exception) -> None:
-        self.problem.emit(Problem("The layers could not be fitted", _sentence(error)))
+        self.problem.emit(Problem("The layers could not be fitted", sentence(error)))
         self.stack_changed.emit()
 
 
-def _sentence(error: Exception) -> str:
+def sentence(error: Exception) -> str:
+    """Return what an error says as one sentence for a person."""
     if isinstance(error, MemoryError):
         return "There is not enough memory for this; close other programs, or use fewer rows or features."
     text = str(error).strip() or type(error).__name__

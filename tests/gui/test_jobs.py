@@ -189,3 +189,42 @@ def test_that_closing_waits_for_the_worker(app):
     time.sleep(0.02)
     lane.close()
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("slide-lane")]
+
+
+def test_that_background_work_gives_way_and_begins_anew_when_the_lane_is_free(lane):
+    begun, order = [], []
+    released = threading.Event()
+
+    def sweep(progress):
+        begun.append(time.monotonic())
+        while not released.is_set():
+            progress.report(0.1)
+            time.sleep(0.002)
+        return "sweep"
+
+    lane.submit("sweep", sweep, channel="sweep", on_result=order.append, background=True)
+    wait(lambda: begun)
+    start = time.monotonic()
+    lane.submit("fit", lambda progress: "fit", channel="fit", on_result=order.append)
+    wait(lambda: order)
+    assert order == ["fit"]
+    assert time.monotonic() - start < 1.0
+    wait(lambda: len(begun) == 2)
+    released.set()
+    wait(lambda: len(order) == 2)
+    assert order == ["fit", "sweep"]
+
+
+def test_that_background_work_can_be_cancelled_for_good(lane):
+    begun = []
+
+    def sweep(progress):
+        begun.append(1)
+        looping(progress)
+
+    lane.submit("sweep", sweep, channel="sweep", background=True)
+    wait(lambda: begun)
+    lane.cancel(channel="sweep")
+    settle(0.1)
+    assert len(begun) == 1
+    assert not lane.busy

@@ -16,7 +16,7 @@ from tests.gui.test_workspace import Given, dataset
 @pytest.fixture
 def window(app, tmp_path):
     settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings)
+    window = MainWindow(settings, tmp_path / "runs.sqlite")
     window.show()
     window.workspace.open(Given(dataset()))
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)

@@ -23,7 +23,8 @@ RANDOM = np.random.default_rng(0)
 
 @pytest.fixture
 def window(app, tmp_path):
-    window = MainWindow(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat))
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(settings, tmp_path / "runs.sqlite")
     faults = []
     window._faults.reported.connect(faults.append)
     window.resize(1280, 720)

@@ -25,6 +25,7 @@ from slide_gui.core.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
+from slide_gui.gui.pages.header import header
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import TileSource, place
@@ -72,30 +73,17 @@ class WeightsPage(QWidget):
     # Building --------------------------------------------------------------------------------------------------
 
     def _build_header(self) -> QHBoxLayout:
-        title = QLabel("Weights", self)
-        title.setProperty("role", "title")
-        self._subtitle = QLabel("which pixels each layer reconstructs the chosen pixel from", self)
-        self._subtitle.setProperty("role", "secondary")
-        header = QHBoxLayout()
-        header.setSpacing(12)
-        header.addWidget(title)
-        header.addWidget(self._subtitle, 1)
-        self._tabs = QButtonGroup(self)
-        for number, (text, tip) in enumerate(
+        row, self._subtitle, self._tabs = header(
+            self,
+            "Weights",
+            "which pixels each layer reconstructs the chosen pixel from",
             (
                 ("Pinned", "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure"),
                 ("All rows", "Every row of one layer’s W, each at the place of its pixel"),
-            )
-        ):
-            button = QPushButton(text, self)
-            button.setProperty("kind", "segment")
-            button.setCheckable(True)
-            button.setChecked(number == PINNED)
-            button.setToolTip(tip)
-            self._tabs.addButton(button, number)
-            header.addWidget(button)
+            ),
+        )
         self._tabs.idClicked.connect(self.set_view)
-        return header
+        return row
 
     def _build_left(self) -> QWidget:
         self._image, self._bars = ImageView(self), FeatureBars(self)
@@ -201,6 +189,18 @@ class WeightsPage(QWidget):
         """Show the mean image, or the sample again."""
         sample = self._workspace.state.selection.sample
         self._workspace.select(sample=~sample)  # ~k keeps the sample while the mean is shown
+
+    def show_test_image(self, row: int) -> None:
+        """Show an image of the test part until another sample is chosen."""
+        dataset = self._workspace.dataset
+        if dataset is None or not 0 <= row < len(dataset.test):
+            return
+        self._caption.setText(f"test image {thousands(row + 1)}")
+        self._mean.setChecked(False)
+        if dataset.image_shape:
+            self._image.set_image(dataset.test[row].reshape(dataset.image_shape))
+        else:
+            self._bars.set_values(dataset.test[row])
 
     def _step_sample(self, step: int) -> None:
         dataset = self._workspace.dataset

@@ -1,0 +1,247 @@
+"""The Classifier page: the widths as they are learned, then the test error, the confusion and the mistakes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from slide_gui.core.svm import LOSSES, SvmParameters
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.gui.desk import RunDesk
+from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.panel import thousands
+from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
+from slide_gui.gui.widgets.criterion_plot import CriterionPlot, CriterionStep
+from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
+from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
+from slide_gui.gui.workspace import Workspace
+
+__all__ = ["ClassifierPage"]
+
+_METHODS = {
+    "slide-svm": "SLIDE-SVM",
+    "median": "SLIDE-SVM, median widths × one scale",
+    "raw-svm": "Raw-SVM",
+}
+_CRITERIA = {
+    "radius-margin": "radius-margin",
+    "span": "span (leave-one-out)",
+    "hold-out": "hold-out",
+    "press": "press (also for many classes)",
+}
+_LOSSES = {"squared_hinge": "squared hinge", "hinge": "hinge"}
+_TIPS = {
+    "Method": "Widths learned (§5), the paper’s commented variant, or the raw input",
+    "Widths by": "What is minimised over the widths σ_t and C by gradient descent",
+    "Loss": "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM",
+}
+
+
+class ClassifierPage(QWidget):
+    """Trains the multi-width SVM on the layers set in the panel.
+
+    Signals
+    -------
+    image_opened(int)
+        Row of the test part whose layers are wanted.
+    """
+
+    image_opened = Signal(int)
+
+    def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._desk = workspace, desk
+        self._steps = 0
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 12, 20, 8)
+        layout.setSpacing(8)
+        row, _, _ = header(self, "Classifier", "an RBF support vector machine with one learned width a layer")
+        layout.addLayout(row)
+        layout.addLayout(self._build_controls())
+        body = QHBoxLayout()
+        body.setSpacing(20)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        self._criterion, self._shares = CriterionPlot(self), ShareBars(self)
+        self._criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
+        self._shares.set_placeholder("Each layer’s share of the exponent")
+        self._confusion, self._gallery = ConfusionMatrix(self), Thumbnails(self)
+        self._confusion.set_placeholder("The confusion matrix comes with the test error.")
+        self._gallery.set_placeholder("Misclassified images come with the test error.")
+        self._gallery.image_clicked.connect(self.image_opened)
+        self._confusion.cell_clicked.connect(self._narrow)
+        self._found = QLabel("", self)
+        self._found.setProperty("role", "title")
+        self._details = QLabel("", self)
+        self._details.setProperty("role", "secondary")
+        self._details.setWordWrap(True)
+        self._details.setMinimumHeight(30)
+        self._details.setAlignment(Qt.AlignmentFlag.AlignTop)
+        left.addWidget(self._criterion, 3)
+        left.addWidget(self._shares, 2)
+        right.setSpacing(4)
+        right.addWidget(self._found)
+        right.addWidget(self._details)
+        right.addWidget(self._confusion, 3)
+        right.addWidget(self._gallery, 3)
+        body.addLayout(left, 1)
+        body.addLayout(right, 1)
+        layout.addLayout(body, 1)
+        desk.training_changed.connect(self.refresh)
+        workspace.dataset_changed.connect(self.refresh)
+        workspace.state_changed.connect(self.refresh)
+        self.refresh()
+
+    def _build_controls(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self._train = add_button(
+            self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
+        )
+        self._train.clicked.connect(self._toggle)
+        self._method = self._choice(row, "Method", _METHODS)
+        self._by = self._choice(row, "Widths by", _CRITERIA)
+        self._loss = self._choice(row, "Loss", {name: _LOSSES[name] for name in LOSSES})
+        row.addStretch(1)
+        return row
+
+    def _choice(self, row: QHBoxLayout, label: str, choices: dict[str, str]) -> QComboBox:
+        caption = QLabel(label, self)
+        caption.setProperty("role", "secondary")
+        box = QComboBox(self)
+        box.setAccessibleName(label)
+        box.setToolTip(_TIPS[label])
+        for key, title in choices.items():
+            box.addItem(title, key)
+        caption.setBuddy(box)
+        row.addWidget(caption)
+        row.addWidget(box)
+        return box
+
+    def svm(self) -> SvmParameters:
+        """Return the classifier as it is set."""
+        return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
+
+    @Slot()
+    def _toggle(self) -> None:
+        if self._desk.training is not None:
+            self._desk.cancel_training()
+            return
+        spec = self._desk.spec_of(self.svm(), self._method.currentData())
+        if spec is not None:
+            self._desk.train(spec)
+
+    # What is shown ---------------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the desk holds now."""
+        desk = self._desk
+        self._train.setText("Cancel" if desk.training is not None else "Train")
+        problem = desk.why_not()
+        self._train.setEnabled(not problem)
+        if problem:
+            self._details.setText(problem)
+        if desk.training is not None:
+            self._show_training(desk.training)
+        elif desk.result is not None:
+            self._show_result(desk.result)
+        else:
+            self._found.setText("")
+            self._details.setText(problem)
+            self._criterion.set_steps([])
+            self._shares.set_shares([])
+            self._confusion.set_counts([], ())
+            self._gallery.set_images([])
+
+    def _show_training(self, seen: RunProgress) -> None:
+        self._set_history(seen.history)
+        self._confusion.set_placeholder("The confusion matrix comes with the test error.")
+        if seen.test is not None and seen.test.done:
+            self._found.setText(f"{100 * seen.test.error:.2f} % ± {100 * seen.test.half:.2f}")
+            done, total = thousands(seen.test.done), thousands(seen.test.total)
+            self._details.setText(f"test error so far, {done} of {total} images")
+            return
+        self._found.setText("…")
+        doing = {
+            "fit": "fitting the layers",
+            "learn": "learning the widths",
+            "train": "counting training errors",
+            "validation": "counting validation errors",
+            "test": "testing",
+        }[seen.phase]
+        solver = seen.training
+        gap = f" · gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors" if solver is not None else ""
+        self._details.setText(f"{doing}{gap}")
+
+    def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
+        steps = [CriterionStep(s.iteration, s.criterion, s.C, s.n_support, s.start) for s in history]
+        if len(steps) < self._steps or not steps:
+            self._criterion.set_steps(steps)
+        else:
+            for step in steps[self._steps :]:
+                self._criterion.append(step)
+        self._steps = len(steps)
+        if history:
+            last = history[-1]
+            pairs = zip(last.shares, last.widths, strict=True)
+            self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)])
+
+    def _show_result(self, result: RunResult) -> None:
+        own = result.classifier
+        self._set_history(own.history)
+        stack = self._workspace.state.parameters
+        asked = result.spec.stack
+        stale = result.spec.method != "raw-svm" and (asked.noise, asked.depth, asked.threshold, asked.squashing) != (
+            stack.noise,
+            stack.depth,
+            stack.threshold,
+            stack.squashing,
+        )
+        pairs = zip(own.shares, own.widths, strict=True)
+        self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
+        self._criterion.set_stale(stale)
+        self._found.setText(f"{100 * result.error:.2f} % ± {100 * result.half:.2f}")
+        at = f"noise {asked.noise:.2f}, depth {asked.depth}"
+        behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
+        self._details.setText(
+            f"test error on {thousands(result.n_test)} images with its 95 % interval{behind} · "
+            f"training error {100 * result.train_error:.2f} % · C = {own.C:.3g} · "
+            f"{own.n_support} support vectors · {result.timings.total:.1f} s"
+        )
+        names = self._names(result)
+        self._confusion.set_counts(result.confusion, names, stale)
+        self._show_gallery(result, None, stale)
+
+    def _names(self, result: RunResult) -> tuple[str, ...]:
+        dataset = self._workspace.dataset
+        known = dataset.label_names if dataset is not None else ()
+        return tuple(known[label] if 0 <= label < len(known) else str(label) for label in result.labels)
+
+    @Slot(object)
+    def _narrow(self, cell: tuple[int, int]) -> None:
+        if self._desk.result is not None:
+            self._show_gallery(self._desk.result, cell, False)
+
+    def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
+        dataset = self._workspace.dataset
+        if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
+            self._gallery.set_images([])
+            return
+        if dataset.test_labels is None:
+            return
+        names, place = self._names(result), {label: i for i, label in enumerate(result.labels)}
+        items = []
+        for row, predicted in zip(result.misclassified, result.predicted, strict=True):
+            true = place.get(int(dataset.test_labels[row]), -1)
+            if cell is not None and cell[0] != cell[1] and (true, int(predicted)) != cell:
+                continue
+            pixels = dataset.test[row]
+            shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else pixels
+            was = names[true] if true >= 0 else "?"
+            taken = names[int(predicted)]
+            caption = f"{was} → {taken}" if len(was + taken) <= 4 else f"→ {taken}"
+            items.append(
+                Thumbnail(int(row), shaped, caption, f"test image {thousands(int(row) + 1)}: {was}, taken for {taken}")
+            )
+        self._gallery.set_images(items, stale)

@@ -1,0 +1,220 @@
+"""The Error curves page: test error against noise and depth, points appearing as they are computed."""
+
+from __future__ import annotations
+
+import math
+
+from PySide6.QtCore import QTimer, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+
+from slide_gui.core.svm import SvmParameters
+from slide_gui.experiments.paper import data_key, published, sensitivity
+from slide_gui.experiments.run_progress import Estimate, RunProgress
+from slide_gui.experiments.stored_run import StoredRun
+from slide_gui.gui.desk import RunDesk
+from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.widgets.error_plot import ErrorMark, ErrorPlot, ErrorPoint
+from slide_gui.gui.widgets.heat_map import HeatMap
+from slide_gui.gui.workspace import State, Workspace
+
+__all__ = ["CurvesPage"]
+
+_REST_MILLISECONDS = 250  # a slider that rests this long asks for an estimate
+_NEAR = 0.004  # noises closer than this are the same point
+
+
+class CurvesPage(QWidget):
+    """Stored runs as curves, the sweep's points as they come, and a live estimate where the sliders stand."""
+
+    def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._desk = workspace, desk
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 12, 20, 8)
+        layout.setSpacing(8)
+        row, _, self._tabs = header(
+            self,
+            "Error curves",
+            "test error against noise, one line a depth",
+            (("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")),
+        )
+        self._tabs.idClicked.connect(self._show_view)
+        layout.addLayout(row)
+        layout.addLayout(self._build_controls())
+        self._plot, self._map = ErrorPlot(self), HeatMap(self)
+        self._views = QStackedWidget(self)
+        for view in (self._plot, self._map):
+            view.point_clicked.connect(self._open)
+            self._views.addWidget(view)
+        self._plot.cursor_moved.connect(self._cursor_moved)
+        layout.addWidget(self._views, 1)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MILLISECONDS)
+        self._rest.timeout.connect(self._estimate)
+        workspace.state_changed.connect(self._state_changed)
+        workspace.dataset_changed.connect(self._refresh_soon)
+        for signal in (desk.runs_changed, desk.sweep_changed, desk.estimate_changed):
+            signal.connect(self.refresh)
+
+    def _build_controls(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        self._sweep = add_button(
+            self,
+            row,
+            "Sweep",
+            "Learn and judge at every noise 0 … 0.9 by 0.1 and depth 0 … 4; goes on where it was, also after a crash",
+            kind="primary",
+        )
+        self._sweep.clicked.connect(self._toggle_sweep)
+        self._hold = add_button(self, row, "Pause", "Hold the sweep, or let it go on")
+        self._hold.clicked.connect(self._desk.pause_sweep)
+        self._said = QLabel(self)
+        self._said.setProperty("role", "secondary")
+        row.addWidget(self._said, 1)
+        return row
+
+    # What is asked ---------------------------------------------------------------------------------------------
+
+    def svm(self) -> SvmParameters:
+        """Return how the points of this page are classified: widths and C learned by radius-margin."""
+        return SvmParameters(retune=False)
+
+    @Slot()
+    def _toggle_sweep(self) -> None:
+        if self._desk.sweeping:
+            self._desk.cancel_sweep()
+        else:
+            self._desk.start_sweep(self.svm())
+
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self._views.setCurrentIndex(view)
+
+    @Slot(float)
+    def _cursor_moved(self, noise: float) -> None:
+        self._workspace.set_parameters(gesture="noise", noise=min(round(noise, 2), 0.99))
+
+    @Slot(object)
+    def _open(self, point: ErrorPoint) -> None:
+        if point.key:
+            self._desk.open_run(point.key)
+
+    @Slot(object, object)
+    def _state_changed(self, state: State, old: State) -> None:
+        if state.parameters != old.parameters and self.isVisible():
+            self._desk.drop_estimate()
+            self._rest.start()
+            self.refresh()
+
+    @Slot()
+    def _estimate(self) -> None:
+        """Compute the point under the sliders, unless it is there already or the sweep is at work."""
+        parameters = self._workspace.state.parameters
+        spec = self._desk.spec_of(self.svm())
+        known = [
+            run
+            for run in self._desk.own_runs()
+            if run.depth == parameters.depth and abs(run.noise - parameters.noise) < _NEAR
+        ]
+        if spec is not None and not known and not self._desk.sweeping and self.isVisible():
+            self._desk.ask_estimate(spec)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+        self._rest.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._rest.stop()
+
+    # What is shown ---------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _refresh_soon(self) -> None:
+        if self.isVisible():
+            self._rest.start()
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the desk holds now."""
+        if not self.isVisible():
+            return
+        points = self._points()
+        for view in (self._plot, self._map):
+            view.set_points(points)
+            view.set_placeholder(self._desk.why_not() or "No point yet: press Sweep, or let the noise slider rest.")
+        self._plot.set_cursor(self._workspace.state.parameters.noise)
+        self._plot.set_marks(self._marks())
+        self._show_sweep()
+
+    def _points(self) -> list[ErrorPoint]:
+        points = {}
+        for run in self._desk.own_runs():
+            if run.method == "slide-svm":
+                points[run.noise, run.depth] = _stored_point(run)
+        sweep = self._desk.sweep
+        if sweep is not None:
+            for done in sweep.done:
+                place = done.point.noise, done.point.depth
+                note = f"{done.seconds:.1f} s"
+                points[place] = _point(*place, done.error, done.half, done.n_test, done.point.spec.hash, "done", note)
+            if sweep.current is not None and self._desk.sweeping:
+                place = sweep.current.noise, sweep.current.depth
+                points[place] = _running(*place, sweep.live)
+        if self._desk.estimate is not None:
+            spec, seen = self._desk.estimate
+            points[spec.stack.noise, spec.stack.depth] = _running(spec.stack.noise, spec.stack.depth, seen)
+        return [points[place] for place in sorted(points)]
+
+    def _marks(self) -> list[ErrorMark]:
+        dataset = self._workspace.dataset
+        key = data_key(dataset.name) if dataset is not None else ""
+        marks = [
+            ErrorMark(0.0, 100 * item.error, f"{item.method}, {item.place}")
+            for item in published(key)
+            if item.method == "Raw-SVM"
+        ]
+        if marks and key == data_key(sensitivity().data):
+            self._plot.setToolTip(" ".join(sensitivity().statements))
+        return marks
+
+    def _show_sweep(self) -> None:
+        desk, sweep = self._desk, self._desk.sweep
+        self._sweep.setText("Stop" if desk.sweeping else "Sweep")
+        self._hold.setEnabled(desk.sweeping)
+        self._hold.setText("Go on" if desk.paused else "Pause")
+        if not desk.sweeping or sweep is None:
+            estimate = self._desk.estimate
+            running = estimate is not None and (
+                estimate[1].test is None or estimate[1].test.done < estimate[1].test.total
+            )
+            self._said.setText("estimating the point under the sliders…" if running else "")
+            return
+        left = "" if sweep.seconds_left is None else f" · about {math.ceil(sweep.seconds_left / 60)} min left"
+        held = " · paused" if desk.paused else ""
+        self._said.setText(f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}")
+
+
+def _stored_point(run: StoredRun) -> ErrorPoint:
+    return _point(run.noise, run.depth, run.error, run.half, run.n_test, run.hash, "done", f"{run.seconds:.1f} s")
+
+
+def _point(
+    noise: float, depth: int, error: float, half: float, n: int, key: str, state: str, note: str = ""
+) -> ErrorPoint:
+    low, high = max(error - half, 0.0), min(error + half, 1.0)
+    return ErrorPoint(noise, depth, 100 * error, 100 * low, 100 * high, n, key, state, note)  # type: ignore[arg-type]
+
+
+def _running(noise: float, depth: int, seen: RunProgress | None) -> ErrorPoint:
+    found: Estimate | None = None if seen is None else seen.test
+    if found is None or found.done == 0:
+        return ErrorPoint(noise, depth, math.nan, math.nan, math.nan, 0, "", "running")
+    state = "refining" if found.done < found.total else "done"
+    note = "live estimate: median widths, or those of the nearest run"
+    return _point(noise, depth, found.error, found.half, found.done, "", state, note)

@@ -1,0 +1,47 @@
+"""What every page begins with: its title, what it shows, and the tabs of its views."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
+
+__all__ = ["add_button", "header"]
+
+
+def header(
+    page: QWidget, title: str, subtitle: str, tabs: Sequence[tuple[str, str]] = ()
+) -> tuple[QHBoxLayout, QLabel, QButtonGroup]:
+    """Return the row, the label of the subtitle, and the group of tabs, the first one chosen.
+
+    Parameters
+    ----------
+    page : QWidget
+    title, subtitle : str
+    tabs : sequence of (text, tooltip)
+    """
+    heading = QLabel(title, page)
+    heading.setProperty("role", "title")
+    secondary = QLabel(subtitle, page)
+    secondary.setProperty("role", "secondary")
+    row = QHBoxLayout()
+    row.setSpacing(12)
+    row.addWidget(heading)
+    row.addWidget(secondary, 1)
+    group = QButtonGroup(page)
+    for number, (text, tip) in enumerate(tabs):
+        button = add_button(page, row, text, tip, kind="segment")
+        button.setCheckable(True)
+        button.setChecked(number == 0)
+        group.addButton(button, number)
+    return row, secondary, group
+
+
+def add_button(page: QWidget, row: QHBoxLayout, text: str, tip: str, kind: str = "") -> QPushButton:
+    """Add a button to a row of a page."""
+    button = QPushButton(text, page)
+    if kind:
+        button.setProperty("kind", kind)
+    button.setToolTip(tip)
+    row.addWidget(button)
+    return button
