@@ -152,6 +152,7 @@ def _refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
 def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the scatter of [W t, 1] from that of t: W̃ S_T W̃ᵀ."""
     d = len(weights)
+    progress.report(0.0)
     half = product(weights, squashed, progress)
     progress.report(0.0)
     inner = product(half, weights.T, progress)
@@ -199,7 +200,9 @@ class Activations:
                 packed[start : start + len(t)] = np.packbits(t.astype(bool), axis=1)
             progress.report((start + len(t)) / n)
         self._packed = packed
-        return total.result()
+        scatter = total.result()
+        progress.report(1.0)
+        return scatter
 
     def _previous(self) -> Iterator[tuple[int, NDArray[np.floating]]]:
         p, d = self._parameters, self._rows.shape[1]

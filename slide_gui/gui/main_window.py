@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
     def _build_status(self) -> None:
         status = self.statusBar()
         status.setSizeGripEnabled(False)
-        status.setFixedHeight(28)
+        status.setFixedHeight(32)
         self.job_bar = JobBar(self)
         self._right_status = QLabel("nothing leaves this computer", self)
         self._right_status.setProperty("role", "secondary")
