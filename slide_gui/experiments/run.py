@@ -214,7 +214,7 @@ def _train(
 ) -> tuple[SvmModel, tuple[float, ...], tuple[GridPoint, ...]]:
     """Return the model, the medians and the grid if there was one."""
     sizes = block_sizes(Z.shape[1], spec.svm.groups)
-    medians = median_distances(Z, sizes, seed=spec.seed)
+    medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
     plain = tuple(medians.tolist())
     if spec.method != "slide-svm":
         grid = _grid(Z, codes, spec.svm, progress.part(0.0, 0.7))
