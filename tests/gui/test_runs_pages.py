@@ -1,0 +1,178 @@
+import math
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QSlider
+
+from slide_gui.core.svm import SvmParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.run import run
+from slide_gui.experiments.store import RunStore
+from slide_gui.gui import desk as desk_module
+from slide_gui.gui.main_window import MainWindow
+from tests.gui.test_jobs import settle, wait
+
+
+def labelled(seed=0, n=160):
+    """Two kinds of 6 × 6 images: bars across and bars down, with noise."""
+    random = np.random.default_rng(seed)
+    images = (random.random((2 * n, 6, 6)) < 0.1).astype("float32")
+    labels = random.integers(0, 2, 2 * n)
+    for image, label in zip(images, labels, strict=True):
+        if label:
+            image[:, random.integers(6)] = 1
+        else:
+            image[random.integers(6)] = 1
+    rows = images.reshape(2 * n, 36)
+    return Dataset(
+        "bars",
+        rows[:n],
+        rows[n:],
+        labels[:n].astype("int64"),
+        labels[n:].astype("int64"),
+        image_shape=(6, 6),
+        label_names=("across", "down"),
+    )
+
+
+class Given:
+    paths, key, generated, argument = (), "bars", False, "bars"
+
+    def __init__(self, dataset):
+        self._dataset = dataset
+
+    def load(self, progress):
+        return self._dataset
+
+
+@pytest.fixture
+def window(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(desk_module, "SWEEP_NOISES", (0.2, 0.5))
+    monkeypatch.setattr(desk_module, "SWEEP_DEPTHS", (0, 1))
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(settings, tmp_path / "runs.sqlite")
+    window.show()
+    window.workspace.open(Given(labelled()))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    yield window
+    window.close()
+    window.deleteLater()
+
+
+def page(window, name):
+    getattr(window, f"do_page_{name}")()
+    settle(0.05)
+    return window._later[name]
+
+
+def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistakes(window):
+    classifier = page(window, "classifier")
+    classifier._toggle()
+    assert classifier._train.text() == "Cancel"
+    wait(lambda: window.desk.result is not None, 60)
+    result = window.desk.result
+    assert result.spec.hash == window.desk.spec.hash
+    assert classifier._train.text() == "Train"
+    assert f"{100 * result.error:.2f} %" in classifier._found.text()
+    assert len(classifier._gallery._items) == len(result.misclassified)
+    spec = window.desk.spec_of(classifier.svm())
+    assert run(labelled(), spec).error == result.error
+
+
+def test_that_a_run_made_before_is_shown_without_training_again(window):
+    classifier = page(window, "classifier")
+    classifier._toggle()
+    wait(lambda: window.desk.result is not None and window.desk.runs, 60)
+    first = window.desk.result
+    classifier._toggle()
+    wait(lambda: window.desk.result is not None and not window.lane.busy, 60)
+    assert window.desk.result.timings == first.timings
+    assert len(window.desk.runs) == 1
+
+
+def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
+    classifier = page(window, "classifier")
+    classifier._toggle()
+    settle(0.02)
+    classifier._toggle()
+    assert classifier._train.text() == "Train"
+    wait(lambda: not window.lane.busy)
+    settle(0.1)
+    assert window.desk.result is None
+    assert window.desk.runs == ()
+
+
+def test_that_a_result_of_other_parameters_says_so(window):
+    classifier = page(window, "classifier")
+    classifier._toggle()
+    wait(lambda: window.desk.result is not None, 60)
+    window.workspace.set_parameters(noise=0.8)
+    settle(0.02)
+    assert "not of the panel" in classifier._details.text()
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):
+    plain = labelled()
+    window.workspace.open(Given(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
+    wait(lambda: window.workspace.dataset.name == "plain" and not window.lane.busy)
+    classifier = page(window, "classifier")
+    assert not classifier._train.isEnabled()
+    assert "no labels" in classifier._details.text()
+
+
+def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
+    curves = page(window, "curves")
+    curves._toggle_sweep()
+    wait(lambda: not window.desk.sweeping, 100)
+    wait(lambda: len(window.desk.runs) == 3, 10)  # depth 0 is one run for all noises
+    points = curves._points()
+    assert {(point.noise, point.depth) for point in points if point.key} >= {(0.2, 0), (0.5, 0), (0.2, 1), (0.5, 1)}
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        errors = {run.hash: run.error for run in store.runs()}
+    for point in points:
+        if point.key:
+            assert point.error == pytest.approx(100 * errors[point.key])
+
+
+def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
+    curves = page(window, "curves")
+    slider = window.panel.noise_slider().findChild(QSlider)
+    slider.setValue(62)
+    wait(lambda: window.desk.estimate is not None and window.desk.estimate[1].test is not None, 60)
+    spec, _ = window.desk.estimate
+    assert spec.stack.noise == 0.62
+    assert [point for point in curves._points() if point.noise == 0.62 and math.isfinite(point.error)]
+    slider.setValue(70)
+    assert window.desk.estimate is None
+    wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):
+    classifier = page(window, "classifier")
+    classifier._toggle()
+    wait(lambda: window.desk.runs, 60)
+    key = window.desk.runs[0].hash
+    runs = page(window, "runs")
+    window.workspace.set_parameters(noise=0.8)
+    window.desk.open_run(key)
+    wait(lambda: window.workspace.state.parameters.noise == 0.3)
+    runs._delete((key,))
+    wait(lambda: window.desk.runs == ())
+    window.desk.undelete()
+    wait(lambda: len(window.desk.runs) == 1)
+    window.desk.tag(key, "first, kept")
+    wait(lambda: window.desk.runs[0].tags == ("first", "kept"))
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_two_runs_are_compared_on_the_same_rows(window):
+    for criterion in ("radius-margin", "press"):
+        window.desk.train(window.desk.spec_of(SvmParameters(criterion=criterion)))
+        wait(lambda: not window.lane.busy, 60)
+    wait(lambda: len(window.desk.runs) == 2)
+    runs = page(window, "runs")
+    runs._compare(tuple(run.hash for run in window.desk.runs))
+    wait(lambda: "McNemar" in runs._answer.text())
+    assert "same 160 rows" in runs._answer.text()
