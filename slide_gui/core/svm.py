@@ -51,7 +51,7 @@ class SvmParameters:
         Bytes the training may use above its input.
     seed : int
     near : (widths, C) or None
-        Learn from here (a neighbouring problem's answer) in place of a grid of starts.
+        Learn from here too (a neighbouring problem’s answer), beside the best point of the grid.
     """
 
     groups: int | tuple[int, ...] | None = 4

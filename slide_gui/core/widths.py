@@ -57,7 +57,7 @@ class WidthOptions:
     memory : int
         Bytes for the matrices of distances and kernel values.
     near : (widths, C) or None
-        Start here (a neighbouring problem's answer) in place of the grid.
+        Start here too (a neighbouring problem's answer), beside the best point of the grid.
     """
 
     criterion: str = "radius-margin"
@@ -279,11 +279,16 @@ def learn_widths(
 
 
 def _origins(objective: _Objective, medians: Array, progress: Progress) -> list[Array]:
-    """Return the best starting points of the grid scale × C, best first, judged on a few hundred points."""
+    """Return the best starting points of the grid scale × C, best first, judged on a few hundred points.
+
+    A neighbour's answer comes before them, and one of them stays beside it: a valley followed along the
+    neighbours may end in a poor one.
+    """
     options = objective.options
+    near = []
     if options.near is not None:
         log_widths = np.log(np.asarray(options.near[0], dtype=np.float64))
-        return [log_widths if options.C is not None else np.append(log_widths, np.log(options.near[1]))]
+        near = [log_widths if options.C is not None else np.append(log_widths, np.log(options.near[1]))]
     few = stratified_subset(objective.codes, _START_ROWS, options.seed)
     small = objective
     if len(few) < len(objective.codes):
@@ -297,7 +302,7 @@ def _origins(objective: _Objective, medians: Array, progress: Progress) -> list[
             value, _ = small(theta)
             judged.append((value, theta))
     judged = [entry for entry in judged if np.isfinite(entry[0])]
-    if not judged:
+    if not judged and not near:
         raise ValueError(f"the {options.criterion} criterion has no finite value on these rows; give the widths")
     judged.sort(key=lambda entry: entry[0])
-    return [theta for _, theta in judged[: max(1, options.starts)]]
+    return [*near, *(theta for _, theta in judged[: 1 if near else max(1, options.starts)])]
