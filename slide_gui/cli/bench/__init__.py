@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from slide_gui.cli.bench import answers, cancelling, fitting, killing, memory, reading, window
+from slide_gui.cli.bench import answers, cancelling, classifying, fitting, killing, memory, reading, window
 from slide_gui.cli.bench.figure import Figure
 from slide_gui.cli.console import DONE, FAILED, UsageError, print_json
 
@@ -22,6 +22,8 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "drag": window.drag,
     "start": window.start,
     "lateness": window.lateness,
+    "svm": classifying.svm,
+    "svm-mnist": classifying.svm_mnist,
     "live": answers.live,
     "sweep": answers.sweep,
     "kills": killing.kills,

@@ -38,8 +38,8 @@ def live() -> list[Figure]:
         firsts.append(watch.first)
         wholes.append(time.perf_counter() - watch.start)
     return [
-        absolute("first live estimate, 500 test rows", min(firsts), "s", 1.0, f"{note}, two layers"),
-        absolute("live answer on all test rows", min(wholes), "s", 8.0, f"{note}, {len(dataset.test)} rows"),
+        absolute("live-first", min(firsts), "s", 1.0, f"first estimate, 500 test rows, {note}, two layers"),
+        absolute("live-answer", min(wholes), "s", 8.0, f"all test rows, {note}, {len(dataset.test)} rows"),
     ]
 
 
@@ -50,7 +50,7 @@ def sweep() -> list[Figure]:
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, RunStore(Path(folder) / "runs.sqlite") as store:
         run_sweep(dataset, asked, store)
-    return [absolute("sweep of 10 noises × 5 depths", (time.perf_counter() - start) / 60, "min", 10.0, note)]
+    return [absolute("sweep", (time.perf_counter() - start) / 60, "min", 10.0, note)]
 
 
 class _First(Progress):

@@ -40,9 +40,9 @@ def kills() -> list[Figure]:
     counts = kill_sweep(100)
     note = f"of {counts['kills']} kills, {counts['swept']} of them within a save"
     return [
-        absolute("finished points lost by kills of a sweep", counts["lost"], "points", 0, note),
-        absolute("corrupt points after kills", counts["corrupt"], "points", 0, note),
-        absolute("orphaned files after kills and a restart", counts["orphans"], "files", 0, note),
+        absolute("kills-lost", counts["lost"], "points", 0, note),
+        absolute("kills-corrupt", counts["corrupt"], "points", 0, note),
+        absolute("kills-orphans", counts["orphans"], "files", 0, note),
     ]
 
 
