@@ -60,6 +60,7 @@ class RunDesk(QObject):
         self._pause = Pause()
         self._reuse = Reuse()
         self._deleted: list[tuple[str, ...]] = []
+        self._count = 0
         workspace.dataset_changed.connect(self._forget)
 
     # What is asked ---------------------------------------------------------------------------------------------
@@ -233,6 +234,15 @@ class RunDesk(QObject):
         self.sweep_changed.emit()
         self._tell("The sweep stopped; finished points are kept", error)
 
+    def stop(self) -> None:
+        """Stop training, estimate and sweep; what is finished is kept."""
+        if self.training is not None:
+            self.cancel_training()
+        if self.estimate is not None:
+            self.drop_estimate()
+        if self.sweeping:
+            self.cancel_sweep()
+
     # The table of runs -----------------------------------------------------------------------------------------
 
     def own_runs(self) -> list[StoredRun]:
@@ -311,8 +321,7 @@ class RunDesk(QObject):
                 change(store)
                 return tuple(store.runs())
 
-        # Every change counts: none may supersede the one before.
-        self._count = getattr(self, "_count", 0) + 1
+        self._count += 1  # every change counts: none may supersede the one before
         self._submit("Reading the runs", work, f"store-{self._count}", self._listed, None, self._failed)
 
     @Slot(object)

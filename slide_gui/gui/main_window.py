@@ -350,6 +350,8 @@ class MainWindow(QMainWindow):
         """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
         if self.notice.isVisible() and not self.lane.busy:
             self.notice.dismiss()
+        if self._desk is not None:
+            self._desk.stop()
         self.workspace.cancel()
 
     @Slot()

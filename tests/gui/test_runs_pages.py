@@ -176,3 +176,25 @@ def test_that_two_runs_are_compared_on_the_same_rows(window):
     runs._compare(tuple(run.hash for run in window.desk.runs))
     wait(lambda: "McNemar" in runs._answer.text())
     assert "same 160 rows" in runs._answer.text()
+
+
+def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
+    classifier, curves = page(window, "classifier"), page(window, "curves")
+    curves._toggle_sweep()
+    classifier._toggle()
+    settle(0.05)
+    window.do_cancel()
+    assert not window.desk.sweeping
+    assert window.desk.training is None
+    assert (classifier._train.text(), curves._sweep.text()) == ("Train", "Sweep")
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_other_data_stop_what_ran_on_the_old(window):
+    curves = page(window, "curves")
+    curves._toggle_sweep()
+    settle(0.05)
+    window.workspace.open(Given(labelled(seed=1)))
+    wait(lambda: not window.lane.busy and not window.desk.sweeping, 60)
+    assert window.desk.sweep is None
+    assert not [point for point in curves._points() if point.key]
