@@ -58,7 +58,7 @@ def test_that_an_array_claiming_ten_gigabytes_is_refused(tmp_path: Path, packed:
         read_mat(path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(st.binary(min_size=1, max_size=24), st.integers(100, 900), st.booleans())
 def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int, packed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -70,3 +70,27 @@ def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int,
         path.write_bytes(bytes(content))
         with contextlib.suppress(DataError):
             read_mat(path)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "u1", "i2", "u4", "i8"])
+def test_that_numbers_of_every_width_equal_those_of_scipy(tmp_path: Path, dtype: str, packed: bool) -> None:
+    path = tmp_path / "x.mat"
+    images = (np.random.default_rng(0).random((5, 6, 7)) * 100).astype(dtype)
+    scipy.io.savemat(
+        path, {"images": images, "labels": np.arange(5)[:, None], "z": np.ones(3) * 1j}, do_compression=packed
+    )
+    (part,) = read_mat(path)
+    assert np.array_equal(part.rows, scipy.io.loadmat(path)["images"].reshape(5, 42))
+    assert part.image_shape == (6, 7)
+    assert part.labels is not None
+    assert part.labels.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_that_the_other_order_of_bytes_is_read(tmp_path: Path) -> None:
+    body = struct.pack(">IIII", 6, 8, 6, 0) + struct.pack(">IIii", 5, 8, 2, 64)
+    body += struct.pack(">HH4s", 1, 1, b"X") + struct.pack(">II", 2, 128) + bytes(range(128))
+    content = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack(">H", 0x0100) + b"MI"
+    (tmp_path / "x.mat").write_bytes(content + struct.pack(">II", 14, len(body)) + body)
+    (part,) = read_mat(tmp_path / "x.mat")
+    assert part.rows[1, :3].tolist() == [1.0, 3.0, 5.0]
