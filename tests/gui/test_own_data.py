@@ -1,5 +1,6 @@
 """Whatever a person drops on the window or does meanwhile ends in a picture or in a sentence."""
 
+import time
 import warnings
 
 import numpy as np
@@ -129,15 +130,23 @@ def test_that_opening_in_the_middle_of_a_fit_ends_with_the_layers_of_the_new_dat
     assert window.workspace.stack.n_features == 25
 
 
-def test_that_escape_stops_opening_and_what_was_open_stays(window, tmp_path):
+class Endless(Given):
+    """A file that never ends."""
+
+    def load(self, progress):
+        while True:
+            progress.report(0.5)
+            time.sleep(0.001)
+
+
+def test_that_escape_stops_opening_and_what_was_open_stays(window):
     before, layers = window.workspace.dataset, window.workspace.stack
-    write_amat(tmp_path / "long.amat", RANDOM.random((4000, 784)).round(2), RANDOM.integers(2, size=4000))
-    drop(window, tmp_path / "long.amat")
+    window.workspace.open(Endless(None))
     settle(0.1)
     assert window.lane.busy
     window.activateWindow()
     QTest.keyClick(window, Qt.Key.Key_Escape)
-    wait(lambda: not window.lane.busy, 1.0)
+    wait(lambda: not window.lane.busy, 5.0)
     settle(0.3)
     assert window.workspace.dataset is before
     assert window.workspace.stack is layers
