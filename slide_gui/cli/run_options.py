@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError
 
 if TYPE_CHECKING:
+    from slide_gui.core.baselines import Estimator
     from slide_gui.core.svm import SvmParameters
 
-__all__ = ["add_run_options", "run_choices", "svm_parameters"]
+__all__ = ["add_method_options", "add_run_options", "run_choices", "svm_parameters"]
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -19,9 +22,8 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--method",
         metavar="NAME",
-        default="slide-svm",
-        help="slide-svm, raw-svm (one width and C by cross-validation) or median (median widths, one global width and "
-        "C by cross-validation) (slide-svm)",
+        help="slide-svm; or, with one width and C by cross-validation, raw-svm, median (median widths of SLIDE's "
+        "layers), pca-svm, white-svm or randproj-svm; custom is implied by --transformer and --classifier (slide-svm)",
     )
     group.add_argument("--widths", metavar="W", help="learn, median, or σ_0,σ_1,… (learn)")
     group.add_argument(
@@ -54,6 +56,33 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--test-rows", type=int, metavar="N", help="judge on a stratified subsample (all)")
 
 
+def add_method_options(parser: argparse.ArgumentParser) -> None:
+    """Add what one run may put in SLIDE's and the SVM's place, and how many labels it gets."""
+    group = parser.add_argument_group("representation")
+    group.add_argument(
+        "--kept",
+        type=float,
+        metavar="K",
+        help="fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)",
+    )
+    group = parser.add_argument_group("scikit-learn")
+    for name, place, example in (
+        ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
+        ("classifier", "the SVM", "neighbors.KNeighborsClassifier n_neighbors=3"),
+    ):
+        group.add_argument(
+            f"--{name}",
+            nargs="+",
+            metavar=("CLASS", "NAME=VALUE"),
+            help=f"a {name} of scikit-learn in place of {place}, by its path within sklearn, such as: {example}",
+        )
+    group = parser.add_argument_group("labels")
+    group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
+    group.add_argument(
+        "--fitted-on", metavar="ROWS", help="fit the representation on the training or the labelled rows (training)"
+    )
+
+
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
     """Return the classifier's parameters, the library's own defaults for what was not given.
 
@@ -79,8 +108,42 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return method, training, evaluate and test_rows, as specs take them."""
-    return {name: getattr(arguments, name) for name in ("method", "training", "evaluate", "test_rows")}
+    """Return the method with its parts, training, evaluate and test_rows, as specs take them; unset ones are absent.
+
+    Raises
+    ------
+    UsageError
+        If a class of scikit-learn cannot be used.
+    """
+    given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fitted_on")}
+    given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
+    own = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
+    return {"method": own, **places, **chosen}
+
+
+def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:
+    words: Sequence[str] | None = getattr(arguments, kind, None)
+    if words is None:
+        return None
+    from slide_gui.core.baselines import Estimator
+
+    parameters = {}
+    for word in words[1:]:
+        name, mark, value = word.partition("=")
+        if not mark or not name:
+            raise UsageError(f"--{kind} {word!r}: expected NAME=VALUE after the class")
+        try:
+            parameters[name] = json.loads(value)
+        except ValueError:
+            parameters[name] = value
+    try:
+        found = Estimator.of(words[0], parameters)
+        found.make(kind, arguments.seed)
+    except ValueError as error:
+        raise UsageError(f"--{kind}: {error}") from None
+    return found
 
 
 def _widths(text: str) -> str | tuple[float, ...]:

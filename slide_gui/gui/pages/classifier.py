@@ -189,7 +189,7 @@ class ClassifierPage(QWidget):
 
     def _show_result(self, result: RunResult) -> None:
         own = result.classifier
-        self._set_history(own.history)
+        self._set_history(() if own is None else own.history)
         stack = self._workspace.state.parameters
         asked = result.spec.stack
         stale = result.spec.method != "raw-svm" and (asked.noise, asked.depth, asked.threshold, asked.squashing) != (
@@ -198,16 +198,16 @@ class ClassifierPage(QWidget):
             stack.threshold,
             stack.squashing,
         )
-        pairs = zip(own.shares, own.widths, strict=True)
+        pairs = () if own is None else zip(own.shares, own.widths, strict=True)
         self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
         self._criterion.set_stale(stale)
         self._found.setText(f"{100 * result.error:.2f} % ± {100 * result.half:.2f}")
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
+        svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         self._details.setText(
             f"test error on {thousands(result.n_test)} images with its 95 % interval{behind} · "
-            f"training error {100 * result.train_error:.2f} % · C = {own.C:.3g} · "
-            f"{own.n_support} support vectors · {result.timings.total:.1f} s"
+            f"training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
         )
         names = self._names(result)
         self._confusion.set_counts(result.confusion, names, stale)
