@@ -16,14 +16,24 @@ if TYPE_CHECKING:
 __all__ = ["add_method_options", "add_run_options", "run_choices", "svm_parameters"]
 
 
+_SDA = (
+    ("pretraining_rate", float, "learning rate of pre-training", 0.02),
+    ("pretraining_epochs", int, "passes over the rows for each layer", 15),
+    ("fine_tuning_rate", float, "learning rate of fine-tuning", 0.1),
+    ("fine_tuning_epochs", int, "most passes of fine-tuning", 100),
+    ("patience", int, "epochs without a better one on the validation rows after which it stops", 10),
+)
+
+
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the classifier's options and the protocol's."""
     group = parser.add_argument_group("classifier")
     group.add_argument(
         "--method",
         metavar="NAME",
-        help="slide-svm; or, with one width and C by cross-validation, raw-svm, median (median widths of SLIDE's "
-        "layers), pca-svm, white-svm or randproj-svm; custom is implied by --transformer and --classifier (slide-svm)",
+        help="slide-svm; with one width and C by cross-validation, raw-svm, median (median widths of SLIDE's layers), "
+        "pca-svm, white-svm or randproj-svm; on autoencoders, sda-svm (widths learned) or sda (fine-tuned); custom is "
+        "implied by --transformer and --classifier (slide-svm)",
     )
     group.add_argument("--widths", metavar="W", help="learn, median, or σ_0,σ_1,… (learn)")
     group.add_argument(
@@ -65,6 +75,12 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)",
     )
+    group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
+    group.add_argument("--units", metavar="N,N,…", help="hidden units of each layer (1000,1000,1000)")
+    for name, kind, meaning, default in _SDA:
+        metavar = "N" if kind is int else "R"
+        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=f"{meaning} ({default:g})")
+    group.add_argument("--rows-a-step", type=int, metavar="N", help="rows of a mini-batch (20)")
     group = parser.add_argument_group("scikit-learn")
     for name, place, example in (
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
@@ -120,7 +136,25 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     chosen = {name: value for name, value in given.items() if value is not None}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
     own = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
-    return {"method": own, **places, **chosen}
+    sda = _sda(arguments) if own in ("sda-svm", "sda") else {}
+    return {"method": own, **places, **chosen, **sda}
+
+
+def _sda(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of autoencoders, the library's own defaults for what was not given."""
+    from slide_gui.core.sda_parameters import SdaParameters
+
+    given: dict[str, Any] = {name: getattr(arguments, name, None) for name, *_ in _SDA}
+    given |= {"noise": arguments.noise, "batch_size": getattr(arguments, "rows_a_step", None)}
+    units = getattr(arguments, "units", None)
+    try:
+        if units is not None:
+            given["n_units"] = tuple(int(part) for part in units.split(","))
+        parameters = SdaParameters(**{name: value for name, value in given.items() if value is not None})
+        return {"sda": parameters.checked()}
+    except ValueError as error:
+        text = "--units: expected whole numbers with commas between" if "int()" in str(error) else str(error)
+        raise UsageError(text) from None
 
 
 def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:

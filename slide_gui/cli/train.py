@@ -110,7 +110,7 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
 
 def print_result(result: RunResult) -> None:
     """Say what came out, for people."""
-    from slide_gui.experiments.spec import describe_spec
+    from slide_gui.experiments.describe import describe_spec
 
     spec, own, times = result.spec, result.classifier, result.timings
     mark = " (generated)" if result.generated and "generated" not in result.dataset else ""

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from slide_gui.core.baselines import PROJECTIONS, fit_transformer, projection
 from slide_gui.core.stack import InputScatter, Stack, StackParameters, fit_stack, input_scatter
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.networks import Networks, pretrained
+from slide_gui.experiments.spec import NETWORKS, RunSpec
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -41,10 +42,13 @@ class Reuse:
         A stack is fitted so deep at once, for runs of all depths.
     results : dict
         Hash → result of runs that others may start from.
+    networks : Networks
+        Autoencoders that were trained.
     """
 
     deepest: int = 0
     results: dict[str, RunResult] = field(default_factory=dict)
+    networks: Networks = field(default_factory=Networks)
     _scatter: tuple[object, InputScatter] | None = None
     _stack: tuple[object, Stack] | None = None
 
@@ -79,14 +83,14 @@ class Fitted:
     Attributes
     ----------
     representation : Representation
-    groups : int
-        Equal blocks of columns, each with a kernel width of its own.
+    groups : int or tuple of int
+        Equal blocks of columns, or their sizes; each has a kernel width of its own.
     seconds : float or None
         Of the whole fit; None where a part of it was taken from other runs.
     """
 
     representation: Representation
-    groups: int
+    groups: int | tuple[int, ...]
     seconds: float | None
 
 
@@ -113,6 +117,13 @@ def represent(dataset: Dataset, spec: RunSpec, labelled: Indices, reuse: Reuse, 
         else:
             made = fit_stack(rows, spec.stack, progress=progress)
         return Fitted(made, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
+    if spec.method in NETWORKS:
+        assert spec.sda is not None
+        if spec.fitted_on == "training":
+            features = reuse.networks.pretrained(dataset, spec.sda, progress=progress)
+        else:
+            features = pretrained(rows, spec.sda, progress=progress)
+        return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
     if spec.transformer is None and spec.method not in PROJECTIONS:
         raw = Stack(spec.stack, (), dataset.n_features, len(rows))
         return Fitted(raw, 1, time.perf_counter() - started)

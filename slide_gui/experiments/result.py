@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.sda_history import SdaEpoch
 from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
+from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.statistics import half_interval
 
@@ -45,7 +47,7 @@ class Timings:
     widths : float
         Learning the widths, or searching the grid.
     train : float
-        Training, with the last adjustment of scale and C.
+        Training, with the last adjustment of scale and C. Fine-tuning that other runs share counts in each.
     test : float
         All predictions.
     transform : float
@@ -64,7 +66,7 @@ class Timings:
 
     @property
     def total(self) -> float:
-        """The sum of what was done in this run."""
+        """The sum."""
         return self.fit + self.transform + self.widths + self.train + self.test
 
 
@@ -127,7 +129,7 @@ class RunResult:
     labels : tuple of int
         The classes, in the order of the confusion matrix.
     classifier : Classifier or None
-        The SVM; None where another classifier stood in its place.
+        The SVM; None where another classifier, or the network itself, stood in its place.
     n_train : int
         Rows trained on.
     confusion : ndarray of int, shape (k, k)
@@ -146,6 +148,8 @@ class RunResult:
         On the split's 20 %; None if all rows were trained on.
     timings : Timings
     versions : tuple of (name, version)
+    network : NetworkRecord or None
+        How autoencoders were trained; None where there are none.
     """
 
     spec: RunSpec
@@ -163,6 +167,7 @@ class RunResult:
     validation_error: float | None
     timings: Timings
     versions: tuple[tuple[str, str], ...]
+    network: NetworkRecord | None = None
 
     @property
     def n_test(self) -> int:
@@ -192,6 +197,7 @@ class RunResult:
             "timings": asdict(self.timings),
             "versions": dict(self.versions),
             "classifier": None if self.classifier is None else _plain(self.classifier),
+            **({} if self.network is None else {"network": asdict(self.network)}),
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -221,6 +227,7 @@ class RunResult:
             "timings": Timings(**document["timings"]),
             "versions": tuple(document["versions"].items()),
             "classifier": None if document["classifier"] is None else _classifier(document["classifier"], arrays),
+            "network": _network(document["network"]) if "network" in document else None,
         }
         own = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
         return cls(**{**document, **parts, **own})
@@ -243,6 +250,10 @@ def _classifier(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) ->
     inner["history"] = tuple(_step(step) for step in inner["history"])
     inner["grid"] = tuple(GridPoint(**point) for point in inner["grid"])
     return Classifier(**inner, **{name: arrays[name] for name in _OF_CLASSIFIER})  # type: ignore[arg-type]
+
+
+def _network(document: dict[str, Any]) -> NetworkRecord:
+    return NetworkRecord(tuple(SdaEpoch(**epoch) for epoch in document["epochs"]), document["best_epoch"])
 
 
 def _step(document: dict[str, Any]) -> WidthsStep:

@@ -12,16 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui import __version__
-from slide_gui.core.baselines import fit_classifier
+from slide_gui.core.baselines import PROJECTIONS, fit_classifier
 from slide_gui.core.kernel import Embedding, block_sizes
 from slide_gui.core.svm import SvmModel
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.judge import Judgement, OtherPredictor, Predictor, SvmPredictor, judge
+from slide_gui.experiments.networks import NetworkRecord, SdaFeatures, Tuned, tuned
 from slide_gui.experiments.representation import Representation, Reuse, represent
 from slide_gui.experiments.result import Classifier, RunResult, Timings
 from slide_gui.experiments.run_progress import Watch
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.spec import METHODS, RunSpec
 from slide_gui.experiments.splits import Classes, split_rows, stratified_sample
 from slide_gui.experiments.training import model_of, train_svm
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -76,9 +77,13 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     made = time.perf_counter()
     codes, rest = classes.train[rows], learning.part(0.04, 1.0)
     own: Classifier | None = None
-    if spec.classifier is not None:
+    fine_tuning = None
+    if isinstance(fitted.representation, SdaFeatures) and spec.method == "sda":
+        fine_tuning = tuned(fitted.representation, dataset, classes.train, rows, validation, spec, reuse.networks, rest)
+        predictor: Predictor = fine_tuning
+    elif spec.classifier is not None:
         other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)
-        predictor: Predictor = OtherPredictor(fitted.representation, other)
+        predictor = OtherPredictor(fitted.representation, other)
     else:
         model, own = train_svm(Z, codes, fitted.groups, spec, neighbour, rest)
         predictor = SvmPredictor(fitted.representation, model)
@@ -86,8 +91,10 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     del Z
     learned = min(max(watch.learned, made), trained) if own is not None and (own.history or own.grid) else made
     features = None if fitted.seconds is None else fitted.seconds + made - done
-    times = Timings(done - watch.started, learned - made, trained - learned, 0.0, made - done, features)
-    return _judged(dataset, spec, classes, rows, validation, predictor, own, times, watch)
+    training = trained - learned if fine_tuning is None else fine_tuning.seconds
+    times = Timings(done - watch.started, learned - made, training, 0.0, made - done, features)
+    network = _record(fitted.representation, fine_tuning)
+    return replace(_judged(dataset, spec, classes, rows, validation, predictor, own, times, watch), network=network)
 
 
 def _judged(
@@ -136,6 +143,12 @@ def _judged(
     )
 
 
+def _record(representation: Representation, fine_tuning: Tuned | None) -> NetworkRecord | None:
+    if fine_tuning is not None:
+        return NetworkRecord(fine_tuning.network.history.epochs, fine_tuning.network.best_epoch)
+    return NetworkRecord(representation.sda.history.epochs) if isinstance(representation, SdaFeatures) else None
+
+
 def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
     """Return a spec that is answered fast: the widths and C of a run of the same depth, or median widths and C = 10.
 
@@ -169,7 +182,9 @@ def restore(
     """
     spec, own = result.spec.checked(), result.classifier
     if own is None:
-        raise ValueError(f"the classifier of this run, {spec.classifier}, is not kept; train it again")
+        raise ValueError(
+            f"the classifier of this run, {spec.classifier or METHODS[spec.method]}, is not kept; train it again"
+        )
     classes = _classes(dataset, spec)
     rows, _ = _rows(classes.train, spec, dataset.name)
     reuse = Reuse() if reuse is None else reuse
@@ -226,6 +241,6 @@ def _taken(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     found = {"slide-gui": __version__, "python": platform.python_version()}
     found |= {name: version(name) for name in ("numpy", "scipy")}
-    if not spec.stacked or spec.classifier is not None:
+    if spec.method in PROJECTIONS or spec.transformer is not None or spec.classifier is not None:
         found["scikit-learn"] = version("scikit-learn")
     return tuple(found.items())

@@ -10,6 +10,7 @@ from typing import Any
 
 from slide_gui.core.baselines import PROJECTIONS, Estimator, checked_kept
 from slide_gui.core.parameters import StackParameters
+from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
 
 __all__ = [
@@ -21,7 +22,6 @@ __all__ = [
     "STACKED",
     "TRAINING",
     "RunSpec",
-    "describe_spec",
 ]
 
 CODE_FORMAT = 1
@@ -34,18 +34,24 @@ METHODS = {
     "pca-svm": "PCA-SVM",
     "white-svm": "White-SVM",
     "randproj-svm": "Rand Proj-SVM",
+    "sda-svm": "SdA-SVM",
+    "sda": "SdA",
     "custom": "scikit-learn",
 }
 """Key → name.
 
-SLIDE-SVM learns its widths; the other SVMs choose one global width and C by cross-validation over a grid.
+SLIDE-SVM and SdA-SVM learn their widths; the other SVMs choose one global width and C by cross-validation over a grid.
+SdA is the fine-tuned network itself.
 "custom" puts a transformer of scikit-learn in SLIDE's place, a classifier in the SVM's, or both.
 """
 
 STACKED = ("slide-svm", "median", "custom")
 """Methods on SLIDE's features; "custom" unless it has a transformer of its own."""
 
-LEARNED = ("slide-svm",)
+NETWORKS = ("sda-svm", "sda")
+"""Methods on stacked denoising autoencoders."""
+
+LEARNED = ("slide-svm", "sda-svm")
 """Methods whose widths are learned, one a layer."""
 
 FITTED_ON = ("training", "labelled")
@@ -83,6 +89,9 @@ class RunSpec:
     kept : float or None
         What a projection keeps: the fraction of the variance (pca-svm, white-svm), or the number of directions
         (randproj-svm).
+    sda : SdaParameters or None
+        Of the autoencoders (sda-svm, sda); None: as they come. The seed is the run's. SdA stops early on the split's
+        validation rows; trained on the whole training part, it takes all its epochs of fine-tuning.
     transformer, classifier : Estimator or None
         Of the method "custom": in SLIDE's place, and in the SVM's.
     labels : int or None
@@ -103,6 +112,7 @@ class RunSpec:
     test_rows: int | None = None
     neighbour: RunSpec | None = None
     kept: float | None = None
+    sda: SdaParameters | None = None
     transformer: Estimator | None = None
     classifier: Estimator | None = None
     labels: int | None = None
@@ -134,14 +144,15 @@ class RunSpec:
         if stack.depth == 0:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
         learns = self.method in LEARNED and self.svm.widths == "learn"
-        fits = stack.depth > 0 or self.method in PROJECTIONS or self.transformer is not None
+        fits = stack.depth > 0 or self.method in (*PROJECTIONS, *NETWORKS) or self.transformer is not None
         normal = replace(
             self,
             stack=stack,
-            svm=self._normal_svm(stack.depth),
+            svm=self._normal_svm(),
             split=0 if self.training == "whole" else self.split,
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=checked_kept(self.method, self.kept) if self.method in PROJECTIONS else None,
+            sda=_normal_sda(self.sda, self.method, self.seed) if self.method in NETWORKS else None,
             fitted_on=self.fitted_on if fits else "training",
         )
         return self if normal == self else normal  # the same object keeps its hash
@@ -165,10 +176,17 @@ class RunSpec:
         if self.fitted_on == "labelled" and self.labels is None:
             raise ValueError("fitted_on is 'labelled', but all rows are; say how many labels there are")
 
-    def _normal_svm(self, depth: int) -> SvmParameters:
-        if self.classifier is not None:
-            return SvmParameters(groups=depth + 1, seed=self.seed)
-        return _normal_svm(self.svm.checked(), self.method, depth, self.seed)
+    @property
+    def layers(self) -> int:
+        """Layers above the input: of SLIDE, or of the autoencoders."""
+        if self.method in NETWORKS:
+            return len((self.sda or SdaParameters()).n_units)
+        return self.stack.depth if self.stacked and self.method != "raw-svm" else 0
+
+    def _normal_svm(self) -> SvmParameters:
+        if self.classifier is not None or self.method == "sda":
+            return SvmParameters(groups=self.layers + 1, seed=self.seed)
+        return _normal_svm(self.svm.checked(), self.method, self.layers, self.seed)
 
     @cached_property
     def hash(self) -> str:
@@ -184,6 +202,8 @@ class RunSpec:
         neighbour = None if self.neighbour is None else self.neighbour.document()
         for name in _ESTIMATORS & plain.keys():
             plain[name] = plain[name].document()
+        if self.sda is not None:
+            plain["sda"] = asdict(self.sda)
         return {**plain, "stack": asdict(self.stack), "svm": asdict(self.svm), "neighbour": neighbour}
 
     def _stated(self, item: Field[Any]) -> bool:
@@ -209,6 +229,7 @@ class RunSpec:
             "stack": StackParameters(**document["stack"]),
             "svm": SvmParameters(**svm),
             "neighbour": None if neighbour is None else cls.from_document(neighbour),
+            "sda": _sda(document["sda"]) if "sda" in document else None,
             **{name: Estimator.from_document(document[name]) for name in _ESTIMATORS & document.keys()},
         }
         return cls(**{**document, **parts})
@@ -220,20 +241,6 @@ _ALWAYS = {
     "neighbour",
 }  # fmt: skip
 """Stated in every document; whatever came later is stated where it is not at its default, so that hashes stay."""
-
-
-def describe_spec(spec: RunSpec) -> str:
-    """Return the method and what its representation and classifier were asked for, for people."""
-    parts = [METHODS[spec.method]]
-    if spec.stacked and spec.method != "raw-svm":
-        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
-    if spec.kept is not None:
-        parts.append(f"{spec.kept:g} directions" if spec.method == "randproj-svm" else f"{spec.kept:.1%} of variance")
-    parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
-    if spec.labels is not None:
-        parts.append(f"{spec.labels} labels")
-        parts += ["fitted on the labelled rows only"] * (spec.fitted_on == "labelled")
-    return ", ".join(parts)
 
 
 def _normal_svm(svm: SvmParameters, method: str, depth: int, seed: int) -> SvmParameters:
@@ -252,6 +259,26 @@ def _normal_svm(svm: SvmParameters, method: str, depth: int, seed: int) -> SvmPa
             retune=unused.retune,
         )
     return svm if svm.C is None else replace(svm, C=float(svm.C))
+
+
+def _normal_sda(sda: SdaParameters | None, method: str, seed: int) -> SdaParameters:
+    """Return the parameters with what the method does not use at its default."""
+    sda = replace(SdaParameters() if sda is None else sda, seed=seed).checked()
+    if method == "sda":
+        return sda
+    unused = SdaParameters()
+    return replace(
+        sda,
+        fine_tuning_rate=unused.fine_tuning_rate,
+        fine_tuning_epochs=unused.fine_tuning_epochs,
+        patience=unused.patience,
+    )
+
+
+def _sda(document: dict[str, Any]) -> SdaParameters:
+    noise = document["noise"]
+    parts = {"n_units": tuple(document["n_units"]), "noise": tuple(noise) if isinstance(noise, list) else noise}
+    return SdaParameters(**{**document, **parts})
 
 
 def _identity(spec: RunSpec) -> dict[str, Any]:

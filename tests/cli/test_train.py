@@ -119,6 +119,11 @@ def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, cap
     assert "PCA(n_components=9)" in capsys.readouterr().out
     assert main(["train", "tiny.npz", "--method", "white-svm", "--kept", "0.8", "--labels", "40"]) == 0
     assert "White-SVM, 80.0% of variance, 40 labels" in capsys.readouterr().out
+    sda = ["--units", "9,8", "--pretraining-epochs", "1", "--fine-tuning-epochs", "2", "--noise", "0.1"]
+    assert main(["train", "tiny.npz", "--method", "sda", *sda, "--on-split"]) == 0
+    assert (
+        "SdA, units 9–8, noise 0.1, 1 epochs a layer at rate 0.02, fine-tuning at rate 0.1" in capsys.readouterr().out
+    )
 
 
 def test_that_error_by_labels_is_swept_and_drawn(data: Path, capsys: Capture) -> None:
@@ -166,6 +171,8 @@ def test_that_stored_runs_are_listed_shown_hidden_and_exported(data: Path, capsy
         (["train", "tiny.npz", "--classifier", "svm.SVC", "gamma"], 2),
         (["train", "tiny.npz", "--classifier", "svm.SVC", "gamma=-1"], 1),
         (["train", "tiny.npz", "--classifier", "svm.SVC", "--method", "raw-svm"], 2),
+        (["train", "tiny.npz", "--method", "sda", "--units", "a"], 2),
+        (["train", "tiny.npz", "--method", "sda", "--units", "0"], 2),
         (["train", "tiny.npz", "--labels", "1000"], 1),
         (["sweep", "tiny.npz", "--store", "r", "--labels", "ten"], 2),
         (["sweep", "tiny.npz", "--store", "r", "--labels", "10", "--depth", "1,2"], 2),

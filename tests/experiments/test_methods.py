@@ -13,9 +13,13 @@ from sklearn.svm import SVC
 
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.parameters import StackParameters
+from slide_gui.core.sda_fine_tuning import fine_tune
+from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.sda_pretraining import pretrain
 from slide_gui.core.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.labels import label_curves, label_points
+from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.result import same_numbers
 from slide_gui.experiments.run import Reuse, restore, run
 from slide_gui.experiments.splits import split_rows
@@ -123,3 +127,64 @@ def test_that_feature_generation_is_timed_only_where_it_was_done_whole() -> None
     assert first.features == pytest.approx(first.fit + first.transform, rel=0.2, abs=0.02)
     assert second.features is None
     assert run(DATA, spec(DATA, method="pca-svm", kept=0.5)).timings.features is not None
+
+
+SMALL = SdaParameters(n_units=(20, 10), noise=0.1, pretraining_rate=0.1, pretraining_epochs=3, fine_tuning_epochs=5)
+
+
+def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders() -> None:
+    found = run(DATA, spec(DATA, method="sda-svm", sda=SMALL, training="split"))
+    assert found.classifier is not None
+    assert len(found.classifier.widths) == 3
+    assert found.classifier.history
+    features = pretrain(DATA.train, SMALL).transform(DATA.test)
+    representation, model = restore(DATA, found)
+    np.testing.assert_array_equal(representation.transform(DATA.test), features)
+    wrong = np.flatnonzero(model.predict(features) != DATA.test_labels)
+    np.testing.assert_array_equal(found.misclassified, wrong)
+    assert found.network is not None
+    assert (len(found.network.epochs), found.network.best_epoch) == (6, None)
+
+
+def test_that_sda_is_the_network_that_stopped_early_on_the_splits_validation_rows(tmp_path: Path) -> None:
+    asked = spec(DATA, method="sda", sda=SMALL, training="split", split=1)
+    found = run(DATA, asked)
+    inside, outside = split_rows(DATA.train_labels, 1, 0)
+    codes = DATA.train_labels
+    oracle = fine_tune(
+        pretrain(DATA.train, SMALL), DATA.train[inside], codes[inside], 2, DATA.train[outside], codes[outside]
+    )
+    np.testing.assert_array_equal(found.misclassified, np.flatnonzero(oracle.predict(DATA.test) != DATA.test_labels))
+    assert found.classifier is None
+    assert found.network == NetworkRecord(oracle.history.epochs, oracle.best_epoch)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.save(found)
+        assert same_numbers(store.load(asked.hash), found)
+    whole = run(DATA, replace(asked, training="whole"))
+    assert whole.network is not None
+    assert len(whole.network.epochs) == 11
+
+
+def test_that_shared_networks_change_no_bit_and_are_trained_once() -> None:
+    shared = Reuse()
+    deep = spec(DATA, method="sda", sda=SMALL, training="split", evaluate="validation")
+    first = run(DATA, deep, reuse=shared)
+    shallow = replace(SMALL, n_units=(20,))
+    for asked in (
+        replace(deep, evaluate="test"),
+        replace(deep, sda=shallow),
+        spec(DATA, method="sda-svm", sda=shallow),
+    ):
+        again = run(DATA, asked, reuse=shared)
+        assert same_numbers(again, run(DATA, asked))
+        assert again.timings.features is not None
+        assert first.timings.features is not None
+        assert again.timings.features <= first.timings.features + again.timings.transform
+    assert shared.networks.pretrained(DATA, shallow).seconds[0] < first.timings.fit
+
+
+def test_that_few_labels_pre_train_on_all_rows_or_on_the_labelled_ones() -> None:
+    asked = spec(DATA, method="sda-svm", sda=SMALL, labels=40)
+    all_rows, own = run(DATA, asked), run(DATA, replace(asked, fitted_on="labelled"))
+    assert all_rows.n_train == own.n_train == 40
+    assert not same_numbers(all_rows, own)

@@ -12,6 +12,7 @@ import pytest
 
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.parameters import StackParameters
+from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.spec import RunSpec
 
@@ -46,6 +47,10 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         replace(BASE, method="custom", classifier=KNN),
         replace(BASE, method="custom", classifier=Estimator.of(KNN.name, {"n_neighbors": 4})),
         replace(BASE, method="custom", transformer=Estimator.of("decomposition.PCA")),
+        replace(BASE, method="sda"),
+        replace(BASE, method="sda", sda=SdaParameters(fine_tuning_rate=0.2)),
+        replace(BASE, method="sda-svm", sda=SdaParameters(noise=(0.1, 0.2, 0.3))),
+        replace(BASE, method="sda-svm", svm=SvmParameters(widths="median")),
         replace(BASE, labels=10),
         replace(BASE, labels=10, fitted_on="labelled"),
     ]
@@ -54,7 +59,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
     # A field added to a spec must be looked at here.
     assert {field.name for field in fields(RunSpec)} == {
         "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
-        "neighbour", "kept", "transformer", "classifier", "labels", "fitted_on",
+        "neighbour", "kept", "transformer", "classifier", "labels", "fitted_on", "sda",
     }  # fmt: skip
 
 
@@ -70,6 +75,11 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
             replace(BASE, stack=StackParameters(noise=0.7, depth=0)),
         ),
         (replace(BASE, method="median"), replace(BASE, method="median", svm=SvmParameters(criterion="span"))),
+        (
+            replace(BASE, method="sda-svm"),
+            replace(BASE, method="sda-svm", sda=SdaParameters(fine_tuning_rate=0.2, seed=5)),
+        ),
+        (replace(BASE, method="sda"), replace(BASE, method="sda", svm=SvmParameters(C=9.0), stack=StackParameters())),
     ],
 )
 def test_that_what_cannot_change_a_result_does_not_change_the_hash(same: tuple[RunSpec, RunSpec]) -> None:
@@ -106,6 +116,8 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
     assert again.hash == spec.hash
     other = replace(BASE, method="custom", classifier=Estimator.of(KNN.name, {"n_neighbors": 4}), labels=9).checked()
     assert RunSpec.from_document(json.loads(json.dumps(other.document()))) == other
+    network = replace(BASE, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))).checked()
+    assert RunSpec.from_document(json.loads(json.dumps(network.document()))) == network
     given = replace(BASE, svm=SvmParameters(widths=(0.1, 1 / 3, 7.0), C=1.0)).checked()
     assert RunSpec.from_document(json.loads(json.dumps(given.document()))) == given
 
