@@ -19,7 +19,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 if TYPE_CHECKING:
     from slide_gui.experiments.result import RunResult
 
-__all__ = ["Representation", "Reuse", "represent"]
+__all__ = ["Representation", "Reuse", "feature_seconds", "represent"]
 
 Indices = NDArray[np.intp]
 
@@ -133,3 +133,19 @@ def represent(dataset: Dataset, spec: RunSpec, labelled: Indices, reuse: Reuse, 
         chosen = projection(spec.method, spec.kept)
     fitted = fit_transformer(rows, chosen, spec.seed, progress=progress)
     return Fitted(fitted, 1, time.perf_counter() - started)
+
+
+def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:
+    """Return the seconds of feature generation: fitting SLIDE and making the features of the training part.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    spec : RunSpec
+        On SLIDE's features.
+    progress : Progress
+    """
+    started = time.perf_counter()
+    stack = fit_stack(dataset.train, spec.checked().stack, progress=progress)
+    stack.transform(dataset.train, progress=progress)
+    return time.perf_counter() - started
