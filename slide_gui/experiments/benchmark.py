@@ -24,6 +24,7 @@ from slide_gui.experiments.representation import Reuse, feature_seconds
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun
+from slide_gui.experiments.subset import subset
 from slide_gui.experiments.sweep import Pause, PointResult, SweepState, run_points
 from slide_gui.experiments.sweep_spec import SweepPoint
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -238,9 +239,10 @@ class _Benchmark:
         self._todo: list[tuple[_Task, list[RunKind]]] = []
 
     def run(self) -> BenchmarkState:
-        keys = list(dict.fromkeys(cell.data for cell in self._cells))
-        for key in keys:
-            self._datasets[key] = self._load(key, self._progress.pulse)
+        for cell in self._cells:
+            if cell.data not in self._datasets:
+                whole = self._load(cell.data, self._progress.pulse)
+                self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
         self._reader = _Reader(self._store, infos)
         self._state = replace(self._state, data=tuple(infos.values()))

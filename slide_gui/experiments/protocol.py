@@ -23,7 +23,7 @@ EXTENTS = ("full", "quick")
 """The whole evaluation, or a small version of it."""
 
 _OF_SDA = {item.name for item in fields(SdaParameters)}
-_OF_DATA = ("splits", "labels", "final_labels", "test_rows")
+_OF_DATA = ("labels", "train_rows", "test_rows", "C")
 _OF_CELL = ("widths", "train")
 
 
@@ -41,13 +41,13 @@ class CellPlan:
     axes : tuple of (name, values)
         What is chosen on validation.
     loss, widths : str
-        Of the SVM.
+        Of the SVM; median widths go with one global width by cross-validation.
+    C : float or None
+        Given; None: chosen.
     labels : int or None
         A candidate is trained on so many rows of its split; None: all.
-    final_labels : int or None
-        What was chosen is trained on so many.
-    test_rows : int or None
-        It is judged on so many; None: all.
+    train_rows, test_rows : int or None
+        The data set is cut down to so many rows, stratified; None: all.
     train : {"whole", "split"}
         Which rows it is trained on.
     """
@@ -58,8 +58,9 @@ class CellPlan:
     axes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     loss: str = "hinge"
     widths: str = "learn"
+    C: float | None = None
     labels: int | None = None
-    final_labels: int | None = None
+    train_rows: int | None = None
     test_rows: int | None = None
     train: str = "whole"
 
@@ -82,16 +83,16 @@ class CellPlan:
         """
         axes = dict(self.axes)
         if self.method == "slide-svm":
-            svm = SvmParameters(loss=self.loss, widths=self.widths)
             sweep = SweepSpec(
                 fingerprint,
                 source,
                 axes["noise"],
                 axes["depth"],
                 (split,),
+                method="median" if self.widths == "median" else self.method,
                 training="split",
                 evaluate="validation",
-                svm=svm,
+                svm=self._svm(),
                 warm=self.labels is None,
             )
             return tuple(replace(point, spec=self._limited(point.spec)) for point in sweep.points())
@@ -106,9 +107,11 @@ class CellPlan:
     def _limited(self, spec: RunSpec) -> RunSpec:
         return spec.checked() if self.labels is None else replace(spec, labels=self.labels, neighbour=None).checked()
 
+    def _svm(self) -> SvmParameters:
+        return SvmParameters(loss=self.loss, widths=self.widths, C=self.C)
+
     def _spec(self, fingerprint: str, source: str, split: int, chosen: Mapping[str, Any]) -> RunSpec:
-        svm = SvmParameters(loss=self.loss, widths=self.widths)
-        spec = RunSpec(fingerprint, source, self.method, StackParameters(), svm, split)
+        spec = RunSpec(fingerprint, source, self.method, StackParameters(), self._svm(), split)
         if "kept" in chosen:
             return replace(spec, kept=chosen["kept"])
         if self.method in ("sda-svm", "sda"):
@@ -122,8 +125,7 @@ class CellPlan:
             training=self.train,
             evaluate="test",
             neighbour=None,
-            labels=self.final_labels,
-            test_rows=self.test_rows,
+            labels=None,
         )
         return replace(point, spec=spec.checked())
 
@@ -182,7 +184,7 @@ def _cell(key: str, method: str, table: Mapping[str, Any], loss: str, splits: in
     if unknown:
         raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is no axis of it")
     axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in own.items())
-    rows = {name: table[name] for name in _OF_DATA if name != "splits" and name in table}
+    rows = {name: table[name] for name in _OF_DATA if name in table}
     return CellPlan(key, method, table["splits"] if splits is None else splits, axes, loss, **rows, **given)
 
 

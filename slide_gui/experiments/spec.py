@@ -40,8 +40,8 @@ METHODS = {
 }
 """Key → name.
 
-SLIDE-SVM and SdA-SVM learn their widths; the other SVMs choose one global width and C by cross-validation over a grid.
-SdA is the fine-tuned network itself.
+SLIDE-SVM and SdA-SVM learn their widths; the other SVMs, and SdA-SVM with median widths, choose one global width and C
+by cross-validation over a grid. SdA is the fine-tuned network itself.
 "custom" puts a transformer of scikit-learn in SLIDE's place, a classifier in the SVM's, or both.
 """
 

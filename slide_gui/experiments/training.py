@@ -50,7 +50,7 @@ def train_svm(
     sizes = block_sizes(Z.shape[1], groups)
     medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
     plain = tuple(medians.tolist())
-    if spec.method not in LEARNED:
+    if spec.method not in LEARNED or (spec.method == "sda-svm" and spec.svm.widths == "median"):
         grid = _grid(Z, codes, svm, progress.part(0.0, 0.7))
         widths, C = np.asarray(grid.widths), grid.C
         model = train(Z, codes, sizes, widths, C, svm, medians=medians, progress=progress.part(0.7, 1.0))

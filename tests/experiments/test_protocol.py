@@ -118,6 +118,7 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
         noises=(0.3, 0.5),
         depths=(1, 2),
         splits=(0, 1),
+        method="median",
         training="split",
         evaluate="validation",
         svm=svm,
@@ -222,7 +223,7 @@ def test_that_the_store_is_read_without_running_anything(
 
 
 def test_that_a_choice_between_one_candidate_takes_no_run(tmp_path: Path) -> None:
-    cell = CellPlan("rectangles", "randproj-svm", 1, (("kept", (20,)),), labels=30, final_labels=40, test_rows=100)
+    cell = CellPlan("rectangles", "randproj-svm", 1, (("kept", (20,)),), labels=30, train_rows=40, test_rows=100)
     with RunStore(tmp_path / "runs.sqlite") as store:
         state = run_benchmark([cell], load, store, progress=NO_PROGRESS)
         assert len(store.runs()) == state.total == 1
