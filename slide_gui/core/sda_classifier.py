@@ -68,7 +68,7 @@ class SDAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_units: Sequence[int] = (1000, 1000, 1000),
         noise: float | Sequence[float] = 0.25,
-        pretraining_rate: float = 0.02,
+        pretraining_rate: float = 0.1,
         pretraining_epochs: int = 15,
         fine_tuning_rate: float = 0.1,
         fine_tuning_epochs: int = 100,

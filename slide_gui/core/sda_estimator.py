@@ -32,7 +32,7 @@ class SDA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Hidden units of each layer.
     noise : float or sequence of float, default=0.25
         Probability 1 − p that an input of a layer is set to 0, in [0, 1); one number, or one a layer.
-    pretraining_rate : float, default=0.02
+    pretraining_rate : float, default=0.1
         Learning rate, on the mean of a mini-batch of the cross-entropy added up over the features.
     pretraining_epochs : int, default=15
         Passes over the rows for each layer.
@@ -71,7 +71,7 @@ class SDA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         n_units: Sequence[int] = (1000, 1000, 1000),
         noise: float | Sequence[float] = 0.25,
-        pretraining_rate: float = 0.02,
+        pretraining_rate: float = 0.1,
         pretraining_epochs: int = 15,
         batch_size: int = 20,
         rescale: bool = True,

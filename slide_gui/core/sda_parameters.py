@@ -29,7 +29,8 @@ class SdaParameters:
     noise : float or tuple of float
         Probability 1 − p that an input of a layer is set to 0, in [0, 1); one number, or one a layer.
     pretraining_rate : float
-        Learning rate of the denoising autoencoders, on cross-entropy added up over the features.
+        Learning rate of the denoising autoencoders, on cross-entropy added up over the features. At 20 rows a step 0.1
+        does in 15 epochs on a thousand images what 0.02 (the tutorials' 0.001 at one row a step) needs 50 for.
     pretraining_epochs : int
         Passes over the rows for each layer, 0 or more.
     fine_tuning_rate : float
@@ -49,7 +50,7 @@ class SdaParameters:
 
     n_units: tuple[int, ...] = (1000, 1000, 1000)
     noise: float | tuple[float, ...] = 0.25
-    pretraining_rate: float = 0.02
+    pretraining_rate: float = 0.1
     pretraining_epochs: int = 15
     fine_tuning_rate: float = 0.1
     fine_tuning_epochs: int = 100
