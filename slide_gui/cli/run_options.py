@@ -17,7 +17,7 @@ __all__ = ["add_method_options", "add_run_options", "run_choices", "svm_paramete
 
 
 _SDA = (
-    ("pretraining_rate", float, "learning rate of pre-training", 0.02),
+    ("pretraining_rate", float, "learning rate of pre-training", 0.1),
     ("pretraining_epochs", int, "passes over the rows for each layer", 15),
     ("fine_tuning_rate", float, "learning rate of fine-tuning", 0.1),
     ("fine_tuning_epochs", int, "most passes of fine-tuning", 100),
