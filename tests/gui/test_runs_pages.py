@@ -61,9 +61,9 @@ def window(app, tmp_path, monkeypatch):
 
 
 def page(window, name):
-    getattr(window, f"do_page_{name}")()
+    window.actions_by_name[f"page_{name}"].trigger()
     settle(0.05)
-    return window._later[name]
+    return window.pages.page(name)
 
 
 def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistakes(window):
@@ -183,7 +183,7 @@ def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
     curves._toggle_sweep()
     classifier._toggle()
     settle(0.05)
-    window.do_cancel()
+    window.actions_by_name["cancel"].trigger()
     assert not window.desk.sweeping
     assert window.desk.training is None
     assert (classifier._train.text(), curves._sweep.text()) == ("Train", "Sweep")

@@ -1,0 +1,256 @@
+"""What each command of the actions table does to the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QApplication, QMessageBox
+
+from slide_gui import __version__
+from slide_gui.gui.faults import log_folder
+from slide_gui.gui.pages.weights import ALL_ROWS, PINNED
+from slide_gui.gui.palette import CommandPalette
+from slide_gui.gui.workspace import Problem
+
+if TYPE_CHECKING:
+    from slide_gui.gui.export import ExportRequest
+    from slide_gui.gui.main_window import MainWindow
+
+__all__ = ["Commands"]
+
+
+class Commands(QObject):
+    """The slots: ``do_<name>`` for every name in `slide_gui.gui.actions.ACTIONS`."""
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+
+    def slot(self, name: str) -> Callable[..., None]:
+        """Return the slot of a command."""
+        method: Callable[..., None] = getattr(self, f"do_{name}")
+        return method
+
+    # File -------------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def do_open(self) -> None:
+        """Ask for files and open them."""
+        self._window.opening.ask_for_files()
+
+    @Slot()
+    def do_open_folder(self) -> None:
+        """Ask for a folder and open it."""
+        self._window.opening.ask_for_folder()
+
+    @Slot()
+    def do_export(self) -> None:
+        """Ask how and where, and write the figure."""
+        from slide_gui.gui.export import ExportDialog
+
+        window = self._window
+        if window.workspace.model() is None:
+            window.show_problem(
+                Problem("Nothing to export yet", "The layers are still being fitted; try again in a moment.")
+            )
+            return
+        dialog = ExportDialog(window.weights_page.figure_style(), "weights", window.settings, window)
+        dialog.requested.connect(self._export)
+        dialog.open()
+
+    @Slot(object)
+    def _export(self, request: ExportRequest) -> None:
+        window = self._window
+        model, source = window.workspace.model(), window.workspace.source
+        if model is None or source is None:
+            return
+        window.lane.submit(
+            "Writing the figure",
+            request.job(model, window.weights_page.figure_pixels(), source),
+            channel="export",
+            on_result=self._exported,
+            on_failure=self._not_exported,
+        )
+
+    @Slot(object)
+    def _exported(self, path: Path) -> None:
+        self._window.tell("information", "Exported", str(path))
+
+    @Slot(object)
+    def _not_exported(self, error: Exception) -> None:
+        self._window.show_problem(Problem("The figure could not be written", f"{error}. Choose another place."))
+
+    @Slot()
+    def do_copy_image(self) -> None:
+        """Put a picture of the page on the clipboard."""
+        QApplication.clipboard().setPixmap(self._window.pages.grab())
+
+    @Slot()
+    def do_copy_table(self) -> None:
+        """Put the rows of W shown on the clipboard, tab-separated."""
+        QApplication.clipboard().setText(self._window.weights_page.table())
+
+    @Slot()
+    def do_quit(self) -> None:
+        """Close the window."""
+        self._window.close()
+
+    # Edit -------------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def do_undo(self) -> None:
+        """Take the last change back."""
+        self._window.workspace.undo()
+
+    @Slot()
+    def do_redo(self) -> None:
+        """Make the change that was taken back again."""
+        self._window.workspace.redo()
+
+    @Slot()
+    def do_release_pins(self) -> None:
+        """Release every pin."""
+        self._window.workspace.select(pins=())
+
+    @Slot()
+    def do_cancel(self) -> None:
+        """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
+        self._window.stop()
+
+    @Slot()
+    def do_fit_again(self) -> None:
+        """Fit where that was cancelled or failed."""
+        self._window.workspace.fit_again()
+
+    # Pages and views --------------------------------------------------------------------------------------------
+
+    @Slot()
+    def do_page_weights(self) -> None:
+        """Show the Weights page."""
+        self._window.pages.turn_to("weights")
+
+    @Slot()
+    def do_page_curves(self) -> None:
+        """Show the Error curves page."""
+        self._window.pages.turn_to("curves")
+
+    @Slot()
+    def do_page_classifier(self) -> None:
+        """Show the Classifier page."""
+        self._window.pages.turn_to("classifier")
+
+    @Slot()
+    def do_page_runs(self) -> None:
+        """Show the Runs page."""
+        self._window.pages.turn_to("runs")
+
+    @Slot()
+    def do_view_pinned(self) -> None:
+        """Show the pinned rows."""
+        self._window.weights_page.set_view(PINNED)
+
+    @Slot()
+    def do_view_all(self) -> None:
+        """Show all rows of a layer."""
+        self._window.weights_page.set_view(ALL_ROWS)
+
+    @Slot()
+    def do_next_sample(self) -> None:
+        """Show the next image."""
+        self._window.weights_page.next_sample()
+
+    @Slot()
+    def do_previous_sample(self) -> None:
+        """Show the image before."""
+        self._window.weights_page.previous_sample()
+
+    @Slot()
+    def do_mean_image(self) -> None:
+        """Show the mean image, or the sample again."""
+        self._window.weights_page.toggle_mean()
+
+    # Parameters and looks ---------------------------------------------------------------------------------------
+
+    @Slot()
+    def do_more_noise(self) -> None:
+        """Raise the noise by 0.05."""
+        self._step_noise(0.05)
+
+    @Slot()
+    def do_less_noise(self) -> None:
+        """Lower the noise by 0.05."""
+        self._step_noise(-0.05)
+
+    def _step_noise(self, step: float) -> None:
+        workspace = self._window.workspace
+        noise = min(max(workspace.state.parameters.noise + step, 0.0), 0.99)
+        workspace.set_parameters(noise=round(noise, 2))
+
+    @Slot()
+    def do_deeper(self) -> None:
+        """Add a layer."""
+        self._step_depth(1)
+
+    @Slot()
+    def do_shallower(self) -> None:
+        """Take a layer away."""
+        self._step_depth(-1)
+
+    def _step_depth(self, step: int) -> None:
+        depth = self._window.workspace.state.parameters.depth + step
+        if 0 <= depth <= 8:
+            self._window.workspace.set_parameters(depth=depth)
+
+    @Slot()
+    def do_transpose(self) -> None:
+        """Exchange rows and columns of every image shown."""
+        self._window.workspace.select(transposed=self._window.actions_by_name["transpose"].isChecked())
+
+    @Slot()
+    def do_theme_system(self) -> None:
+        """Follow the system."""
+        self._window.set_theme("system")
+
+    @Slot()
+    def do_theme_light(self) -> None:
+        """Dark on light."""
+        self._window.set_theme("light")
+
+    @Slot()
+    def do_theme_dark(self) -> None:
+        """Light on dark."""
+        self._window.set_theme("dark")
+
+    @Slot()
+    def do_developer(self) -> None:
+        """Show how late the event loop is, in the status bar."""
+        self._window.show_lateness(self._window.actions_by_name["developer"].isChecked())
+
+    # Help -------------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def do_palette(self) -> None:
+        """Find a command by its name."""
+        CommandPalette(self._window.actions_by_name.values(), self._window).open()
+
+    @Slot()
+    def do_show_log(self) -> None:
+        """Open the folder of the log."""
+        QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
+
+    @Slot()
+    def do_about(self) -> None:
+        """Say what this is."""
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("About slide-gui")
+        box.setText(f"slide-gui {__version__}")
+        box.setInformativeText(
+            "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature Learning with Stacked "
+            "Linear Denoisers”.\n\nMIT licence. No network is used unless you ask for a download."
+        )
+        box.open()
