@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMessageBox
 
 from slide_gui import __version__
 from slide_gui.gui.faults import log_folder
-from slide_gui.gui.pages.weights import ALL_ROWS, PINNED
+from slide_gui.gui.pages.weights import ALL_ROWS, COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.palette import CommandPalette
 from slide_gui.gui.workspace import Problem
 
@@ -157,6 +157,41 @@ class Commands(QObject):
     def do_view_all(self) -> None:
         """Show all rows of a layer."""
         self._window.weights_page.set_view(ALL_ROWS)
+
+    @Slot()
+    def do_view_flow(self) -> None:
+        """Show one image on its way through the layers."""
+        self._window.weights_page.set_view(FLOW)
+
+    @Slot()
+    def do_view_copies(self) -> None:
+        """Show corrupted copies against their limit."""
+        self._window.weights_page.set_view(COPIES)
+
+    @Slot()
+    def do_view_explain(self) -> None:
+        """Show the numbers behind one weight."""
+        self._window.weights_page.set_view(EXPLAIN)
+
+    @Slot()
+    def do_corrupt(self) -> None:
+        """Corrupt the image of the flow, or send it as it is."""
+        self._window.weights_page.flow_part().toggle_corruption()
+
+    @Slot()
+    def do_corrupt_again(self) -> None:
+        """Blank other pixels."""
+        self._window.weights_page.flow_part().corrupt_again()
+
+    @Slot()
+    def do_reset_drawing(self) -> None:
+        """Show the image as it is in the data."""
+        self._window.weights_page.flow_part().reset()
+
+    @Slot()
+    def do_run_copies(self) -> None:
+        """Stop corrupting copies, or go on."""
+        self._window.weights_page.copies_part().toggle()
 
     @Slot()
     def do_next_sample(self) -> None:

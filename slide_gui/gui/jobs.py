@@ -122,6 +122,10 @@ class Lane(QObject):
         """Whether a wanted job is running or waiting."""
         return bool(self._jobs)
 
+    def wants(self, number: int) -> bool:
+        """Whether this job is running or waiting, and was not cancelled."""
+        return number in self._jobs
+
     def submit(
         self,
         title: str,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
@@ -15,12 +15,17 @@ from slide_gui.gui.tiles import TileSource, place
 from slide_gui.gui.weights.pinned_rows import PinnedRows
 from slide_gui.gui.weights.pointing import Pointing
 from slide_gui.gui.weights.sample import SamplePanel
+from slide_gui.gui.weights.shown_image import ShownImage
 from slide_gui.gui.weights.view import View, ViewContext, ViewSpec
 from slide_gui.gui.widgets.feature_bars import FeatureBars
 from slide_gui.gui.widgets.image_view import ImageView
 from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.gui.workspace import State, Workspace
+
+if TYPE_CHECKING:
+    from slide_gui.gui.weights.copies import CopiesPart
+    from slide_gui.gui.weights.flow import FlowPart
 
 __all__ = ["WeightsPage"]
 
@@ -31,12 +36,52 @@ def _all_rows(context: ViewContext, parent: QWidget) -> View:
     return AllRows(context, parent)
 
 
-PINNED, ALL_ROWS = "pinned", "all"
+def _flow(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.weights.flow import FlowPart
+
+    return FlowPart(context, parent)
+
+
+def _copies(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.weights.copies import CopiesPart
+
+    return CopiesPart(context, parent)
+
+
+def _explained(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.weights.explained import ExplainedWeight
+
+    return ExplainedWeight(context, parent)
+
+
+PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN = "pinned", "all", "flow", "copies", "explain"
 VIEWS = (
     ViewSpec(
         PINNED, "Pinned", "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure", PinnedRows
     ),
     ViewSpec(ALL_ROWS, "All rows", "Every row of one layer’s W, each at the place of its pixel", _all_rows),
+    ViewSpec(
+        FLOW,
+        "Flow",
+        "One image on its way through the layers: draw on it and watch (§4)",
+        _flow,
+        about="one image on its way through the layers",
+        whole=True,
+    ),
+    ViewSpec(
+        COPIES,
+        "Copies",
+        "W of m really corrupted copies against its limit (eq. 5 to 8)",
+        _copies,
+        about="m corrupted copies against their limit",
+    ),
+    ViewSpec(
+        EXPLAIN,
+        "Explain",
+        "S, q, E[P], E[Q] and W of two pixels, with their numbers (§3)",
+        _explained,
+        about="the numbers behind one weight",
+    ),
 )
 """The views, in the order of the switch; the first is made with the page."""
 
@@ -52,7 +97,8 @@ class WeightsPage(QWidget):
         self._workspace = workspace
         self._source = TileSource(workspace)
         self._pointing = Pointing(workspace, self)
-        self._context = ViewContext(workspace, self._pointing, self._source)
+        self._shown = ShownImage(workspace, self)
+        self._context = ViewContext(workspace, self._shown, self._pointing, self._source)
         self._made: dict[str, View] = {}
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
@@ -88,6 +134,8 @@ class WeightsPage(QWidget):
         """Show one of `VIEWS`."""
         number = [view.name for view in VIEWS].index(name)
         self._tabs.button(number).setChecked(True)
+        self._sample.setVisible(not VIEWS[number].whole)
+        self._show_subtitle()
         self._views.setCurrentWidget(self._view(VIEWS[number]))
         self.refresh()
 
@@ -121,21 +169,21 @@ class WeightsPage(QWidget):
     @Slot()
     def next_sample(self) -> None:
         """Show the next training image."""
-        self._sample.next()
+        self._shown.next()
 
     @Slot()
     def previous_sample(self) -> None:
         """Show the training image before."""
-        self._sample.previous()
+        self._shown.previous()
 
     @Slot()
     def toggle_mean(self) -> None:
         """Show the mean image, or the sample again."""
-        self._sample.toggle_mean()
+        self._shown.toggle_mean()
 
     def show_test_image(self, row: int) -> None:
         """Show an image of the test part until another sample is chosen."""
-        self._sample.show_test_image(row)
+        self._shown.show_test(row)
 
     def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
         """Return the image that is pointed at and the tiles beside it."""
@@ -149,6 +197,16 @@ class WeightsPage(QWidget):
         found = self.findChild(Mosaic)
         assert isinstance(found, Mosaic)
         return found
+
+    def flow_part(self) -> FlowPart:
+        """Show the flow of one image and return it."""
+        self.set_view(FLOW)
+        return cast("FlowPart", self._made[FLOW])
+
+    def copies_part(self) -> CopiesPart:
+        """Show the corrupted copies and return them."""
+        self.set_view(COPIES)
+        return cast("CopiesPart", self._made[COPIES])
 
     def figure_pixels(self) -> tuple[int, ...]:
         """Return the features whose rows an export shows: the pins, or the one pointed at."""
@@ -174,15 +232,16 @@ class WeightsPage(QWidget):
     # From the workspace ----------------------------------------------------------------------------------------
 
     @Slot(object)
-    def _show_dataset(self, dataset: Dataset) -> None:
-        noun = "pixels" if dataset.image_shape else "features"
-        self._subtitle.setText(f"which {noun} each layer reconstructs the chosen {noun[:-1]} from")
-        self._sample.show_dataset(dataset)
+    def _show_dataset(self, _dataset: Dataset) -> None:
+        self._show_subtitle()
+
+    def _show_subtitle(self) -> None:
+        noun = "pixels" if self._shape() or self._workspace.dataset is None else "features"
+        usual = f"which {noun} each layer reconstructs the chosen {noun[:-1]} from"
+        self._subtitle.setText(VIEWS[max(self._tabs.checkedId(), 0)].about or usual)
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
-        if state.selection.sample != old.selection.sample:
-            self._sample.show_sample()
         if state.selection != old.selection or state.parameters.depth != old.parameters.depth:
             self.refresh()
 

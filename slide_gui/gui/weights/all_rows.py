@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QGridLayout, QWidget
 
 from slide_gui.core.stack import Layer
+from slide_gui.gui.weights.layer_choice import LayerChoice
 from slide_gui.gui.weights.view import View, ViewContext
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.mosaic import Mosaic
@@ -24,24 +25,18 @@ class AllRows(View):
         super().__init__(parent)
         self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
         self._shows: tuple[Any, ...] = ()
-        self._layer = 1
         self.mosaic = Mosaic(self)
         self.mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
         self.mosaic.pixel_hovered.connect(self._hover)
         self.mosaic.pixel_clicked.connect(self._pin)
-        self._buttons = QButtonGroup(self)
-        self._buttons.idClicked.connect(self._choose_layer)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(4)
-        caption = QLabel("layer", self)
-        caption.setProperty("role", "secondary")
-        self._row.addWidget(caption)
+        self._choice = LayerChoice(self)
+        self._choice.chosen.connect(self._choose_layer)
         self._bar = ColorBar(self)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(8)
-        grid.addLayout(self._row, 0, 0, Qt.AlignmentFlag.AlignLeft)
+        grid.addWidget(self._choice, 0, 0, Qt.AlignmentFlag.AlignLeft)
         grid.addWidget(self.mosaic, 1, 0)
         grid.addWidget(self._bar, 0, 1, 2, 1)
         grid.setRowStretch(1, 1)
@@ -51,14 +46,13 @@ class AllRows(View):
 
     def refresh(self) -> None:
         state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
-        depth = state.parameters.depth
         self.mosaic.set_transposed(state.selection.transposed)
-        self._layer = max(1, min(self._layer, depth))
-        self._refresh_buttons(depth)
-        if dataset is None or stack is None or len(stack.layers) < self._layer:
+        self._choice.set_depth(state.parameters.depth)
+        number = self._choice.layer
+        if dataset is None or stack is None or len(stack.layers) < number:
             return
-        layer = stack.layers[self._layer - 1]
-        scale, stale = self._source.layer_scale(self._layer), not self._workspace.layer_is_fresh(self._layer)
+        layer = stack.layers[number - 1]
+        scale, stale = self._source.layer_scale(number), not self._workspace.layer_is_fresh(number)
         shows = (layer, scale, stale)
         if shows != self._shows:
             shape = dataset.image_shape or (1, stack.n_features)
@@ -67,22 +61,6 @@ class AllRows(View):
             self._shows = shows
         self.mosaic.set_selected(self._pointing.feature)
         self._bar.set_scale(scale)
-
-    def _refresh_buttons(self, depth: int) -> None:
-        while len(self._buttons.buttons()) > depth:
-            button = self._buttons.buttons()[-1]
-            self._buttons.removeButton(button)
-            self._row.removeWidget(button)
-            button.deleteLater()
-        for k in range(len(self._buttons.buttons()) + 1, depth + 1):
-            button = QPushButton(str(k), self)
-            button.setProperty("kind", "segment")
-            button.setCheckable(True)
-            button.setAccessibleName(f"layer {k}")
-            self._buttons.addButton(button, k)
-            self._row.addWidget(button)
-        if depth:
-            self._buttons.button(self._layer).setChecked(True)
 
     @Slot()
     def _moved(self) -> None:
@@ -98,9 +76,8 @@ class AllRows(View):
     def _pin(self, where: tuple[int, int]) -> None:
         self._workspace.toggle_pin(where[0])
 
-    @Slot(int)
-    def _choose_layer(self, layer: int) -> None:
-        self._layer = layer
+    @Slot()
+    def _choose_layer(self) -> None:
         self.refresh()
 
     @Slot(object)

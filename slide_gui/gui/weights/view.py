@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.tiles import TileSource
 from slide_gui.gui.weights.pointing import Pointing
+from slide_gui.gui.weights.shown_image import ShownImage
 from slide_gui.gui.workspace import Workspace
 
 __all__ = ["View", "ViewContext", "ViewSpec"]
@@ -16,9 +17,10 @@ __all__ = ["View", "ViewContext", "ViewSpec"]
 
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """What every view reads: the state of the window, the pixel pointed at, and the rows of W as tiles."""
+    """What every view reads: the state of the window, the image and the pixel looked at, the rows of W as tiles."""
 
     workspace: Workspace
+    shown: ShownImage
     pointing: Pointing
     tiles: TileSource
 
@@ -43,9 +45,15 @@ class ViewSpec:
         Of its button.
     make : callable
         Makes it; imports its module, so that the window need not.
+    about : str
+        What the view shows, beside the page's title; empty for what the page says itself.
+    whole : bool
+        Takes the place of the image at the left, too.
     """
 
     name: str
     text: str
     tip: str
     make: Callable[[ViewContext, QWidget], View]
+    about: str = ""
+    whole: bool = False

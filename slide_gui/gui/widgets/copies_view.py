@@ -1,4 +1,4 @@
-"""How far W_m is from its limit W, against the number of copies m: both axes logarithmic, with the line of m^−½."""
+"""How far W_m is from its limit W, against the number of copies m: both axes logarithmic, with the line c/√m."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CopiesSeries:
     slope : float or None
         Exponent of m fitted to the means.
     reference : float or None
-        c of the line c·m^−½ drawn beside.
+        c of the line c/√m drawn beside.
     """
 
     name: str
@@ -126,12 +126,12 @@ class CopiesPlot(QWidget):
         return Axis(0.8, 1.25 * 2.0**last, box.left(), box.right(), ticks, tuple(count(round(t)) for t in ticks), True)
 
     def y_axis(self) -> Axis:
-        """Return the axis of the error, with room for where m^−½ will lead."""
+        """Return the axis of the error, with room for where 1/√m will lead."""
         box = self.box()
         values = [v for series in self._series for point in series.points for v in point[1:]]
         values += [s.reference / math.sqrt(self._most) for s in self._series if s.reference]
         low, high = (min(values), max(values)) if values else (0.01, 1.0)
-        return logarithmic(0.9 * low, 1.1 * high, box.bottom(), box.top(), 5)
+        return logarithmic(0.9 * low, 1.1 * high, box.bottom(), box.top(), max(3, int(box.height() // 24)))
 
     # Painting
 
@@ -215,7 +215,7 @@ class CopiesPlot(QWidget):
             painter.drawText(QRectF(box.right() + 21, place - 8, LABELS - 21, 16), MIDDLE, series.name)
             painter.setPen(QColor(theme.muted))
             painter.setFont(figure_font(self, SECONDARY))
-            text = "– – m^−½" if series.slope is None else f"slope {fixed(series.slope, 2)}"
+            text = "dashed: c/√m" if series.slope is None else f"slope {fixed(series.slope, 2)}"
             painter.drawText(QRectF(box.right() + 21, place + 7, LABELS - 21, 16), MIDDLE, text)
 
     def _paint_hovered(self, painter: QPainter, copies: int) -> None:

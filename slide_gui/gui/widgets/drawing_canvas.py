@@ -141,8 +141,8 @@ class DrawingCanvas(ImageView):
 
     def event(self, event: QEvent) -> bool:
         # While strokes can be taken back, they are, before what the window would undo.
-        override = event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and self.can_undo
-        if override and event.matches(QKeySequence.StandardKey.Undo):
+        overrides = event.type() == QEvent.Type.ShortcutOverride and self.can_undo
+        if overrides and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo):
             event.accept()
             return True
         return super().event(event)
