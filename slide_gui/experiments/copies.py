@@ -12,9 +12,10 @@ from slide_gui.core.blocked import WHOLE
 from slide_gui.core.denoiser import CorruptedCopies, denoiser_weights
 from slide_gui.core.squashing import squash
 from slide_gui.core.stack import Stack
+from slide_gui.experiments.fit import FittedModel
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["MOST_COPIES", "MOST_ROWS", "Copies", "CopiesPoint", "CopiesStudy"]
+__all__ = ["MOST_COPIES", "MOST_ROWS", "Copies", "CopiesPoint", "CopiesResult", "CopiesStudy"]
 
 MOST_COPIES = 1024
 MOST_ROWS = 1200
@@ -96,12 +97,37 @@ class Copies:
         return float(x @ y / (x @ x))
 
     def reference(self, feature: int | None = None) -> float | None:
-        """Return c of the line c·m^−½ that fits the errors best, from m = 8 on where that is reached."""
+        """Return c of the line c/√m that fits the errors best, from m = 8 on where that is reached."""
         curve = self.curve(feature)
         curve = [each for each in curve if each[0] >= _SETTLED] or curve
         if not curve:
             return None
         return float(np.exp(np.mean([np.log(mean) + 0.5 * np.log(m) for m, mean, _, _ in curve])))
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesResult:
+    """A study with the stamp of where it came from: what its figure shows.
+
+    Attributes
+    ----------
+    model : FittedModel
+    copies : Copies
+    feature : int
+        Whose row is shown.
+    shown : int
+        m of the row W_m shown; one of the study's points.
+    """
+
+    model: FittedModel
+    copies: Copies
+    feature: int
+    shown: int
+
+    @property
+    def point(self) -> CopiesPoint:
+        """The point of `shown`."""
+        return next(point for point in self.copies.points if point.copies == self.shown)
 
 
 class CopiesStudy:

@@ -12,8 +12,9 @@ from slide_gui.core.errors import check_noise
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.squashing import squash
 from slide_gui.core.stack import Layer, Stack
+from slide_gui.experiments.fit import FittedModel
 
-__all__ = ["Flow", "FlowLayer", "Forward", "mean_squared", "survivors"]
+__all__ = ["Flow", "FlowLayer", "FlowResult", "Forward", "flow_result", "mean_squared", "survivors"]
 
 Values = NDArray[np.floating]
 
@@ -63,6 +64,26 @@ class Flow:
     corrupted: Values
     corruption_error: float
     layers: tuple[FlowLayer, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowResult:
+    """A flow with the stamp of where it came from: what its figure shows.
+
+    Attributes
+    ----------
+    model : FittedModel
+    image : str
+        Which image it is, e.g. "training image 17".
+    seed : int or None
+        Of the corruption; None if there was none.
+    flow : Flow
+    """
+
+    model: FittedModel
+    image: str
+    seed: int | None
+    flow: Flow
 
 
 def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
@@ -126,3 +147,16 @@ class Forward:
 def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:
     weights = layer.weights.astype(parameters.dtype)
     return np.ascontiguousarray(weights[:, :-1]), weights[:, -1]
+
+
+def flow_result(model: FittedModel, image: NDArray[Any], name: str, seed: int | None) -> FlowResult:
+    """Send one image through a fitted model, corrupted by its noise unless `seed` is None.
+
+    Raises
+    ------
+    ValueError
+        If the image does not have the number of features of the fit.
+    """
+    noise = model.stack.parameters.noise
+    kept = None if seed is None else survivors(image.size, noise, seed)
+    return FlowResult(model, name, seed, Forward().flow(model.stack, image, kept))

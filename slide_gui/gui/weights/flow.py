@@ -143,8 +143,8 @@ class FlowPart(View):
             return
         self._image = values
         self._drawing.setVisible(dataset.image_shape is not None)
-        noun = "pixel" if dataset.image_shape else "feature; plain features cannot be drawn on. Differences are"
-        self._legend.setText(_LEGEND.format(noun=noun))
+        noun, end = ("pixel", "") if dataset.image_shape else ("feature", " Plain features cannot be drawn on.")
+        self._legend.setText(_LEGEND.format(noun=noun) + end)
         if dataset.image_shape is not None:
             self.view.canvas.set_image(values.reshape(dataset.image_shape))
         self._compute()

@@ -173,6 +173,10 @@ class FlowView(QWidget):
             painter.drawImage(box, self._image(tile))
             painter.setOpacity(1.0)
             frame(painter, box, theme.line)
+        if layout.bars:
+            painter.setPen(QPen(QColor(theme.muted), 1.0))
+            for _, box, _ in self._tiles():
+                painter.drawLine(QLineF(box.left(), box.center().y(), box.right(), box.center().y()))
         painter.setFont(figure_font(self, SECONDARY))
         self._paint_texts(painter, layout)
         self._paint_arrows(painter, layout)
