@@ -163,17 +163,14 @@ def _pixel(text: str, model: FittedModel) -> int:
 def _write(
     weights: list[WeightRows], sources: list[DataSource], style: Style, outputs: list[Path], bundle: Path | None
 ) -> list[Path]:
-    from slide_gui.figures.bundle import save_bundle
-    from slide_gui.figures.export import save_figure, weights_csv
-    from slide_gui.figures.weights import draw_weights
+    from slide_gui.figures.sheet import save_bundle, save_sheet
+    from slide_gui.figures.weights_sheet import weights_sheet
 
+    sheet = weights_sheet(weights, sources)
     if bundle is not None:
-        return save_bundle(bundle, weights, sources, style)
+        return save_bundle(bundle, sheet, style)
     for path in outputs:
-        if path.suffix.lower() == ".csv":
-            weights_csv(path, weights)
-        else:
-            save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
+        save_sheet(path, sheet, style)
     return outputs
 
 
