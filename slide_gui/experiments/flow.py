@@ -14,7 +14,15 @@ from slide_gui.core.squashing import squash
 from slide_gui.core.stack import Layer, Stack
 from slide_gui.experiments.fit import FittedModel
 
-__all__ = ["Flow", "FlowLayer", "FlowResult", "Forward", "flow_result", "mean_squared", "survivors"]
+__all__ = [
+    "Flow",
+    "FlowLayer",
+    "FlowResult",
+    "Forward",
+    "flow_result",
+    "mean_squared",
+    "survivors",
+]
 
 Values = NDArray[np.floating]
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from slide_gui.core.parameters import StackParameters
+from slide_gui.experiments.source import DataSource
 from slide_gui.figures.export import FORMATS, save_figure
 from slide_gui.figures.style import Style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Sheet", "save_bundle", "save_sheet"]
+__all__ = ["Sheet", "fit_words", "save_bundle", "save_sheet", "style_words"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,3 +91,17 @@ def save_bundle(folder: Path, sheet: Sheet, style: Style) -> list[Path]:
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     return [*paths, *(folder / name for name in texts)]
+
+
+def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
+    """Return the options of a command line that give the seed of the data and the fit."""
+    p = parameters
+    words: list[object] = ["--seed", source.seed, "--noise", p.noise, "--depth", p.depth, "--threshold", p.threshold]
+    words += ["--squashing", p.squashing, "--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype]
+    return [str(word) for word in (*words, "--batch-size", p.batch_size)]
+
+
+def style_words(style: Style) -> list[str]:
+    """Return the options of a command line that give the looks, but for the bias."""
+    words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
+    return words + ["--transpose"] * style.transposed

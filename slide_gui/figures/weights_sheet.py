@@ -9,7 +9,7 @@ from slide_gui import __version__
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.weights import WeightRows
 from slide_gui.figures.export import weights_csv
-from slide_gui.figures.sheet import Sheet
+from slide_gui.figures.sheet import Sheet, fit_words, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 
@@ -81,17 +81,13 @@ def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource
     for number, (rows, source) in enumerate(zip(weights, sources, strict=True), start=1):
         p, model = rows.parameters, f"model-{number}.npz"
         models.append(model)
-        fit = ["slide-gui", "fit", source.argument, "--seed", source.seed, "--noise", p.noise]
-        fit += ["--depth", p.depth, "--threshold", p.threshold, "--squashing", p.squashing]
-        fit += ["--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype, "--batch-size", p.batch_size]
+        fit = ["slide-gui", "fit", source.argument, *fit_words(source, p)]
         fit += ["-o", model]
         lines.append(shlex.join(map(str, fit)))
     figure += models
     for rows in weights:
         figure += ["--pixels", *(_pixel_argument(rows, pixel) for pixel in rows.pixels)]
-    figure += ["--width", style.width, "--colors", style.colors, "--levels", style.levels]
-    figure += ["--dpi", str(style.dpi)]
-    figure += ["--bias"] * style.bias + ["--transpose"] * style.transposed
+    figure += style_words(style) + ["--bias"] * style.bias
     figure += ["-o", "weights.pdf", "--format", "pdf", "svg", "png", "csv"]
     return "\n".join([*lines, shlex.join(figure)]) + "\n"
 
