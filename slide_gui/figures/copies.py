@@ -90,15 +90,17 @@ def _draw_line(axes: Axes, result: CopiesResult, feature: int | None, color: str
 
 
 def _axes(axes: Axes, result: CopiesResult) -> None:
-    from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     counts = [point.copies for point in result.copies.points]
     step = 1 if len(counts) < 7 else 2
     axes.xaxis.set_major_locator(FixedLocator([float(m) for m in counts[::step]]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", "\u202f")))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=30))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(which="minor", length=0)
     axes.set_xlim(0.85 * counts[0], 1.2 * counts[-1])
 
 

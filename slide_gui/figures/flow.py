@@ -67,7 +67,9 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
     for column in range(columns):
         x = 2.0 * s + column * (wide + _GAP * s)
         painter.column(column, x, top, second)
-    note = "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (of the first layer x) and from x"
+    limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
+    note = "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (of the first layer x) and from x; "
+    note += f"colours of hᵏ to {limits}"
     note, size = fitted(note, SMALL_SIZE * s, plot.width - 4.0 * s, smallest=4.0 * s)
     plot.text(2.0 * s, plot.height - 1.4 * s, note, size / s, color=MUTED)
 
@@ -79,7 +81,7 @@ class _Painter:
         self._plot, self._result, self._style = plot, result, style
         self._wide, self._high = wide, high
         clean = result.flow.clean
-        self._limit = max(1.0, float(np.abs(clean).max(initial=0.0)))
+        self.limit = max(1.0, float(np.abs(clean).max(initial=0.0)))
 
     def column(self, k: int, x: float, top: float, second: float) -> None:
         """Draw the input, k = 0, or layer k, and the arrow that leads to it."""
@@ -97,7 +99,7 @@ class _Painter:
             lines = (f"{layer.input_error:.4f} from x",)
             if k > 1:
                 lines = (f"{layer.own_error:.4f} from {below}", *lines)
-            own = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self._limit
+            own = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
             self._tile(x, top, f"T({below})", layer.squashed, None, ())
             self._tile(x, second, f"h{_POWERS[k]}", layer.output, own, lines)
             down = f"W{_POWERS[k]}"
@@ -128,7 +130,7 @@ class _Painter:
             spine.set(linewidth=0.35 * s, color=_FRAME)
         shape = self._result.model.image_shape
         if shape is None:
-            _bars(axes, values, self._limit if limit is None else limit, s)
+            _bars(axes, values, self.limit if limit is None else limit, s)
         else:
             _image(axes, values.reshape(shape), limit, self._style)
         for line, text in enumerate(lines):
