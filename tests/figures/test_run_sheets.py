@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
-from slide_gui.core.parameters import StackParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.recipe import Recipe
