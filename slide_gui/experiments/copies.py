@@ -74,6 +74,10 @@ class Copies:
     seeds: int
     points: tuple[CopiesPoint, ...] = ()
 
+    def finished(self) -> Copies:
+        """Return the points alone that have every seed."""
+        return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
+
     def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
         """Return (m, geometric mean, least, largest error over the seeds), of all rows or of one.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -83,7 +83,9 @@ class Recipe:
             near = None if spec.neighbour is None else number[spec.neighbour.hash]
             runs.append({**replace(spec, neighbour=None).document(), "neighbour": near})
         points = [{**_place(point), "run": number[point.spec.hash]} for point in self.points]
-        document = {"format": _FORMAT, "figure": self.figure, "source": asdict(self.source)}
+        own = self.source
+        source = {"key": own.key, "paths": list(own.paths), "seed": own.seed, "generated": own.generated}
+        document = {"format": _FORMAT, "figure": self.figure, "source": source}
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
 
     @classmethod

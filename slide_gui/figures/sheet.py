@@ -31,7 +31,8 @@ class Sheet:
     table : callable
         Writes the numbers as CSV to a path.
     commands, script : callable
-        Return the command lines and the Python script that make the files of a bundle again.
+        Return the command lines and the Python script that make the files of a bundle again; None where there
+        is no bundle.
     extra : mapping of str to str
         Name → text of further files of a bundle, which commands and script read.
     """
@@ -39,8 +40,8 @@ class Sheet:
     name: str
     draw: Callable[[Figure, Style], None] | None
     table: Callable[[Path], None]
-    commands: Callable[[Style], str]
-    script: Callable[[Style], str]
+    commands: Callable[[Style], str] | None = None
+    script: Callable[[Style], str] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,9 +81,13 @@ def save_bundle(folder: Path, sheet: Sheet, style: Style) -> list[Path]:
 
     Raises
     ------
+    ValueError
+        If nothing makes this sheet again.
     OSError
         If the folder cannot be written to.
     """
+    if sheet.commands is None or sheet.script is None:
+        raise ValueError(f"{sheet.name}: this is a table alone; it has no bundle")
     suffixes = (*(FORMATS if sheet.draw is not None else ()), ".csv")
     paths = [folder / f"{sheet.name}{suffix}" for suffix in suffixes]
     for path in paths:

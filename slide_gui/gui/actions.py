@@ -41,9 +41,9 @@ class ActionSpec:
 ACTIONS = (
     ActionSpec("open", "Open…", "File", "Ctrl+O", "open"),
     ActionSpec("open_folder", "Open folder of images…", "File", "Ctrl+Shift+O"),
-    ActionSpec("export", "Export figure…", "File", "Ctrl+E", "export"),
-    ActionSpec("copy_image", "Copy figure as image", "File", "Ctrl+Shift+C"),
-    ActionSpec("copy_table", "Copy weights as table", "File", "Ctrl+Alt+C"),
+    ActionSpec("export", "Export…", "File", "Ctrl+E", "export"),
+    ActionSpec("copy_image", "Copy page as image", "File", "Ctrl+Shift+C"),
+    ActionSpec("copy_table", "Copy numbers as table", "File", "Ctrl+Alt+C"),
     ActionSpec("quit", "Quit", "File", "Ctrl+Q"),
     ActionSpec("undo", "Undo", "Edit", "Ctrl+Z", "undo"),
     ActionSpec("redo", "Redo", "Edit", "Ctrl+Shift+Z", "redo"),

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QMessageBox
+from PySide6.QtWidgets import QMessageBox
 
 from slide_gui import __version__
 from slide_gui.gui.faults import log_folder
 from slide_gui.gui.pages.weights import ALL_ROWS, COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.palette import CommandPalette
-from slide_gui.gui.workspace import Problem
 
 if TYPE_CHECKING:
-    from slide_gui.gui.export import ExportRequest
     from slide_gui.gui.main_window import MainWindow
 
 __all__ = ["Commands"]
@@ -49,50 +46,18 @@ class Commands(QObject):
 
     @Slot()
     def do_export(self) -> None:
-        """Ask how and where, and write the figure."""
-        from slide_gui.gui.export import ExportDialog
-
-        window = self._window
-        if window.workspace.model() is None:
-            window.show_problem(
-                Problem("Nothing to export yet", "The layers are still being fitted; try again in a moment.")
-            )
-            return
-        dialog = ExportDialog(window.weights_page.figure_style(), "weights", window.settings, window)
-        dialog.requested.connect(self._export)
-        dialog.open()
-
-    @Slot(object)
-    def _export(self, request: ExportRequest) -> None:
-        window = self._window
-        model, source = window.workspace.model(), window.workspace.source
-        if model is None or source is None:
-            return
-        window.lane.submit(
-            "Writing the figure",
-            request.job(model, window.weights_page.figure_pixels(), source),
-            channel="export",
-            on_result=self._exported,
-            on_failure=self._not_exported,
-        )
-
-    @Slot(object)
-    def _exported(self, path: Path) -> None:
-        self._window.tell("information", "Exported", str(path))
-
-    @Slot(object)
-    def _not_exported(self, error: Exception) -> None:
-        self._window.show_problem(Problem("The figure could not be written", f"{error}. Choose another place."))
+        """Ask how and where, and write what the page shows."""
+        self._window.exporting.ask(self._window.pages.shown())
 
     @Slot()
     def do_copy_image(self) -> None:
         """Put a picture of the page on the clipboard."""
-        QApplication.clipboard().setPixmap(self._window.pages.grab())
+        self._window.exporting.copy_image(self._window.pages.shown())
 
     @Slot()
     def do_copy_table(self) -> None:
-        """Put the rows of W shown on the clipboard, tab-separated."""
-        QApplication.clipboard().setText(self._window.weights_page.table())
+        """Put the numbers of the page on the clipboard, tab-separated."""
+        self._window.exporting.copy_table(self._window.pages.shown())
 
     @Slot()
     def do_quit(self) -> None:

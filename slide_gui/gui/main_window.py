@@ -14,6 +14,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.gui.actions import make_actions
 from slide_gui.gui.bars import Navigation, TitleBar
 from slide_gui.gui.commands import Commands
+from slide_gui.gui.exporting import Exporting
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.jobs import JobStatus, Lane
 from slide_gui.gui.lateness import LatenessMonitor
@@ -58,6 +59,7 @@ class MainWindow(QMainWindow):
         self.lane = Lane(self)
         self.workspace = Workspace(self.lane, self)
         self.opening = Opening(self.workspace, settings, self)
+        self.exporting = Exporting(self)
         self.lateness = LatenessMonitor(self)
         self._faults = FaultReporter(self)
         self.commands = Commands(self)

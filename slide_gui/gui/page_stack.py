@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget
 
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.weights import WeightsPage
 
 if TYPE_CHECKING:
@@ -33,20 +34,20 @@ class PageSpec:
 
     name: str
     text: str
-    make: Callable[[MainWindow], QWidget]
+    make: Callable[[MainWindow], Page]
 
 
-def _weights(window: MainWindow) -> QWidget:
+def _weights(window: MainWindow) -> Page:
     return WeightsPage(window.workspace, window)
 
 
-def _curves(window: MainWindow) -> QWidget:
+def _curves(window: MainWindow) -> Page:
     from slide_gui.gui.pages.curves import CurvesPage
 
     return CurvesPage(window.workspace, window.desk, window)
 
 
-def _classifier(window: MainWindow) -> QWidget:
+def _classifier(window: MainWindow) -> Page:
     from slide_gui.gui.pages.classifier import ClassifierPage
 
     page = ClassifierPage(window.workspace, window.desk, window)
@@ -54,10 +55,12 @@ def _classifier(window: MainWindow) -> QWidget:
     return page
 
 
-def _runs(window: MainWindow) -> QWidget:
+def _runs(window: MainWindow) -> Page:
     from slide_gui.gui.pages.runs import RunsPage
 
-    return RunsPage(window.desk, window)
+    page = RunsPage(window.workspace, window.desk, window)
+    page.export_requested.connect(window.commands.do_export)
+    return page
 
 
 PAGES = (
@@ -83,14 +86,20 @@ class PageStack(QStackedWidget):
         super().__init__(window)
         self._window = window
         self._specs = {spec.name: spec for spec in PAGES}
-        self._made: dict[str, QWidget] = {}
+        self._made: dict[str, Page] = {}
 
-    def page(self, name: str) -> QWidget:
+    def page(self, name: str) -> Page:
         """Return a page, made now if it was not shown before."""
         if name not in self._made:
             self._made[name] = self._specs[name].make(self._window)
             self.addWidget(self._made[name])
         return self._made[name]
+
+    def shown(self) -> Page:
+        """Return the page shown now."""
+        page = self.currentWidget()
+        assert isinstance(page, Page)
+        return page
 
     def turn_to(self, name: str) -> None:
         """Show a page."""

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import TileSource, place
 from slide_gui.gui.weights.pinned_rows import PinnedRows
@@ -22,8 +23,10 @@ from slide_gui.gui.widgets.image_view import ImageView
 from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.gui.workspace import State, Workspace
+from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
     from slide_gui.gui.weights.copies import CopiesPart
     from slide_gui.gui.weights.flow import FlowPart
 
@@ -89,7 +92,7 @@ PANELS: tuple[ViewSpec, ...] = ()
 """What can be opened beside the view by a button after the switch."""
 
 
-class WeightsPage(QWidget):
+class WeightsPage(Page):
     """Left: an image to point at. Right: one of the views, and the panels that are open beside it."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
@@ -208,26 +211,53 @@ class WeightsPage(QWidget):
         self.set_view(COPIES)
         return cast("CopiesPart", self._made[COPIES])
 
-    def figure_pixels(self) -> tuple[int, ...]:
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> tuple[Offer, ...]:
+        model, source, pixels = self._workspace.model(), self._workspace.source, self._figure_pixels()
+        if model is None or source is None or not model.stack.layers:
+            return ()
+
+        def sheet(_progress: Progress) -> Sheet:
+            from slide_gui.experiments.weights import weight_rows
+            from slide_gui.figures.weights_sheet import weights_sheet
+
+            return weights_sheet([weight_rows(model, pixels)], [source])
+
+        style = self._figure_style()
+        weights = Offer("weights", "the weight figure", sheet, style, of_weights=True)
+        return (*self._shown_view().offers(style), weights)
+
+    def why_no_offer(self) -> str:
+        if self._workspace.state.parameters.depth == 0:
+            return "There is no layer; raise the depth."
+        return "The layers are still being fitted; try again in a moment."
+
+    def _figure_pixels(self) -> tuple[int, ...]:
         """Return the features whose rows an export shows: the pins, or the one pointed at."""
         return self._workspace.state.selection.pins or self._pointing.features()[:1]
 
-    def figure_style(self) -> Style:
+    def _figure_style(self) -> Style:
         """Return how an export looks, as the page is set now; on paper zero is white."""
         selection = self._workspace.state.selection
         colors = "blue-white-red" if selection.colors == "auto" else selection.colors
         return Style(width="double", colors=colors, levels=selection.levels, transposed=selection.transposed)
 
+    def _shown_view(self) -> View:
+        return cast(View, self._views.currentWidget())
+
     def table(self) -> str:
-        """Return the rows shown, tab-separated: pixel, layer, bias, weights."""
-        lines = []
-        for feature in self.figure_pixels():
+        own = self._shown_view().table()
+        if own is not None:
+            return own
+        lines = ["\t".join(("pixel", "layer", "bias", "weights"))]
+        for feature in self._figure_pixels():
             for k in range(1, self._workspace.state.parameters.depth + 1):
                 row = self._source.row(feature, k)
                 if row is not None:
                     cells = [place(feature, self._shape()), str(k), repr(float(row[-1])), *map(repr, row[:-1].tolist())]
                     lines.append("\t".join(cells))
-        return "\n".join(lines)
+        return "\n".join(lines) if len(lines) > 1 else ""
 
     # From the workspace ----------------------------------------------------------------------------------------
 

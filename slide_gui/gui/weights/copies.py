@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.core.stack import Layer
-from slide_gui.experiments.copies import MOST_COPIES, Copies, CopiesPoint, CopiesStudy
+from slide_gui.experiments.copies import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
 from slide_gui.experiments.weights import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.figures.style import Style
+from slide_gui.gui.pages.page import Offer
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
@@ -24,6 +26,10 @@ from slide_gui.gui.widgets.copies_view import CopiesPlot, CopiesSeries
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
 from slide_gui.gui.workspace import sentence
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
 
 __all__ = ["CopiesPart"]
 
@@ -144,6 +150,32 @@ class CopiesPart(View):
         self._job, self._study, self._copies, self._failed = None, None, None, True
         self.plot.set_placeholder(f"No copies here: {sentence(error)}")
         self._show()
+
+    def offers(self, style: Style) -> tuple[Offer, ...]:
+        model, source, copies = self._workspace.model(), self._workspace.source, self._copies
+        done = () if copies is None else copies.finished().points
+        if model is None or source is None or copies is None or not done or self._is_stale(copies):
+            return ()
+        wanted, feature = 2 ** round(self.slider.value()), self._pointing.features()[0]
+        shown = max((p.copies for p in done if p.copies <= wanted), default=done[0].copies)
+        result = CopiesResult(model, copies.finished(), feature, shown)
+
+        def sheet(_progress: Progress) -> Sheet:
+            from slide_gui.figures.copies_sheet import copies_sheet
+
+            return copies_sheet(result, source)
+
+        return (Offer("copies", "the copies against their limit", sheet, style),)
+
+    def table(self) -> str | None:
+        copies = self._copies
+        if copies is None:
+            return ""
+        a = self._pointing.features()[0]
+        lines = ["rows\tm\tmean relative error\tleast\tlargest"]
+        for name, feature in (("all", None), (str(a), a)):
+            lines += ["\t".join([name, str(m), *map(repr, errors)]) for m, *errors in copies.curve(feature)]
+        return "\n".join(lines)
 
     # Showing ---------------------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
 from slide_gui.gui.weights.layer_choice import LayerChoice
 from slide_gui.gui.weights.view import View, ViewContext
+from slide_gui.gui.widgets._math import plain_math
 from slide_gui.gui.widgets._numbers import significant
 from slide_gui.gui.widgets.explain import ExplainPanel
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
@@ -75,6 +76,10 @@ class ExplainedWeight(View):
         self.panel.set_explanation(title, f"{why} The layer is fitted on {fitted_on}.", found, stale)
         self._show_rows(found, shape, stale)
         self.tiles.set_crosshair(b)
+
+    def table(self) -> str | None:
+        lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.panel.lines()]
+        return "\n".join("\t".join(map(plain_math, cells)) for cells in lines)
 
     def _other(self, row: NDArray[np.float64], a: int, noun: str) -> tuple[int, str]:
         source = self._pointing.source

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,9 @@ from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QVBoxLayout, QW
 from slide_gui.core.stack import Stack
 from slide_gui.experiments.flow import Flow, Forward, survivors
 from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.style import Style
 from slide_gui.gui.pages.header import add_button
+from slide_gui.gui.pages.page import Offer
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.weights.flow_columns import flow_columns
 from slide_gui.gui.weights.shown_image import ImageRow
@@ -21,6 +23,9 @@ from slide_gui.gui.weights.view import View, ViewContext
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.flow_view import FlowView
 from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
 
 __all__ = ["FlowPart"]
 
@@ -126,6 +131,32 @@ class FlowPart(View):
         """Return what is shown."""
         return self._flow
 
+    def offers(self, style: Style) -> tuple[Offer, ...]:
+        model, source, image = self._workspace.model(), self._workspace.source, self._image
+        if model is None or source is None or image is None:
+            return ()
+        name = f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
+        seed = self._seed if self._corrupt.isChecked() else None
+
+        def sheet(_progress: Progress) -> Sheet:
+            from slide_gui.experiments.flow import flow_result
+            from slide_gui.figures.flow_sheet import flow_sheet
+
+            return flow_sheet(flow_result(model, image, name, seed), source)
+
+        return (Offer("flow", "the flow of this image", sheet, style),)
+
+    def table(self) -> str | None:
+        flow = self._flow
+        if flow is None:
+            return ""
+        lines = ["stage\terror from target\terror from x\tvalues", _line("x", None, 0.0, flow.clean)]
+        lines.append(_line("entered", None, flow.corruption_error, flow.corrupted))
+        for k, layer in enumerate(flow.layers, start=1):
+            lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
+            lines.append(_line(f"h{k}", layer.own_error, layer.input_error, layer.output))
+        return "\n".join(lines)
+
     def refresh(self) -> None:
         self.view.set_transposed(self._workspace.state.selection.transposed)
         stack, depth = self._workspace.stack, self._workspace.state.parameters.depth
@@ -195,3 +226,8 @@ class FlowPart(View):
         """Catch up with what changed while another view was shown."""
         super().showEvent(event)
         self.refresh()
+
+
+def _line(stage: str, own: float | None, other: float | None, values: NDArray[Any]) -> str:
+    errors = ["" if error is None else repr(error) for error in (own, other)]
+    return "\t".join([stage, *errors, *map(repr, values.tolist())])

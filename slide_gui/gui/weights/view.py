@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from PySide6.QtWidgets import QWidget
 
+from slide_gui.figures.style import Style
+from slide_gui.gui.pages.page import Offer
 from slide_gui.gui.tiles import TileSource
 from slide_gui.gui.weights.pointing import Pointing
 from slide_gui.gui.weights.shown_image import ShownImage
@@ -31,6 +33,14 @@ class View(QWidget):
     def refresh(self) -> None:
         """Show what the workspace holds now; called on every change of it while this is shown."""
         raise NotImplementedError
+
+    def offers(self, style: Style) -> tuple[Offer, ...]:
+        """Return what can be exported of this view now; `style` is as the page is set."""
+        return ()
+
+    def table(self) -> str | None:
+        """Return the numbers shown, tab-separated, with a line of titles; None for the rows of W."""
+        return None
 
 
 @dataclass(frozen=True)
