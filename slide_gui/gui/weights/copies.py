@@ -47,7 +47,7 @@ class CopiesPart(View):
         self._study: CopiesStudy | None = None
         self._copies: Copies | None = None
         self._job: int | None = None
-        self._stopped = self._failed = False
+        self._stopped = self._failed = self._behind = False
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self._layer_chosen)
         self._status = QLabel(self)
@@ -68,6 +68,7 @@ class CopiesPart(View):
         self._arrange()
         self._pointing.moved.connect(self._moved)
         self._pointing.crossed.connect(self._crossed)
+        self._workspace.dataset_changed.connect(self._forget)
 
     def _arrange(self) -> None:
         row = QHBoxLayout()
@@ -105,6 +106,7 @@ class CopiesPart(View):
         assert stack is not None
         self._layer = stack.layers[number - 1]
         self._stopped = self._failed = False
+        self._behind = True
         try:
             self._study = CopiesStudy(stack, dataset.train, number)
         except ValueError as error:
@@ -137,7 +139,7 @@ class CopiesPart(View):
 
     @Slot(object)
     def _seen(self, copies: Copies) -> None:
-        self._copies = copies
+        self._copies, self._behind = copies, False
         self._show()
 
     @Slot(object)
@@ -206,7 +208,7 @@ class CopiesPart(View):
     def _is_stale(self, copies: Copies) -> bool:
         parameters = self._workspace.state.parameters
         fresh = self._workspace.layer_is_fresh(self._choice.layer)
-        return not fresh or copies.layer != self._choice.layer or copies.noise != parameters.noise
+        return self._behind or not fresh or copies.layer != self._choice.layer or copies.noise != parameters.noise
 
     def _words(self, copies: Copies) -> str:
         rows = f"{thousands(copies.n_rows)} rows"
@@ -246,6 +248,13 @@ class CopiesPart(View):
             "Wₘ − W · same levels",
         )
         self.tiles.set_content(heads, (row,))
+
+    @Slot(object)
+    def _forget(self, _dataset: object) -> None:
+        """Drop what was computed of other data."""
+        self._workspace.lane.cancel(channel=_CHANNEL)
+        self._layer = self._study = self._copies = self._job = None
+        self._stopped = self._failed = False
 
     # From the widgets ------------------------------------------------------------------------------------------
 
