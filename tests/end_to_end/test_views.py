@@ -67,7 +67,7 @@ def test_that_drawing_on_the_input_changes_every_layer_and_undo_brings_them_back
     assert all((box.of(back) == box.of(before)).all() for box in outputs)
 
 
-def test_that_points_of_corrupted_copies_appear_one_after_the_other(program):
+def test_that_points_of_corrupted_copies_appear_one_after_the_other_and_escape_stops_them(program):
     program.key("alt+4")
     program.rest()
 
@@ -81,5 +81,6 @@ def test_that_points_of_corrupted_copies_appear_one_after_the_other(program):
     first = until(dots, "the first point")
     until(lambda: dots() > max(first, 3), "more points", 60)
     assert dots() <= 11
+    program.key("Escape")
     program.key("alt+1")
-    program.settled(rows=5, seconds=90)
+    program.settled(rows=5)
