@@ -82,5 +82,7 @@ def test_that_points_of_corrupted_copies_appear_one_after_the_other_and_escape_s
     until(lambda: dots() > max(first, 3), "more points", 60)
     assert dots() <= 11
     program.key("Escape")
-    program.key("alt+1")
-    program.settled(rows=5)
+    until(lambda: not program.busy(program.picture()), "the end of the copies", 5)
+    stopped = dots()
+    time.sleep(1)
+    assert dots() == stopped
