@@ -20,7 +20,7 @@ from slide_gui.gui.jobs import JobStatus, Lane
 from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.opening import Opening
 from slide_gui.gui.page_stack import PageStack
-from slide_gui.gui.pages.weights import WeightsPage
+from slide_gui.gui.pages.weights import FLOW, WeightsPage
 from slide_gui.gui.panel import ParameterPanel
 from slide_gui.gui.theme import apply_theme
 from slide_gui.gui.widgets.job_bar import JobBar
@@ -169,8 +169,9 @@ class MainWindow(QMainWindow):
 
     @Slot(int)
     def show_test_image(self, row: int) -> None:
-        """Show an image of the test part on the Weights page."""
+        """Show an image of the test part on its way through the layers."""
         self.weights_page.show_test_image(row)
+        self.weights_page.set_view(FLOW)
         self.pages.turn_to("weights")
 
     def stop(self) -> None:

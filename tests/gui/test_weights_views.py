@@ -15,6 +15,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.flow import Forward, survivors
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.weights import COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.gui.weights import flow
 from slide_gui.gui.weights.explained import ExplainedWeight
 from tests.gui.test_jobs import settle, wait
 from tests.gui.test_workspace import Given, dataset
@@ -127,9 +128,20 @@ def test_that_depth_and_the_next_image_are_followed(window):
     assert len(part.view._columns) == 1
 
 
+def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_lane(window, monkeypatch):
+    part = window.weights_page.flow_part()
+    before = part.flow()
+    monkeypatch.setattr(flow, "_AT_ONCE", 100)
+    draw(part, *divmod(int(np.argmin(before.clean)), 8))
+    assert part.flow() is before
+    wait(lambda: part.flow() is not before)
+    assert part.flow().clean.sum() == before.clean.sum() + 1 - before.clean.min()
+
+
 def test_that_a_test_image_goes_through_the_layers(window):
     window.show_test_image(3)
-    part = window.weights_page.flow_part()
+    part = window.weights_page._made[FLOW]
+    assert part.isVisible()
     np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.test[3])
 
 

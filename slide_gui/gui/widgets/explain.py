@@ -17,7 +17,7 @@ from slide_gui.gui.widgets._paint import focus_ring
 
 __all__ = ["ExplainLine", "ExplainPanel", "lines_of"]
 
-HEAD, ROW, EDGE, GAP = 44, 27, 4, 16
+HEAD, ROW, EDGE, GAP, NARROW = 44, 27, 4, 16, 12
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = MIDDLE | int(Qt.AlignmentFlag.AlignRight)
 
@@ -100,7 +100,7 @@ class ExplainPanel(QWidget):
         return QSize(640, HEAD + ROW * max(len(self._lines), 9) + EDGE)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(420, self.sizeHint().height())
+        return QSize(300, self.sizeHint().height())
 
     def set_explanation(self, title: str, second: str, explanation: Explanation | None, stale: bool = False) -> None:
         """Show the numbers of one pair of features.
@@ -124,20 +124,30 @@ class ExplainPanel(QWidget):
         """Return the steps shown."""
         return self._lines
 
-    def _columns(self) -> tuple[float, float, float, float, float]:
-        """Return where name, formula, numbers and place begin, and where values end."""
+    def _columns(self) -> tuple[float, float, float | None, float | None, float]:
+        """Return where name, formula, numbers and place begin, and where values end.
+
+        Places, then the numbers put in, are left out (None) where there is no room for them.
+        """
         font = figure_font(self, BODY)
-        widest = [max((math_width(t, font) for t in texts), default=0.0) for texts in zip(*self._texts(), strict=True)]
-        name, formula, numbers, value, place = [*widest, *[0.0] * (5 - len(widest))]
-        spare = self.width() - 2 * EDGE - name - formula - numbers - value - place
-        gap = min(max(spare / 4, 8.0), 2.0 * GAP)
+        texts = [[getattr(line, part) for line in self._lines] for part in ("name", "formula", "numbers", "value")]
+        name, formula, numbers, value = (max((math_width(t, font) for t in each), default=0.0) for each in texts)
+        small = figure_font(self, SECONDARY)
+        place = max((math_width(line.place, small) for line in self._lines), default=0.0)
+        room = self.width() - 2 * EDGE - name - formula - value
+        shown = 4 if room >= numbers + place + 4 * NARROW else 3 if room >= numbers + 3 * NARROW else 2
+        room -= numbers * (shown > 2) + place * (shown > 3)
+        gap = min(max(room / shown, NARROW), 2.0 * GAP)
         at_formula = EDGE + name + gap
         at_numbers = at_formula + formula + gap
-        value_end = at_numbers + numbers + gap + value
-        return EDGE, at_formula, at_numbers, value_end + gap, value_end
-
-    def _texts(self) -> list[tuple[str, str, str, str, str]]:
-        return [(line.name, line.formula, line.numbers, line.value, line.place) for line in self._lines]
+        value_end = at_numbers + (numbers + gap) * (shown > 2) + value
+        return (
+            EDGE,
+            at_formula,
+            at_numbers if shown > 2 else None,
+            value_end + gap if shown > 3 else None,
+            value_end,
+        )
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
@@ -147,9 +157,11 @@ class ExplainPanel(QWidget):
         painter.drawText(QRectF(EDGE, 0, self.width(), 20), MIDDLE, self._title)
         painter.setPen(QColor(theme.muted))
         painter.setFont(figure_font(self, SECONDARY))
-        painter.drawText(QRectF(EDGE, 19, self.width(), 18), MIDDLE, self._second)
+        second = painter.fontMetrics().elidedText(self._second, Qt.TextElideMode.ElideRight, self.width() - 2 * EDGE)
+        painter.drawText(QRectF(EDGE, 19, self.width(), 18), MIDDLE, second)
         painter.setOpacity(0.65 if self._stale else 1.0)
-        body, strong = figure_font(self, BODY), figure_font(self, BODY, strong=True)
+        small, body = figure_font(self, SECONDARY), figure_font(self, BODY)
+        strong = figure_font(self, BODY, strong=True)
         name, formula, numbers, place, value_end = self._columns()
         for row, line in enumerate(self._lines):
             top = HEAD + row * ROW
@@ -160,9 +172,11 @@ class ExplainPanel(QWidget):
             paint_math(painter, name, baseline, line.name, strong)
             paint_math(painter, formula, baseline, line.formula, body)
             painter.setPen(QColor(theme.muted))
-            paint_math(painter, numbers, baseline, line.numbers, body)
-            painter.setFont(figure_font(self, SECONDARY))
-            painter.drawText(QRectF(place, top, self.width() - place, ROW), MIDDLE, line.place)
+            if numbers is not None:
+                paint_math(painter, numbers, baseline, line.numbers, body)
+            if place is not None:
+                painter.setFont(small)
+                painter.drawText(QRectF(place, top, self.width() - place, ROW), MIDDLE, line.place)
             painter.setPen(QColor(theme.accent_text if line.name.startswith("W_{ab") else theme.text))
             painter.setFont(strong)
             painter.drawText(QRectF(value_end - 160, top, 160, ROW), RIGHT, line.value)

@@ -101,7 +101,7 @@ class FlowView(QWidget):
         return QSize(860, 500)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(480, 320)
+        return QSize(320, 240)
 
     # What is shown
 
