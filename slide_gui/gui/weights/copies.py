@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from slide_gui.core.stack import Layer
 from slide_gui.experiments.copies import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
@@ -52,6 +52,7 @@ class CopiesPart(View):
         self._choice.chosen.connect(self._layer_chosen)
         self._status = QLabel(self)
         self._status.setProperty("role", "secondary")
+        self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._run = QPushButton("Stop", self)
         self._run.clicked.connect(self.toggle)
         self.plot = CopiesPlot(self)
@@ -236,15 +237,15 @@ class CopiesPart(View):
         scale = ColorScale.symmetric(name, nearby_peak(limit[:-1], a, shape))
         error = float(point.row_errors[0, a])
         tiles = (
-            _tile(estimate, shape, scale, f"bias {signed(float(estimate[-1]), 3)}", a),
-            _tile(limit, shape, scale, f"bias {signed(float(limit[-1]), 3)}", a),
+            _tile(estimate, shape, scale, f"b {signed(float(estimate[-1]), 3)}", a),
+            _tile(limit, shape, scale, f"b {signed(float(limit[-1]), 3)}", a),
             _tile(estimate - limit, shape, scale, f"relative {significant(error, 3)}", a),
         )
         stale = (self._is_stale(copies),) * 3
         row = TileRow(place(a, shape), "seed 0", QColor(theme.accent), False, tiles, stale)
         heads = (
-            f"Wₘ, m = {thousands(point.copies)}",
-            f"W, the limit · ±{significant(scale.high, 2)}",
+            f"Wₘ · m = {thousands(point.copies)}",
+            f"W · limit, ±{significant(scale.high, 2)}",
             "Wₘ − W · same levels",
         )
         self.tiles.set_content(heads, (row,))

@@ -71,7 +71,7 @@ class ExplainedWeight(View):
         parameters = preview.parameters if previewed and preview is not None else stack.parameters
         found = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
         stale = self._source.is_stale(a, layer)
-        title = f"Layer {layer}: how a = {place(a, shape)} is reconstructed from b = {place(b, shape)}"
+        title = f"Layer {layer}: a = {place(a, shape)} from b = {place(b, shape)}"
         fitted_on = "x" if layer == 1 else f"h{'⁰¹²³⁴⁵⁶⁷⁸'[layer - 1]}"
         self.panel.set_explanation(title, f"{why} The layer is fitted on {fitted_on}.", found, stale)
         self._show_rows(found, shape, stale)
@@ -102,7 +102,7 @@ class ExplainedWeight(View):
             limit = nearby_peak(values, found.a, shape)
             at_b = float(values[found.b])
             shown = signed(at_b, 4) if values is found.w_row else significant(at_b, 4)
-            heads.append(f"{column}, row a · ±{significant(limit, 3)}")
+            heads.append(f"{column} · ±{significant(limit, 3)}")
             pixels = values.astype(np.float32)
             scale = ColorScale.symmetric(name, limit)
             tiles.append(Tile(pixels.reshape(shape) if shape else pixels, scale, f"at b {shown}", found.a))

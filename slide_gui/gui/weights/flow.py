@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.stack import Stack
 from slide_gui.experiments.flow import Flow, Forward, survivors
@@ -31,6 +32,7 @@ __all__ = ["FlowPart"]
 
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
+_IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
     "Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; of the first layer x, eq. 5) "
@@ -70,42 +72,60 @@ class FlowPart(View):
         self._shown.changed.connect(self._take_image)
         self._take_image()
 
-    def _build_tools(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(4)
+    def _build_tools(self) -> QGridLayout:
         image = ImageRow(self._shown, self)
-        image.setFixedWidth(260)
-        row.addWidget(image)
-        row.addSpacing(12)
-        self._drawing = QWidget(self)
-        tools = QHBoxLayout(self._drawing)
-        tools.setContentsMargins(0, 0, 0, 0)
-        tools.setSpacing(4)
-        caption = QLabel("brush", self)
-        caption.setProperty("role", "secondary")
-        tools.addWidget(caption)
-        self._brushes = QButtonGroup(self)
-        for side in _BRUSHES:
-            tip = f"Strokes {side} pixel{'s' if side > 1 else ''} wide; left draws, right or Shift erases"
-            button = add_button(self, tools, str(side), tip, kind="segment")
-            button.setCheckable(True)
-            button.setChecked(side == 1)
-            button.setAccessibleName(f"brush {side}")
-            self._brushes.addButton(button, side)
-        self._brushes.idClicked.connect(self.view.canvas.set_brush)
-        self._undo = add_button(self, tools, "Undo stroke", "Take the last stroke back (Ctrl+Z in the image)", "flat")
-        self._undo.clicked.connect(self.view.canvas.undo)
-        self._reset = add_button(self, tools, "Reset", "The image as it is in the data (Ctrl+R)", "flat")
-        self._reset.clicked.connect(self.reset)
-        row.addWidget(self._drawing)
-        row.addStretch(1)
+        image.setFixedWidth(_IMAGE_ROW)
+        self._drawing = self._build_drawing()
+        corruption = QWidget(self)
+        row = QHBoxLayout(corruption)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
         self._corrupt = add_button(self, row, "Corrupt", "Blank each pixel with probability 1 − p (Ctrl+K)", "flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self._compute)
         again = add_button(self, row, "New corruption", "Blank other pixels (Ctrl+Shift+K)", "flat")
         again.clicked.connect(self.corrupt_again)
-        return row
+        self._tools = QGridLayout()
+        self._tools.setHorizontalSpacing(12)
+        self._tools.setVerticalSpacing(4)
+        self._tools.setColumnStretch(2, 1)
+        self._tools.addWidget(image, 0, 0)
+        self._tools.addWidget(self._drawing, 0, 1)
+        self._tools.addWidget(corruption, 0, 3)
+        return self._tools
+
+    def _build_drawing(self) -> QWidget:
+        drawing = QWidget(self)
+        row = QHBoxLayout(drawing)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        caption = QLabel("brush", self)
+        caption.setProperty("role", "secondary")
+        row.addWidget(caption)
+        self._brushes = QButtonGroup(self)
+        for side in _BRUSHES:
+            tip = f"Strokes {side} pixel{'s' if side > 1 else ''} wide; left draws, right or Shift erases"
+            button = add_button(self, row, str(side), tip, kind="segment")
+            button.setCheckable(True)
+            button.setChecked(side == 1)
+            button.setAccessibleName(f"brush {side}")
+            self._brushes.addButton(button, side)
+        self._brushes.idClicked.connect(self.view.canvas.set_brush)
+        self._undo = add_button(self, row, "Undo stroke", "Take the last stroke back (Ctrl+Z in the image)", "flat")
+        self._undo.clicked.connect(self.view.canvas.undo)
+        self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")
+        self._reset.clicked.connect(self.reset)
+        row.addStretch(1)
+        return drawing
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the tools for drawing a line of their own where one does not hold all."""
+        super().resizeEvent(event)
+        narrow = self.width() < _ONE_LINE
+        if narrow != (self._tools.itemAtPosition(1, 0) is not None):
+            self._tools.removeWidget(self._drawing)
+            self._tools.addWidget(self._drawing, *((1, 0, 1, 4) if narrow else (0, 1)))
 
     # From the window -------------------------------------------------------------------------------------------
 

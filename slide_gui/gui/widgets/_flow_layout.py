@@ -17,6 +17,7 @@ BARS_HEIGHT = 72
 _CANVAS, _LARGEST = 252, 336  # sides of the drawn image where there is room, and of any image, logical pixels
 _DRAWABLE = 6  # device-independent side of a cell that a mouse hits without care
 _LINES = 2  # below the lower tiles
+_WORDS = 96  # width of a line of captions
 
 
 @dataclass(frozen=True)
@@ -65,12 +66,12 @@ class FlowLayout:
 
     def _least(self, tile: float) -> float:
         """Return the smallest cell to draw on beside tiles of this scale."""
-        wanted = _DRAWABLE if max(self.shown) * _DRAWABLE <= _CANVAS else tile
+        wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shown) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
     def _fits(self, canvas: float, tile: float) -> bool:
         rows, columns = self.shown
-        across = 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns)
+        across = 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns) + _beyond(tile * columns)
         down = EDGE + 2 * HEAD + canvas * rows + LINE + DOWN + tile * rows + _LINES * LINE + EDGE
         return across <= self.width and down <= self.height
 
@@ -114,11 +115,12 @@ class FlowLayout:
 
     def head(self, box: QRectF) -> QRectF:
         """Return the box of the title above a tile."""
-        return QRectF(box.x(), box.y() - HEAD, max(box.width(), self.size[0]), HEAD - 3)
+        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * _beyond(box.width()), HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
-        return QRectF(box.x(), box.bottom() + 3, box.width() + ARROW - 10, _LINES * LINE)
+        room = self.canvas.width() if box.x() == EDGE else box.width()
+        return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + _beyond(box.width())), _LINES * LINE)
 
     def down(self, column: int) -> QLineF:
         """Return the arrow from the upper tile of a column to the lower one."""
@@ -153,3 +155,8 @@ class FlowLayout:
         if not self.bars:
             return self.grid(box).at(point)
         return min(int((point.x() - box.x()) / box.width() * self.shape[0]), self.shape[0] - 1)
+
+
+def _beyond(width: float) -> float:
+    """Return how far the words of a tile may reach beyond it: the narrower it is, the farther into the gap."""
+    return min(max(_WORDS - width, 0.0), ARROW - 10.0)

@@ -192,7 +192,7 @@ def _demo() -> QWidget:
     from slide_gui.gui.widgets._demo import rectangle
 
     canvas = DrawingCanvas()
-    canvas.set_image(rectangle())
+    canvas.set_image(rectangle() * np.linspace(0.3, 1.0, 28, dtype=np.float32)[:, None])
     canvas.set_brush(3)
     canvas.set_cursor(10 * 28 + 9)
     return canvas

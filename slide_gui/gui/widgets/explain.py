@@ -154,11 +154,10 @@ class ExplainPanel(QWidget):
         painter = QPainter(self)
         painter.setPen(QColor(theme.text))
         painter.setFont(figure_font(self, BODY, strong=True))
-        painter.drawText(QRectF(EDGE, 0, self.width(), 20), MIDDLE, self._title)
+        self._paint_heading(painter, 0, self._title)
         painter.setPen(QColor(theme.muted))
         painter.setFont(figure_font(self, SECONDARY))
-        second = painter.fontMetrics().elidedText(self._second, Qt.TextElideMode.ElideRight, self.width() - 2 * EDGE)
-        painter.drawText(QRectF(EDGE, 19, self.width(), 18), MIDDLE, second)
+        self._paint_heading(painter, 19, self._second)
         painter.setOpacity(0.65 if self._stale else 1.0)
         small, body = figure_font(self, SECONDARY), figure_font(self, BODY)
         strong = figure_font(self, BODY, strong=True)
@@ -183,6 +182,11 @@ class ExplainPanel(QWidget):
         painter.setOpacity(1.0)
         focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
         painter.end()
+
+    def _paint_heading(self, painter: QPainter, top: float, text: str) -> None:
+        room = self.width() - 2 * EDGE
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(EDGE, top, room, 19), MIDDLE, shown)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
