@@ -119,7 +119,7 @@ class FlowLayout:
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
-        room = self.canvas.width() if box.x() == EDGE else box.width()
+        room = self.canvas.width() + ARROW - 10.0 if box.x() == EDGE else box.width()
         return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + _beyond(box.width())), _LINES * LINE)
 
     def down(self, column: int) -> QLineF:
