@@ -19,7 +19,7 @@ from slide_gui.gui.widgets._paint import focus_ring
 from slide_gui.gui.widgets._pixels import ARROWS
 from slide_gui.gui.widgets._sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
 
-__all__ = ["ConfusionMatrix"]
+__all__ = ["ConfusionMatrix", "worst_mistake"]
 
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
 LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
@@ -60,7 +60,14 @@ class ConfusionMatrix(QWidget):
         side = max(len(self._labels), 6) * 40
         return QSize(side + 48 + ERRORS, side + HEAD + FOOT)
 
-    def set_counts(self, counts: ArrayLike, labels: Sequence[str], stale: bool = False, note: str = "") -> None:
+    def set_counts(
+        self,
+        counts: ArrayLike,
+        labels: Sequence[str],
+        stale: bool = False,
+        note: str = "",
+        worst: float | None = None,
+    ) -> None:
         """Show a matrix.
 
         Parameters
@@ -73,6 +80,9 @@ class ConfusionMatrix(QWidget):
             Greyed, because parameters have moved on.
         note : str
             Why it is stale, under the matrix.
+        worst : float, optional
+            Where the scale of mistakes ends, as a share of the true class, so that several matrices have the same
+            colours; by default the most frequent mistake of this one.
 
         Raises
         ------
@@ -87,8 +97,7 @@ class ConfusionMatrix(QWidget):
         self._stale, self._note = stale, note
         self._version += 1
         self._shares = found / np.maximum(found.sum(axis=1, keepdims=True), 1) if found.size else np.zeros((0, 0))
-        mistakes = self._shares * (1.0 - np.eye(len(self._labels)))
-        self._worst = max(float(mistakes.max(initial=0.0)), 1e-12)
+        self._worst = worst_mistake(found) if worst is None else worst
         if not same:
             self._current = None
             self.updateGeometry()
@@ -275,6 +284,12 @@ class ConfusionMatrix(QWidget):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self.update()
         super().focusOutEvent(event)
+
+
+def worst_mistake(counts: NDArray[np.int64]) -> float:
+    """Return the largest share of a true class that was taken for one other class, above 0."""
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) if counts.size else np.zeros((0, 0))
+    return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)
 
 
 def _demo() -> QWidget:

@@ -170,6 +170,7 @@ class Thumbnails(QAbstractScrollArea):
         whole = round(2 * EDGE + rows * self._step()[1] - GAP) if rows else 0
         bar = self.verticalScrollBar()
         bar.setRange(0, max(whole - self.viewport().height(), 0))
+        bar.setEnabled(bar.maximum() > 0)
         bar.setPageStep(self.viewport().height())
         bar.setSingleStep(round(self._step()[1] / 2))
 
