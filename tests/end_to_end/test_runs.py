@@ -94,10 +94,12 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     try:
         for step in range(1, 13):
             program.move((x + 6 * step, y))
-        there = until(lambda: (now := cursor(program, program.picture())) and now > here + 150 and now, "the cursor")
+        until(lambda: (now := cursor(program, program.picture())) and now > here + 150, "the cursor")
     finally:
         program.xdotool("mouseup", 1)
     program.rest()
+    assert program.sliders()[0].width > handle.width + 60
+    there = until(lambda: cursor_at_rest(program), "a cursor at rest")
     # A live point comes by itself, then settles where the whole test part puts it.
     until(lambda: dot(program, program.picture(), there, DEPTH), "a live point", 20)
     settled = at_rest(program)
@@ -111,9 +113,14 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     back = program.settled(rows=5)
     assert [len(row) for row in back.rows] == [DEPTH] * 5
     for layer in range(1, DEPTH + 1):
-        assert all(
-            np.array_equal(new, old) for new, old in zip(back.tiles(layer)[1:], page.tiles(layer)[1:], strict=True)
-        )
+        pairs = zip(back.tiles(layer)[1:], page.tiles(layer)[1:], strict=True)
+        assert all(np.array_equal(new, old) for new, old in pairs)
+
+
+def cursor_at_rest(program):
+    """Return the column of the cursor if two pictures agree on it."""
+    first, second = (cursor(program, program.picture()) for _ in range(2))
+    return first if first == second else None
 
 
 @pytest.mark.parametrize(
