@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.generators.rectangles import rectangles
-from tests.end_to_end.program import Program
+from tests.end_to_end.program import Program, until
 from tests.end_to_end.screen import CONTENT, Box, Picture, extent, of_colour
 
 PLOT = slice(150, 700)  # lines of the picture in which the error curves are drawn
@@ -45,13 +45,15 @@ def stored(program: Program) -> list[tuple[str, float, str, float, int]]:
 
 
 def main_button(program: Program) -> tuple[int, int]:
-    """Return where the first button of a page is, the one in the accent's colour."""
-    mask = of_colour(program.picture(), program.theme.accent)
-    mask[:80] = mask[120:] = False
-    mask[:, :CONTENT] = mask[:, 600:] = False
-    box = extent(mask)
-    assert box is not None, "no button of the page"
-    return box.center
+    """Return where the first button of a page is, the one in the accent's colour, once the page is there."""
+
+    def found() -> Box | None:
+        mask = of_colour(program.picture(), program.theme.accent)
+        mask[:80] = mask[120:] = False
+        mask[:, :CONTENT] = mask[:, 600:] = False
+        return extent(mask)
+
+    return until(found, "the page with its button").center
 
 
 def shares(program: Program, picture: Picture, depth: int) -> tuple[int, ...]:

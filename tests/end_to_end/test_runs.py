@@ -44,8 +44,8 @@ def at_rest(program, seconds=30.0):
 def test_that_the_shares_move_while_training_and_a_cancelled_training_is_not_kept(program):
     program.focus()
     program.key("ctrl+3")
-    at_rest(program)
     button = main_button(program)
+    at_rest(program)
     program.click(button)
     program.rest()
     seen = []
@@ -69,8 +69,9 @@ def test_that_the_shares_move_while_training_and_a_cancelled_training_is_not_kep
 def test_that_a_training_left_alone_ends_with_error_confusion_and_mistakes(program):
     program.focus()
     program.key("ctrl+3")
+    button = main_button(program)
     assert colourful(at_rest(program)) < 500
-    program.click(main_button(program))
+    program.click(button)
     until(lambda: len(stored(program)) == 1, "the run in the store", 60)
     done = at_rest(program)
     assert colourful(done) > 5000  # the matrix
@@ -85,8 +86,8 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     page = program.settled(rows=5)
     handle = program.sliders()[0]
     program.key("ctrl+2")
+    here = until(lambda: cursor(program, program.picture()), "the curves")
     first = at_rest(program)
-    here = cursor(program, first)
     kept = dot(program, first, here, DEPTH)
     assert kept is not None
     x, y = handle.left + handle.width - handle.height // 2, handle.center[1]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -16,6 +16,7 @@ from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._layer import Layer
 from slide_gui.gui.widgets._numbers import count, fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import CLICKS, Painted
 from slide_gui.gui.widgets._pixels import ARROWS
 from slide_gui.gui.widgets._sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
 
@@ -28,7 +29,7 @@ MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
-class ConfusionMatrix(QWidget):
+class ConfusionMatrix(Painted):
     """Rows are true classes, columns predictions; the error of each class stands at the right.
 
     What is right is blue; mistakes are orange, on a scale of their own that ends at the most frequent one, so
@@ -50,8 +51,6 @@ class ConfusionMatrix(QWidget):
         self._placeholder = "No predictions yet."
         self._current: tuple[int, int] | None = None
         self._layer, self._version = Layer(), 0
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(300, 240)
         self.setAccessibleName("Confusion matrix")
@@ -258,9 +257,8 @@ class ConfusionMatrix(QWidget):
             self._show(found)
             self.cell_clicked.emit(found)
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._show(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, last = Qt.Key(event.key()), len(self._labels) - 1
@@ -270,20 +268,12 @@ class ConfusionMatrix(QWidget):
             row, column = self._current or (0, 0)
             step = ARROWS[key] if self._current is not None else (0, 0)
             self._show((min(max(row + step[0], 0), last), min(max(column + step[1], 0), last)))
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current is not None:
+        elif key in CLICKS and self._current is not None:
             self.cell_clicked.emit(self._current)
         elif key == Qt.Key.Key_Escape and self._current is not None:
             self._show(None)
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:
