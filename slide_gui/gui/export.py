@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QPixmap
+from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -139,7 +139,7 @@ class ExportDialog(QDialog):
         save.setProperty("kind", "primary")
         save.style().polish(save)  # the button was polished when it was added
         save.setDefault(True)
-        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_place)
         buttons.rejected.connect(self.reject)
         left = QVBoxLayout()
@@ -218,7 +218,8 @@ class ExportDialog(QDialog):
     def _ask_preview(self) -> None:
         offer, ready, style = self._offer(), self._sheet, self.style_chosen()
         ratio = self.devicePixelRatioF()
-        dots = min(max(round(_PREVIEW[0] * ratio * 25.4 / style.width_mm), 50), 1200)
+        # Twice as fine as it is shown: small type is legible only where it is drawn large and made small.
+        dots = min(max(round(2 * _PREVIEW[0] * ratio * 25.4 / style.width_mm), 50), 1200)
 
         def work(progress: Progress) -> tuple[Offer, Sheet, bytes]:
             from slide_gui.figures.export import figure_bytes

@@ -88,6 +88,7 @@ class MainWindow(QMainWindow):
         layout.addWidget(self._title_bar)
         layout.addLayout(middle, 1)
         self.setCentralWidget(central)
+        central.setFocus()  # the keyboard is nowhere until it is used
         self.notice = Notice(central)
         self.notice.hide()
         self._build_status()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Qt, Slot
+from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from slide_gui.gui.workspace import Workspace
@@ -49,7 +50,7 @@ class Opening(QObject):
             f"Licence: {wanted.licence}"
         )
         yes = box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
-        box.addButton(QMessageBox.StandardButton.Cancel)
+        box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
         box.setDefaultButton(yes)
         box.setProperty("key", key)
         box.accepted.connect(self._download)

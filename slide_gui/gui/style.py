@@ -185,6 +185,7 @@ QScrollBar::handle { background: $line; border-radius: 3px; margin: 2px; }
 QScrollBar::handle:vertical { min-height: 32px; }
 QScrollBar::handle:horizontal { min-width: 32px; }
 QScrollBar::handle:hover { background: $muted; }
+QScrollBar::handle:disabled { background: transparent; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QTabBar::tab { background: transparent; color: $muted; padding: 6px 12px; border-radius: 5px; margin-right: 4px; }

@@ -190,14 +190,15 @@ class ClassifierPage(Page):
         else:
             self._found.setText("")
             self._details.setText(problem)
+            self._criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
             self._criterion.set_steps([])
             self._shares.set_shares([])
             self._confusion.set_counts([], ())
             self._gallery.set_images([])
 
     def _show_training(self, seen: RunProgress) -> None:
+        self._criterion.set_placeholder("The criterion is drawn as the widths are learned.")
         self._set_history(seen.history)
-        self._confusion.set_placeholder("The confusion matrix comes with the test error.")
         if seen.test is not None and seen.test.done:
             self._found.setText(f"{100 * seen.test.error:.2f} % ± {100 * seen.test.half:.2f}")
             done, total = thousands(seen.test.done), thousands(seen.test.total)

@@ -19,7 +19,8 @@ from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
+from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
+from slide_gui.gui.widgets.tile_scroll import TileScroll
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
 
 __all__ = ["ComparisonView"]
@@ -69,7 +70,7 @@ class ComparisonView(QWidget):
         row = QHBoxLayout(holder)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(16)
-        row.addWidget(self._tiles, 1)
+        row.addWidget(TileScroll(self._tiles, self), 1)
         row.addWidget(self._bar)
         return holder
 
@@ -99,13 +100,14 @@ class ComparisonView(QWidget):
         """Show two runs."""
         self._shown, self._pixel = shown, 0
         self.answer.setText(_sentence(shown))
+        worst = max(worst_mistake(result.confusion) for result in (shown.first, shown.second))
         for name, result, caption, matrix in zip(
             "AB", (shown.first, shown.second), self._captions, self._matrices, strict=True
         ):
             caption.setText(f"{name} · {_describe(result)}")
             known = shown.label_names
             labels = tuple(known[c] if 0 <= c < len(known) else str(c) for c in result.labels)
-            matrix.set_counts(result.confusion, labels)
+            matrix.set_counts(result.confusion, labels, worst=worst)
         self._show_pixel_buttons()
         self._show_weights()
         self._body.show()
@@ -155,20 +157,15 @@ class ComparisonView(QWidget):
         theme = theme_of(self)
         lines = []
         for title, said, color, own in (
-            ("A", _short(shown.first), theme.pin(0), rows.first[number]),
-            ("B", _short(shown.second), theme.pin(3), rows.second[number]),
+            ("A", _brief(shown.first), theme.pin(0), rows.first[number]),
+            ("B", _brief(shown.second), theme.pin(3), rows.second[number]),
             ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
             tiles = tuple(_tile(own[k], scale, shape, pixel) if k < len(own) else None for k in range(depth))
             lines.append(TileRow(title, said, color, False, tiles))
         self._tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
-        self._tiles.set_room(self._weights.height())
         self._bar.set_scale(scale)
         self._weights.setCurrentIndex(1)
-
-    def resizeEvent(self, event: Any) -> None:
-        super().resizeEvent(event)
-        self._tiles.set_room(self._weights.height())
 
 
 def _tile(row: NDArray[np.float64], scale: ColorScale, shape: tuple[int, int] | None, pixel: int) -> Tile:
@@ -180,6 +177,10 @@ def _tile(row: NDArray[np.float64], scale: ColorScale, shape: tuple[int, int] | 
 def _short(result: RunResult) -> str:
     stack = result.spec.stack
     return f"noise {stack.noise:.2f}, {stack.depth} layer" + ("" if stack.depth == 1 else "s")
+
+
+def _brief(result: RunResult) -> str:
+    return f"noise {result.spec.stack.noise:.2f}" if result.spec.stack.depth else "no layer"
 
 
 def _describe(result: RunResult) -> str:

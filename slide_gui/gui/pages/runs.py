@@ -144,7 +144,7 @@ def _row(run: StoredRun) -> RunRow:
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created)),
         run.data,
         METHODS.get(run.method, run.method),
-        run.noise,
+        run.noise if run.depth else float("nan"),
         run.depth,
         split if part == "test" else f"{split}, {part}",
         run.seed,

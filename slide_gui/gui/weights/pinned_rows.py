@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QColor, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QWidget
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
 from slide_gui.gui.weights.view import View, ViewContext
 from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.tile_scroll import TileScroll
 from slide_gui.gui.widgets.weight_tiles import TileRow, WeightTiles
 
 __all__ = ["PinnedRows"]
@@ -25,17 +26,11 @@ class PinnedRows(View):
         self.tiles.pixel_hovered.connect(self._cross)
         self.tiles.pixel_clicked.connect(self._pin)
         self.tiles.row_removed.connect(self._release)
-        scroll = _TileScroll(self)
-        scroll.resized.connect(self.tiles.set_room)
-        scroll.setWidgetResizable(True)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(self.tiles)
         self._bar = ColorBar(self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(16)
-        layout.addWidget(scroll, 1)
+        layout.addWidget(TileScroll(self.tiles, self), 1)
         layout.addWidget(self._bar)
         self._pointing.moved.connect(self._moved)
         self._pointing.crossed.connect(self._crossed)
@@ -85,13 +80,3 @@ class PinnedRows(View):
         pins = self._workspace.state.selection.pins
         if 1 <= row <= len(pins):
             self._workspace.toggle_pin(pins[row - 1])
-
-
-class _TileScroll(QScrollArea):
-    """Tells how high its view is."""
-
-    resized = Signal(int)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self.resized.emit(self.viewport().height())
