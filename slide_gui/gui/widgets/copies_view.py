@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -14,6 +14,7 @@ from slide_gui.gui.widgets._axes import Axis, apart, logarithmic, paint_x_axis, 
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._numbers import count, fixed, significant
 from slide_gui.gui.widgets._paint import focus_ring, washed
+from slide_gui.gui.widgets._painted import Painted
 
 __all__ = ["CopiesPlot", "CopiesSeries"]
 
@@ -45,7 +46,7 @@ class CopiesSeries:
     reference: float | None = None
 
 
-class CopiesPlot(QWidget):
+class CopiesPlot(Painted):
     """Relative error against copies; a click, or Left and Right, chooses an m.
 
     Each mark is the mean over the seeds, its whisker reaches from the least to the largest.
@@ -62,8 +63,6 @@ class CopiesPlot(QWidget):
         self._hovered: int | None = None
         self._placeholder = ""
         self._stale = False
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(320, 180)
         self.setAccessibleName("Error of m corrupted copies against the limit")
@@ -247,9 +246,8 @@ class CopiesPlot(QWidget):
         if event.button() == Qt.MouseButton.LeftButton and found is not None:
             self.copies_chosen.emit(found)
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._hover(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         known, key = self.copies(), Qt.Key(event.key())
@@ -263,14 +261,6 @@ class CopiesPlot(QWidget):
             here = known.index(self._chosen) if self._chosen in known else len(known) - 1
             index = min(max(here + step, 0), len(known) - 1)
         self.copies_chosen.emit(known[index])
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 def _demo() -> QWidget:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets._paint import washed
+from slide_gui.gui.widgets._painted import CLICKS
 from slide_gui.gui.widgets._pixels import PixelGrid
 from slide_gui.gui.widgets.image_view import MARGIN, ImageView
 
@@ -150,7 +151,7 @@ class DrawingCanvas(ImageView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Undo) and self.can_undo:
             self.undo()
-        elif event.key() in (Qt.Key.Key_Space, Qt.Key.Key_Return, Qt.Key.Key_Enter) and self._values is not None:
+        elif event.key() in CLICKS and self._values is not None:
             index = self._moved((0, 0)) if self._cursor is None else self._cursor
             self._hover(index)
             self._remember()

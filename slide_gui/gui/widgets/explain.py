@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFocusEvent, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from slide_gui.experiments.explain import Explanation
@@ -14,6 +14,7 @@ from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets._math import math_width, paint_math, plain_math
 from slide_gui.gui.widgets._numbers import count, fixed, number, significant
 from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import Painted
 
 __all__ = ["ExplainLine", "ExplainPanel", "lines_of"]
 
@@ -84,7 +85,7 @@ def _amount(value: float) -> str:
     return fixed(value, 2) if abs(value) < 1e6 else number(value)
 
 
-class ExplainPanel(QWidget):
+class ExplainPanel(Painted):
     """A table of formulas that keeps its place while the numbers move."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -92,7 +93,6 @@ class ExplainPanel(QWidget):
         self._title = self._second = ""
         self._lines: tuple[ExplainLine, ...] = ()
         self._stale = False
-        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setAccessibleName("The numbers behind one weight")
 
@@ -188,6 +188,9 @@ class ExplainPanel(QWidget):
         shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
         painter.drawText(QRectF(EDGE, top, room, 19), MIDDLE, shown)
 
+    def _leave(self) -> None:
+        """Do nothing: the panel points at nothing."""
+
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
             row = (event.pos().y() - HEAD) // ROW
@@ -197,14 +200,6 @@ class ExplainPanel(QWidget):
                 QToolTip.hideText()
             return True
         return super().event(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 def _demo() -> QWidget:
