@@ -35,6 +35,7 @@ def _choices(spec: RunSpec) -> list[str]:
 
 def _describe_sda(sda: SdaParameters, method: str) -> str:
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
-    said = f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, {sda.pretraining_epochs} epochs a layer "
+    epochs = f"{sda.pretraining_epochs} epoch{'' if sda.pretraining_epochs == 1 else 's'}"
+    said = f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, {epochs} a layer "
     said += f"at rate {sda.pretraining_rate:g}"
     return said + (f", fine-tuning at rate {sda.fine_tuning_rate:g}" if method == "sda" else "")

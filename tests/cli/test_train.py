@@ -121,9 +121,7 @@ def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, cap
     assert "White-SVM, 80.0% of variance, 40 labels" in capsys.readouterr().out
     sda = ["--units", "9,8", "--pretraining-epochs", "1", "--fine-tuning-epochs", "2", "--noise", "0.1"]
     assert main(["train", "tiny.npz", "--method", "sda", *sda, "--on-split"]) == 0
-    assert (
-        "SdA, units 9–8, noise 0.1, 1 epochs a layer at rate 0.02, fine-tuning at rate 0.1" in capsys.readouterr().out
-    )
+    assert "SdA, units 9–8, noise 0.1, 1 epoch a layer at rate 0.1, fine-tuning at rate 0.1" in capsys.readouterr().out
 
 
 def test_that_error_by_labels_is_swept_and_drawn(data: Path, capsys: Capture) -> None:

@@ -120,6 +120,10 @@ class RunTable(QWidget):
         lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
         return tuple(self._model.row(line).key for line in lines)
 
+    def shown(self) -> tuple[str, ...]:
+        """Return the keys of the chosen runs, or of all that are shown, in the order of the lines."""
+        return self.selected() or tuple(self._model.row(line).key for line in range(self._model.rowCount()))
+
     def select(self, keys: Sequence[str]) -> None:
         """Choose runs."""
         self._choose(set(keys), keys[0] if keys else "")
