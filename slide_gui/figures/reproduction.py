@@ -63,6 +63,8 @@ class Extent:
         Of the error curves; None: all.
     left_out : tuple of str
         In sentences: what is less than in the paper.
+    formats : tuple of str
+        Suffixes of the figures.
     """
 
     cells: tuple[CellPlan, ...]
@@ -73,6 +75,7 @@ class Extent:
     train_rows: int | None = None
     test_rows: int | None = None
     left_out: tuple[str, ...] = ()
+    formats: tuple[str, ...] = FORMATS
 
 
 def extent_of(quick: bool, splits: int | None = None) -> Extent:
@@ -261,7 +264,7 @@ class _Reproduction:
 
     def _save(self, sheet: Sheet, style: Style, *, tables: Sequence[tuple[str, str]] = ()) -> tuple[str, ...]:
         """Write a sheet in all forms, and further texts; return the names of the files."""
-        names = [f"{sheet.name}{suffix}" for suffix in (*FORMATS, ".csv") if sheet.draw is not None or suffix == ".csv"]
+        names = [f"{sheet.name}{suffix}" for suffix in (*self._extent.formats, ".csv")]
         for name in names:
             save_sheet(self._folder / name, sheet, style)
         for name, words in tables:

@@ -15,6 +15,7 @@ from slide_gui.cli.bench import (
     killing,
     memory,
     reading,
+    reproducing,
     window,
 )
 from slide_gui.cli.bench.figure import Figure
@@ -38,6 +39,7 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "live": answers.live,
     "sweep": answers.sweep,
     "kills": killing.kills,
+    "reproduce": reproducing.reproduce_quick,
 }
 """Name on the command line → function that measures one or several figures."""
 
