@@ -227,6 +227,7 @@ class ExportDialog(QDialog):
             sheet = offer.sheet(progress) if ready is None else ready
             draw, small = sheet.draw, replace(style, dpi=dots)
             assert draw is not None
+            progress.report(0.5)  # drawing cannot be broken off
             return offer, sheet, figure_bytes(lambda figure: draw(figure, small), ".png", small)
 
         self._lane.submit(
