@@ -152,7 +152,7 @@ class _Objective:
         return found.value, slope
 
     def _kernel(self, rates: Array) -> Array:
-        kernel = np.empty_like(self.distances[0])
+        kernel: Array = np.empty(self.distances.shape[1:])
         for top in range(0, len(kernel), _TILE):
             tile = kernel[top : top + _TILE]
             np.multiply(self.distances[0, top : top + _TILE], -rates[0], out=tile)
