@@ -205,7 +205,7 @@ def lateness_training() -> dict[str, Any]:
     _fitted(app, window)
     window.do_page_classifier()
     desk = window.desk
-    desk.train(desk.spec_of(SvmParameters()))
+    desk.train(desk.spec_of(SvmParameters(retune=False)))
     result = _watched(app, window, "CriterionPlot", lambda: desk.training is None)
     dataset = window.workspace.dataset
     result["data"] = "generated Convex" if dataset.generated else "Convex"
