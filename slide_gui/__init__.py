@@ -6,9 +6,11 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["SLIDE", "MultiWidthSVC", "NoisePath", "__version__"]
+__all__ = ["SDA", "SLIDE", "MultiWidthSVC", "NoisePath", "SDAClassifier", "__version__"]
 
 _HOMES = {
+    "SDA": "slide_gui.core.sda_estimator",
+    "SDAClassifier": "slide_gui.core.sda_classifier",
     "SLIDE": "slide_gui.core.slide",
     "MultiWidthSVC": "slide_gui.core.svm_estimator",
     "NoisePath": "slide_gui.core.noise_path",

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from slide_gui.core.seeds import seed_of
 from slide_gui.core.svm import SvmParameters, fit_svm
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -168,9 +169,6 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _parameters(self) -> SvmParameters:
         groups, widths = self.groups, self.widths
-        seed = self.random_state
-        if not isinstance(seed, (int, np.integer)):
-            seed = 0 if seed is None else check_random_state(seed).randint(2**31 - 1)
         return SvmParameters(
             groups=groups if groups is None or isinstance(groups, (int, np.integer)) else tuple(groups),
             widths=widths if isinstance(widths, str) else tuple(np.asarray(widths, dtype=np.float64).ravel().tolist()),
@@ -183,7 +181,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             starts=self.starts,
             retune=self.retune,
             memory=self.memory,
-            seed=int(seed),
+            seed=seed_of(self.random_state),
         )
 
     def decision_function(self, Z: ArrayLike) -> NDArray[np.float64]:

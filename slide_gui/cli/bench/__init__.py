@@ -8,7 +8,17 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from slide_gui.cli.bench import answers, cancelling, classifying, fitting, killing, memory, reading, window
+from slide_gui.cli.bench import (
+    answers,
+    autoencoding,
+    cancelling,
+    classifying,
+    fitting,
+    killing,
+    memory,
+    reading,
+    window,
+)
 from slide_gui.cli.bench.figure import Figure
 from slide_gui.cli.console import DONE, FAILED, UsageError, print_json
 
@@ -28,6 +38,7 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "lateness-runs": window.lateness_runs,
     "svm": classifying.svm,
     "svm-mnist": classifying.svm_mnist,
+    "sda": autoencoding.sda,
     "live": answers.live,
     "sweep": answers.sweep,
     "kills": killing.kills,

@@ -1,0 +1,153 @@
+"""Stacked denoising autoencoders as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from slide_gui.core.sda_model import Sda
+from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.sda_pretraining import pretrain
+from slide_gui.core.sda_rows import into_range, range_of
+from slide_gui.core.seeds import seed_of
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["SDA"]
+
+
+class SDA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Stacked denoising autoencoders (Vincent et al. 2010), which the paper compares SLIDE with.
+
+    Each layer of sigmoid units is trained by mini-batch gradient descent to reconstruct its clean input from a masked
+    one with the same (tied) weights, measured by cross-entropy; layers are trained one after the other.
+
+    Parameters
+    ----------
+    n_units : sequence of int, default=(1000, 1000, 1000)
+        Hidden units of each layer.
+    noise : float or sequence of float, default=0.25
+        Probability 1 − p that an input of a layer is set to 0, in [0, 1); one number, or one a layer.
+    pretraining_rate : float, default=0.1
+        Learning rate, on the mean of a mini-batch of the cross-entropy added up over the features.
+    pretraining_epochs : int, default=15
+        Passes over the rows for each layer.
+    batch_size : int, default=20
+        Rows a step.
+    rescale : bool, default=True
+        Where X leaves [0, 1], shift and scale all of it by two numbers, so that the range of the training rows
+        becomes [0, 1]. False: such values are refused, since cross-entropy is for values from 0 to 1.
+    dtype : {"float32", "float64"}, default="float32"
+    random_state : int, RandomState instance or None, default=None
+        Seeds first weights, order of rows and masks; None is 0.
+
+    Attributes
+    ----------
+    sda_ : Sda
+        The trained layers as a frozen value.
+    weights_ : list of ndarray of shape (n_units, n_inputs)
+        W of each layer, one row a unit.
+    losses_ : list of float
+        Mean reconstruction cross-entropy of a row, epoch by epoch, the layers one after the other.
+    range_ : (float, float)
+        What is brought to 0 and to 1.
+    n_features_in_ : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slide_gui import SDA
+    >>> X = np.random.default_rng(0).random((100, 6))
+    >>> SDA(n_units=(4, 3), pretraining_epochs=2).fit(X).transform(X).shape
+    (100, 13)
+    """
+
+    def __init__(
+        self,
+        n_units: Sequence[int] = (1000, 1000, 1000),
+        noise: float | Sequence[float] = 0.25,
+        pretraining_rate: float = 0.1,
+        pretraining_epochs: int = 15,
+        batch_size: int = 20,
+        rescale: bool = True,
+        dtype: str = "float32",
+        random_state: Any = None,
+    ) -> None:
+        self.n_units = n_units
+        self.noise = noise
+        self.pretraining_rate = pretraining_rate
+        self.pretraining_epochs = pretraining_epochs
+        self.batch_size = batch_size
+        self.rescale = rescale
+        self.dtype = dtype
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> Self:
+        """Train the layers one after the other.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+        y : ignored
+            Pre-training is unsupervised.
+        progress : Progress
+            Listener and cancel point.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, X has a NaN or infinity, no rows or no features, or, without `rescale`, a
+            value outside [0, 1].
+        """
+        rows = validate_data(self, X, dtype=[np.float32, np.float64])
+        parameters = SdaParameters(
+            n_units=tuple(self.n_units),
+            noise=self.noise if isinstance(self.noise, (int, float)) else tuple(self.noise),
+            pretraining_rate=self.pretraining_rate,
+            pretraining_epochs=self.pretraining_epochs,
+            batch_size=self.batch_size,
+            seed=seed_of(self.random_state),
+            dtype=self.dtype,
+        )
+        self.range_ = range_of(rows) if self.rescale else (0.0, 1.0)
+        self.sda_: Sda = pretrain(into_range(rows, self.range_), parameters, progress=progress)
+        self.weights_ = [layer.weights for layer in self.sda_.layers]
+        self.losses_ = [epoch.loss for epoch in self.sda_.history.epochs]
+        self._n_features_out = sum(self.sda_.sizes)
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        """Return [x | h¹ | … | hˡ] of shape (n, d + Σ n_units).
+
+        Raises
+        ------
+        ValueError
+            If X does not have d features, or has a NaN or infinity.
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, reset=False, dtype=[np.float32, np.float64])
+        return self.sda_.transform(into_range(rows, self.range_))
+
+    def layers(self, X: Any) -> list[NDArray[np.floating]]:
+        """Return [x, h¹, …, hˡ], of shapes (n, d) and (n, n_units)."""
+        return np.split(self.transform(X), np.cumsum(self.sda_.sizes)[:-1], axis=1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = []  # the parameter `dtype` decides
+        return tags
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return names ``h0_x0, …`` of the features, or with their given names, then ``h1_0, …, h{l}_{n_units−1}``."""
+        check_is_fitted(self)
+        if input_features is None:
+            input_features = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
+        if len(input_features) != self.n_features_in_:
+            raise ValueError(f"input_features has {len(input_features)} names; {self.n_features_in_} are needed")
+        units = [f"h{k}_{i}" for k, size in enumerate(self.sda_.sizes[1:], start=1) for i in range(size)]
+        return np.array([*(f"h0_{name}" for name in input_features), *units], dtype=object)
