@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,6 @@ from slide_gui.cli.options import Subparsers, add_json
 
 if TYPE_CHECKING:
     from slide_gui.experiments.store import RunStore
-    from slide_gui.experiments.stored_run import StoredRun
 
 __all__ = ["NAME", "register"]
 
@@ -112,20 +111,12 @@ def _restore(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def _export(store: RunStore, arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.stored_run import StoredRun
-    from slide_gui.figures.table import save_table
+    from slide_gui.figures.run_table import runs_csv
 
     lines = store.runs()
-    names = [field.name for field in fields(StoredRun)]
-    save_table(arguments.output, names, [_cells(line, names) for line in lines])
+    runs_csv(arguments.output, lines)
     if arguments.json:
         print_json({"output": str(arguments.output), "runs": len(lines)})
     else:
         print(f"saved {arguments.output}")
     return DONE
-
-
-def _cells(line: StoredRun, names: list[str]) -> list[object]:
-    cells = [getattr(line, name) for name in names]
-    cells = [" ".join(cell) if isinstance(cell, tuple) else cell for cell in cells]
-    return [int(cell) if isinstance(cell, bool) else cell for cell in cells]

@@ -145,18 +145,16 @@ def _choose(dataset: Dataset, state: SweepState, store: RunStore) -> SweepState:
 
 def _draw(dataset: Dataset, state: SweepState, path: Path) -> None:
     from slide_gui.experiments.curves import error_curves
-    from slide_gui.experiments.paper import data_key, published
     from slide_gui.figures.curves import curves_csv, draw_curves
     from slide_gui.figures.export import save_figure
+    from slide_gui.figures.run_sheets import curve_marks
     from slide_gui.figures.style import Style
 
     curves = error_curves(dataset, state.done)
     if path.suffix.lower() == ".csv":
         curves_csv(path, curves)
         return
-    names = ("SLIDE-SVM", "Raw-SVM")
-    own = [mark for mark in published(data_key(dataset.name)) if mark.method in names]
-    marks = own if curves.evaluate == "test" else []
+    marks = curve_marks(curves)
     save_figure(lambda figure: draw_curves(figure, curves, Style(), marks), path, Style())
 
 

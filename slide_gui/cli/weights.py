@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
+from slide_gui.cli.figure_options import add_figure_options, add_outputs, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
 
@@ -17,10 +17,9 @@ if TYPE_CHECKING:
     from slide_gui.experiments.weights import WeightRows
     from slide_gui.figures.style import Style
 
-__all__ = ["NAME", "register"]
+__all__ = ["NAME", "pixel_named", "register"]
 
 NAME = "weights"
-_FORMATS = ("pdf", "svg", "png", "csv")
 
 
 def register(commands: Subparsers) -> None:
@@ -42,35 +41,19 @@ def register(commands: Subparsers) -> None:
         "for each in their order (default: four well-lit pixels)",
     )
     add_stack_options(parser)
-    group = parser.add_argument_group("figure")
-    group.add_argument("--levels", metavar="NAME", help="colour limits per tile, layer or global (layer)")
-    group.add_argument(
-        "--colors", metavar="NAME", help="blue-white-red, blue-black-red, jet (the paper) or grey (blue-white-red)"
-    )
-    group.add_argument("--width", metavar="NAME", help="single, one-and-a-half, double or slide (single)")
-    group.add_argument("--dpi", type=int, help="dots per inch of a PNG (300)")
+    group = add_figure_options(parser)
     group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
-    group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
-    parser.add_argument(
-        "-o", "--output", type=Path, default=Path("weights.pdf"), help="figure, by suffix, or CSV (weights.pdf)"
-    )
-    parser.add_argument(
-        "--format", nargs="+", choices=_FORMATS, help="write these formats, each under the output's name"
-    )
-    parser.add_argument(
-        "--bundle",
-        type=Path,
-        metavar="FOLDER",
-        help="write figure, CSV, commands and a Python script here instead",
-    )
+    add_outputs(parser, NAME)
     add_json(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments)
+    style, outputs = figure_style(arguments, bias=arguments.bias), figure_outputs(arguments)
+    parameters = stack_parameters(arguments)
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.weights import weight_rows
+    from slide_gui.figures.weights_sheet import weights_sheet
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
@@ -79,36 +62,16 @@ def _run(arguments: argparse.Namespace) -> int:
     models, weights = [], []
     for source, texts in zip(sources, wanted, strict=True):
         model, default = _model(source, parameters, arguments)
-        pixels = [_pixel(text, model) for text in texts] if texts else default
+        pixels = [pixel_named(text, model) for text in texts] if texts else default
         models.append(model)
         weights.append(weight_rows(model, pixels))
-    written = _write(weights, sources, style, outputs, arguments.bundle)
+    written = write_sheet(weights_sheet(weights, sources), style, outputs, arguments.bundle)
     if arguments.json:
         print_json({"outputs": [str(path) for path in written], "data": _documents(models, weights, style)})
     else:
         for path in written:
             print(f"saved {path}")
     return DONE
-
-
-def _style(arguments: argparse.Namespace) -> Style:
-    from slide_gui.figures.style import Style
-
-    names = ("levels", "colors", "width", "dpi")
-    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    try:
-        return Style(**given, bias=arguments.bias, transposed=arguments.transpose)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _outputs(arguments: argparse.Namespace) -> list[Path]:
-    output: Path = arguments.output
-    if arguments.format:
-        return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
-    if output.suffix.lower() not in {f".{name}" for name in _FORMATS}:
-        raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
-    return [output]
 
 
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
@@ -142,7 +105,14 @@ def _model(
     return model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
 
 
-def _pixel(text: str, model: FittedModel) -> int:
+def pixel_named(text: str, model: FittedModel) -> int:
+    """Return the feature that ROW,COLUMN or a number names.
+
+    Raises
+    ------
+    UsageError
+        If there is none.
+    """
     shape = model.image_shape
     try:
         numbers = [int(part) for part in text.split(",")]
@@ -158,23 +128,6 @@ def _pixel(text: str, model: FittedModel) -> int:
             f"for {model.dataset}"
         )
     return numbers[0] * shape[1] + numbers[1]
-
-
-def _write(
-    weights: list[WeightRows], sources: list[DataSource], style: Style, outputs: list[Path], bundle: Path | None
-) -> list[Path]:
-    from slide_gui.figures.bundle import save_bundle
-    from slide_gui.figures.export import save_figure, weights_csv
-    from slide_gui.figures.weights import draw_weights
-
-    if bundle is not None:
-        return save_bundle(bundle, weights, sources, style)
-    for path in outputs:
-        if path.suffix.lower() == ".csv":
-            weights_csv(path, weights)
-        else:
-            save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
-    return outputs
 
 
 def _documents(models: list[FittedModel], weights: list[WeightRows], style: Style) -> list[dict[str, Any]]:

@@ -31,6 +31,7 @@ RIDGE = 1e-5
 """Added to the diagonal of E[Q], on the unnormalised scatter and the bias entry too (the paper's Algorithm 1)."""
 
 _SINGULAR = "E[Q] is singular: some features are exact combinations of others; use a ridge above 0"
+_SHORT_SUM = 4096  # rows over which a float32 sum of products may run
 _LITTLE_NOISE = 0.01  # p − p² below which the difference from the identity is lost in an inverse; solved directly
 
 
@@ -42,7 +43,7 @@ def survival(noise: float, n_features: int) -> Array:
 
 
 def expected_q(scatter: Array, noise: float, ridge: float = RIDGE) -> Array:
-    """Return E[Q] + ridge·I of the paper's eq. 9.
+    """Return E[Q] + ridge·I of the paper's eq. 10.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ def _solve(q: Array, p: Array) -> Array:
 def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: float = RIDGE) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
-    It is E‖x − W x̃‖² / d averaged over the samples (eq. 4 in the limit), for the W that
+    It is E‖x − W x̃‖² / d averaged over the samples (eq. 5 in the limit), for the W that
     `denoiser_weights` returns for the same scatter, noise and ridge. For that W, W E[Q] = E[P] − ridge·W,
     so no further matrix product is needed.
     """
@@ -137,15 +138,17 @@ def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: fl
 
 @dataclass
 class CorruptedCopies:
-    """The paper's finite-m denoiser: m copies of the data, each really corrupted (eq. 4 to 7).
+    """The paper's finite-m denoiser: m copies of the data, each really corrupted (eq. 5 to 7).
 
     `add` corrupts and accumulates more copies, so that one sees W_m approach the closed form as m grows,
-    at the rate m^−½.
+    at the rate m^−½. The copies depend on the seed and their number alone: an `add` that was cancelled can be
+    made again and gives the same.
 
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-        The uncorrupted samples.
+        The uncorrupted samples. Products of float32 rows are made in float32, over at most 4096 rows at a time,
+        and summed in float64; all others are float64.
     noise : float
         Probability 1 − p that a feature is blanked.
     ridge : float
@@ -163,21 +166,28 @@ class CorruptedCopies:
         self.noise, self.ridge = check_noise(self.noise), check_ridge(self.ridge)
         n, d = self.rows.shape
         self.copies = 0
-        self._random = np.random.default_rng(self.random_state)
-        self._clean = np.column_stack([np.asarray(self.rows, dtype=np.float64), np.ones(n)])
+        self._dtype = np.dtype(np.float32 if self.rows.dtype == np.float32 else np.float64)
+        self._clean = np.column_stack([self.rows.astype(self._dtype, copy=False), np.ones(n, self._dtype)])
+        self._corrupted = self._clean.copy()
+        self._survived = np.zeros((n, d), np.float32)  # in how many copies; exact up to 2²⁴
         self._q = np.zeros((d + 1, d + 1))
-        self._p = np.zeros((d + 1, d + 1))
 
     def add(self, copies: int = 1, progress: Progress = NO_PROGRESS) -> None:
         """Corrupt `copies` more copies of the rows and add them to Q and P (eq. 6)."""
         n, d = self.rows.shape
         for done in range(copies):
-            corrupted = self._clean.copy()
-            corrupted[:, :d] *= self._random.random((n, d)) >= self.noise
-            self._q += corrupted.T @ corrupted
-            self._p += self._clean.T @ corrupted
+            random = np.random.default_rng([self.random_state, self.copies])
+            kept = random.random((n, d), dtype=np.float32) >= np.float32(self.noise)
+            np.multiply(self._clean[:, :d], kept, out=self._corrupted[:, :d])
+            q = np.zeros_like(self._q)
+            for start in range(0, n, _SHORT_SUM):
+                block = self._corrupted[start : start + _SHORT_SUM]
+                q += block.T @ block
+                progress.report(done / copies)
+            self._q += q
+            self._survived += kept
             self.copies += 1
-            progress.report((done + 1) / copies)
+        progress.report(1.0)
 
     def weights(self) -> Array:
         """Return W_m = P (Q + ridge·I)⁻¹ of shape (d, d + 1) from the copies so far (eq. 7).
@@ -189,5 +199,9 @@ class CorruptedCopies:
         """
         if self.copies == 0:
             raise ValueError("no corrupted copy yet: call add() first")
-        d = len(self._q)
-        return _solve(self._q / self.copies + self.ridge * np.eye(d), self._p[:-1] / self.copies)
+        d = len(self._q) - 1
+        clean = self._clean.astype(np.float64, copy=False)
+        p = np.empty((d, d + 1))
+        np.matmul(clean[:, :d].T, clean[:, :d] * (self._survived / self.copies), out=p[:, :d])
+        p[:, d] = clean[:, :d].sum(axis=0)
+        return _solve(self._q / self.copies + self.ridge * np.eye(d + 1), p)

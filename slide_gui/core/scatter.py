@@ -1,6 +1,6 @@
 """Scatter matrices of the layers' inputs, streamed over blocks of rows.
 
-Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 10), whose scatter follows without touching hᵏ:
+Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11), whose scatter follows without touching hᵏ:
 
     S_h = W̃ S_T W̃ᵀ,   S_T = [T, 1]ᵀ[T, 1],   W̃ = [W; 0 … 0 1].
 

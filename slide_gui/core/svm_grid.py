@@ -25,6 +25,7 @@ Indices = NDArray[np.intp]
 
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ² as multiples of the typical Σ_t D_t/σ_t²
 CS = (1.0, 10.0, 100.0)
+FINER = (2.0 / 3.0, 1.5)  # of σ², beside the best of them at its C
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ def median_width_search(
     seed: int = 0,
     progress: Progress = NO_PROGRESS,
 ) -> GridResult:
-    """Fix σ_t² to the median D_t and cross-validate k = exp(−(1/σ²) Σ_t D_t/σ_t²) over σ × C.
+    """Fix σ_t² to the median D_t and cross-validate k = exp(−(1/σ²) Σ_t D_t/σ_t²) over σ × C, then around the best σ.
 
     Parameters
     ----------
@@ -132,18 +133,29 @@ def median_width_search(
     sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     distances = Vectors(Embedding.of(Z, sizes, widths, pulse)(Z, progress=pulse)).distances(pulse)
-    sigmas = [float(np.sqrt(factor * len(sizes))) for factor in factors]
-    points = []
-    for sigma in sigmas:
+    points: list[GridPoint] = []
+    total = len(factors) * len(Cs) + len(FINER)
+
+    def judge(sigma: float, Cs: Sequence[float]) -> None:
         starts: dict[tuple[int, int, int], Array] = {}
         for C in Cs:
             source = Gram(distances, np.arange(n), 1.0 / sigma**2)
             options = SolverOptions(squared, C, memory=memory // 2, seed=seed)
             wrong = sum(_errors(source, codes, folds != fold, options, starts, fold, pulse) for fold in range(n_folds))
             points.append(GridPoint(sigma, C, wrong / n))
-            steady.report(len(points) / (len(sigmas) * len(Cs)), points[-1])
-    best = min(points, key=lambda point: point.error)
+            steady.report(len(points) / total, points[-1])
+
+    for factor in factors:
+        judge(float(np.sqrt(factor * len(sizes))), Cs)
+    coarse = min(points, key=_error)
+    for factor in FINER:
+        judge(coarse.sigma * factor**0.5, (coarse.C,))
+    best = min(points, key=_error)
     return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
+
+
+def _error(point: GridPoint) -> float:
+    return point.error
 
 
 def _errors(

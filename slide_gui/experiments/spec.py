@@ -13,7 +13,7 @@ from slide_gui.core.svm import SvmParameters
 
 __all__ = ["CODE_FORMAT", "EVALUATE", "METHODS", "TRAINING", "RunSpec"]
 
-CODE_FORMAT = 1
+CODE_FORMAT = 2
 """Part of every hash; raised when the program would answer an old spec with other numbers."""
 
 METHODS = {

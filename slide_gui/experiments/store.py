@@ -24,7 +24,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.stored_run import COLUMNS, StoredRun, columns_of
+from slide_gui.experiments.stored_run import ADDED, COLUMNS, StoredRun, columns_of
 
 __all__ = ["FORMAT", "RunStore"]
 
@@ -144,7 +144,8 @@ class RunStore:
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise DataError(f"damaged ({error}); the run has to be made again", place) from None
         expected = columns_of(result, 0.0)
-        if result.spec.hash != spec_hash or any(row[name] != expected[name] for name in _RESULTS):
+        known = [name for name in _RESULTS if name not in ADDED or row[name] is not None]
+        if result.spec.hash != spec_hash or any(row[name] != expected[name] for name in known):
             raise DataError("does not agree with its row in the table; the run has to be made again", place)
         return result
 
@@ -245,6 +246,24 @@ class RunStore:
                     self._db.execute("CREATE INDEX by_date ON runs (created, hash)")
                     self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
                     self._db.execute(f"PRAGMA user_version = {FORMAT}")
+        self._add_columns()
+
+    def _add_columns(self) -> None:
+        """Add what a store made by an earlier version lacks; that version still reads and writes it afterwards."""
+        if set(COLUMNS) <= self._columns():
+            return
+        with self._writing():
+            for name in [name for name in ADDED if name not in self._columns()]:
+                self._db.execute(f"ALTER TABLE runs ADD COLUMN {name} {COLUMNS[name]}")
+            values = ", ".join(f"{name} = ?" for name in ADDED)
+            for (spec_hash,) in self._db.execute("SELECT hash FROM runs").fetchall():
+                with suppress(DataError):
+                    found = columns_of(self.load(spec_hash), 0.0)
+                    row = (*(found[name] for name in ADDED), spec_hash)
+                    self._db.execute(f"UPDATE runs SET {values} WHERE hash = ?", row)
+
+    def _columns(self) -> set[str]:
+        return {row[1] for row in self._db.execute("PRAGMA table_info(runs)")}
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
@@ -309,7 +328,7 @@ def _sha256(content: bytes, document: str) -> str:
 
 def _stored(row: tuple[Any, ...]) -> StoredRun:
     # By position: a table of ten thousand runs is made in a tenth of a second.
-    spec_hash, data, generated, *rest, tags, deleted = row
+    spec_hash, data, generated, *rest, tags, deleted, C, n_support = row
     words = tuple(tags.split(",")) if tags else ()
-    values: list[Any] = [spec_hash, data, bool(generated), *rest, words, bool(deleted)]
+    values: list[Any] = [spec_hash, data, bool(generated), *rest, words, bool(deleted), C, n_support]
     return StoredRun(*values)

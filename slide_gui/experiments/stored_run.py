@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from slide_gui.experiments.result import RunResult
 
-__all__ = ["COLUMNS", "StoredRun", "columns_of"]
+__all__ = ["ADDED", "COLUMNS", "StoredRun", "columns_of"]
 
 COLUMNS = {
     "data": "TEXT NOT NULL",
@@ -27,8 +27,13 @@ COLUMNS = {
     "created": "REAL NOT NULL",
     "tags": "TEXT NOT NULL",
     "deleted": "INTEGER NOT NULL",
+    "C": "REAL",
+    "n_support": "INTEGER",
 }
 """Column → SQL type; the attributes of `StoredRun` after its hash."""
+
+ADDED = ("C", "n_support")
+"""Columns that stores made by earlier versions lack; they are added there, and filled from the runs."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,10 @@ class StoredRun:
         Seconds since 1970.
     tags : tuple of str
     deleted : bool
+    C : float or None
+        Trade-off of the classifier; None where it is not known.
+    n_support : int or None
+        Number of its support vectors.
     """
 
     hash: str
@@ -78,6 +87,8 @@ class StoredRun:
     created: float
     tags: tuple[str, ...]
     deleted: bool
+    C: float | None = None
+    n_support: int | None = None
 
 
 def columns_of(result: RunResult, created: float) -> dict[str, object]:
@@ -102,4 +113,6 @@ def columns_of(result: RunResult, created: float) -> dict[str, object]:
         "created": created,
         "tags": "",
         "deleted": 0,
+        "C": result.classifier.C,
+        "n_support": result.classifier.n_support,
     }

@@ -17,7 +17,7 @@ from slide_gui.figures.style import Style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "save_figure", "weights_csv"]
+__all__ = ["FORMATS", "figure_bytes", "save_figure", "weights_csv"]
 
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` writes."""
@@ -59,6 +59,12 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     suffix = target.suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"{target.name}: a figure is written as {', '.join(FORMATS)}, not {suffix or 'no suffix'}")
+    content = figure_bytes(draw, suffix, style)
+    write_whole(target, lambda file: file.write(content))
+
+
+def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style) -> bytes:
+    """Return what `save_figure` writes into a file with this suffix, one of `FORMATS`."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -69,7 +75,7 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
         draw(figure)
         buffer = io.BytesIO()
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=_METADATA[suffix])
-    write_whole(target, lambda file: file.write(buffer.getvalue()))
+    return buffer.getvalue()
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:

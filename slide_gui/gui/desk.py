@@ -10,6 +10,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.svm import SvmParameters
+from slide_gui.experiments.comparison import Comparison, compare_rows
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, live_spec, run
 from slide_gui.experiments.run_progress import RunProgress
@@ -303,15 +304,43 @@ class RunDesk(QObject):
         tags = [part.strip() for part in text.split(",") if part.strip()]
         self._store_job(lambda store: store.tag(key, tags))
 
-    def load_pair(self, keys: tuple[str, str], deliver: Callable[[tuple[RunResult, RunResult]], None]) -> None:
-        """Load two results for comparison."""
-        path = self._path
+    def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
+        """Return stored results; for the lane.
 
-        def work(_progress: Progress) -> tuple[RunResult, RunResult]:
+        Raises
+        ------
+        KeyError, DataError
+            If one is no longer there, or cannot be trusted.
+        """
+        found = []
+        with RunStore(self._path) as store:
+            for number, key in enumerate(keys):
+                progress.report(number / len(keys))
+                found.append(store.load(key))
+        return found
+
+    def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[Comparison], None]) -> None:
+        """Load two results, and fit their stacks again for the rows of W of some pixels."""
+        path, dataset = self._path, self._workspace.dataset
+
+        def work(progress: Progress) -> Comparison:
             with RunStore(path) as store:
-                return store.load(keys[0]), store.load(keys[1])
+                first, second = store.load(keys[0]), store.load(keys[1])
+            rows, shape, why_not = None, None, ""
+            own = dataset is not None and {first.spec.fingerprint, second.spec.fingerprint} == {dataset.fingerprint}
+            if dataset is None or not own:
+                why_not = (
+                    "These runs were made with other data than those that are open; open those to see their weights."
+                )
+            elif not max(first.spec.stack.depth, second.spec.stack.depth):
+                why_not = "Neither run has a layer."
+            else:
+                shape = dataset.image_shape
+                rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress)
+            names = dataset.label_names if dataset is not None and own else ()
+            return Comparison(first, second, rows, why_not, shape, names)
 
-        self._submit("Loading two runs", work, "load", deliver, None, self._failed)
+        self._submit("Comparing two runs", work, "load", deliver, None, self._failed)
 
     def _store_job(self, change: Callable[[RunStore], object]) -> None:
         path = self._path

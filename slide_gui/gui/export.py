@@ -1,12 +1,14 @@
-"""The export dialog: what to write, how wide, in which colours, alone or with all that makes it again."""
+"""The export dialog: which figure, as what, how wide, in which colours, with a preview."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QSettings, Qt, Signal, Slot
+from PySide6.QtCore import QSettings, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon, QPixmap
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -14,17 +16,21 @@ from PySide6.QtWidgets import (
     QDialogButtonBox,
     QFileDialog,
     QFormLayout,
+    QHBoxLayout,
     QLabel,
     QVBoxLayout,
     QWidget,
 )
 
-from slide_gui.experiments.fit import FittedModel
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.weights import weight_rows
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
+from slide_gui.gui.jobs import Lane
+from slide_gui.gui.pages.page import Offer
+from slide_gui.gui.workspace import sentence
 from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
 
 __all__ = ["ExportDialog", "ExportRequest"]
 
@@ -41,9 +47,11 @@ _WIDTH_TITLES = {
     "double": "double column",
     "slide": "slide, 16:9",
 }
+_PREVIEW = (400, 320)
+_REST_MILLISECONDS = 120  # choices that rest this long are previewed
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ExportRequest:
     """What to write where.
 
@@ -53,32 +61,27 @@ class ExportRequest:
         A file, or the folder of a bundle.
     kind : {"pdf", "svg", "png", "csv", "bundle"}
     style : Style
+    sheet : callable
+        As in `Offer`.
     """
 
     path: Path
     kind: str
     style: Style
+    sheet: Callable[[Progress], Sheet]
 
-    def job(self, model: FittedModel, pixels: tuple[int, ...], source: DataSource) -> Callable[[Progress], Path]:
-        """Return the function that writes it, for the lane."""
+    def write(self, progress: Progress) -> Path:
+        """Write it; for the lane."""
+        from slide_gui.figures.sheet import save_bundle, save_sheet
 
-        def write(progress: Progress) -> Path:
-            from slide_gui.figures.bundle import save_bundle
-            from slide_gui.figures.export import save_figure, weights_csv
-            from slide_gui.figures.weights import draw_weights
-
-            progress.report(0.05)
-            rows = [weight_rows(model, pixels)]
-            if self.kind == "bundle":
-                save_bundle(self.path, rows, [source], self.style)
-            elif self.kind == "csv":
-                weights_csv(self.path, rows)
-            else:
-                save_figure(lambda figure: draw_weights(figure, rows, self.style), self.path, self.style)
-            progress.report(1.0)
-            return self.path
-
-        return write
+        sheet = self.sheet(progress.part(0.0, 0.5))
+        progress.report(0.5)
+        if self.kind == "bundle":
+            save_bundle(self.path, sheet, self.style)
+        else:
+            save_sheet(self.path, sheet, self.style)
+        progress.report(1.0)
+        return self.path
 
 
 class ExportDialog(QDialog):
@@ -92,69 +95,195 @@ class ExportDialog(QDialog):
 
     requested = Signal(object)
 
-    def __init__(self, style: Style, name: str, settings: QSettings, parent: QWidget | None = None) -> None:
+    def __init__(self, offers: Sequence[Offer], lane: Lane, settings: QSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle("Export the weight figure")
-        self._settings, self._name, self._transposed = settings, name, style.transposed
-        form = QFormLayout()
-        form.setHorizontalSpacing(16)
-        form.setVerticalSpacing(8)
-        self._kind = self._choices(form, "Format", _FORMATS, str(settings.value("export/format", "pdf")))
+        self._offers, self._lane, self._settings = tuple(offers), lane, settings
+        self._form = QFormLayout()
+        self._form.setHorizontalSpacing(16)
+        self._form.setVerticalSpacing(8)
+        titles = {str(number): offer.title.capitalize() for number, offer in enumerate(self._offers)}
+        self._figure = self._choices("Figure", titles, "0")
+        self._form.setRowVisible(self._figure, len(titles) > 1)
+        self._kind = self._choices("Format", {}, "")
         widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
-        self._width = self._choices(form, "Width", widths, str(settings.value("export/width", "double")))
-        self._levels = self._choices(form, "Levels", LEVELS, style.levels)
-        self._colors = self._choices(form, "Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")}, style.colors)
+        self._width = self._choices("Width", widths, str(settings.value("export/width", "double")))
+        self._levels = self._choices("Levels", LEVELS, "")
+        self._colors = self._choices("Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")}, "")
         self._bias = QCheckBox("Write each bias below its tile", self)
-        form.addRow("", self._bias)
-        note = QLabel("Text stays text; the same figure gives the same bytes.", self)
-        note.setProperty("role", "secondary")
+        self._form.addRow("", self._bias)
+        self._preview = QLabel("", self)
+        self._preview.setProperty("role", "preview")
+        self._preview.setFixedSize(*_PREVIEW)
+        self._preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._preview.setWordWrap(True)
+        self._preview.setAccessibleName("Preview")
+        self._note = QLabel("", self)
+        self._note.setProperty("role", "secondary")
+        self._note.setWordWrap(True)
+        self._arrange()
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.setInterval(_REST_MILLISECONDS)
+        self._rest.timeout.connect(self._ask_preview)
+        self._choose_figure()
+        self._figure.currentIndexChanged.connect(self._choose_figure)
+        for box in (self._kind, self._width, self._levels, self._colors):
+            box.currentIndexChanged.connect(self._changed)
+        self._bias.toggled.connect(self._changed)
+        self.finished.connect(self._stop_preview)
+
+    def _arrange(self) -> None:
         buttons = QDialogButtonBox(self)
         save = buttons.addButton("Choose a place…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
         save.style().polish(save)  # the button was polished when it was added
         save.setDefault(True)
-        buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_place)
         buttons.rejected.connect(self.reject)
-        layout = QVBoxLayout(self)
+        left = QVBoxLayout()
+        left.setSpacing(16)
+        left.addLayout(self._form)
+        left.addStretch(1)
+        left.addWidget(self._note)
+        left.addWidget(buttons)
+        layout = QHBoxLayout(self)
         layout.setContentsMargins(20, 20, 20, 16)
-        layout.setSpacing(16)
-        layout.addLayout(form)
-        layout.addWidget(note)
-        layout.addWidget(buttons)
+        layout.setSpacing(20)
+        layout.addWidget(self._preview)
+        layout.addLayout(left, 1)
 
-    def _choices(self, form: QFormLayout, label: str, choices: dict[str, str], chosen: str) -> QComboBox:
+    def _choices(self, label: str, choices: dict[str, str], chosen: str) -> QComboBox:
         box = QComboBox(self)
         box.setAccessibleName(label)
         for key, title in choices.items():
             box.addItem(title, key)
         box.setCurrentIndex(max(box.findData(chosen), 0))
-        form.addRow(label, box)
+        self._form.addRow(label, box)
         return box
+
+    # Choices ----------------------------------------------------------------------------------------------------
+
+    def _offer(self) -> Offer:
+        return self._offers[self._figure.currentIndex()]
+
+    @Slot()
+    def _choose_figure(self) -> None:
+        """Show what can be chosen for the figure."""
+        offer = self._offer()
+        self.setWindowTitle(f"Export {offer.title}")
+        self._sheet: Sheet | None = None
+        self._kind.blockSignals(True)
+        self._kind.clear()
+        for kind in offer.kinds:
+            self._kind.addItem(_FORMATS[kind], kind)
+        self._kind.setCurrentIndex(max(self._kind.findData(str(self._settings.value("export/format", "pdf"))), 0))
+        self._kind.blockSignals(False)
+        for box, value in ((self._levels, offer.style.levels), (self._colors, offer.style.colors)):
+            box.setCurrentIndex(max(box.findData(value), 0))
+        for row in (self._levels, self._colors, self._bias):
+            self._form.setRowVisible(row, offer.of_weights)
+        self._preview.setVisible(len(offer.kinds) > 1)
+        self._show_preview(None, "drawing…")
+        self._changed()
+
+    @Slot()
+    def _changed(self) -> None:
+        kind = self._kind.currentData()
+        self._form.setRowVisible(self._width, kind != "csv")
+        self._note.setText(
+            "Numbers read back exactly." if kind == "csv" else "Text stays text; the same figure gives the same bytes."
+        )
+        if self._preview.isVisibleTo(self):
+            self._rest.start()
+        self.adjustSize()
+
+    def style_chosen(self) -> Style:
+        """Return the style as it is set."""
+        offer = self._offer()
+        style = replace(offer.style, width=self._width.currentData())
+        if offer.of_weights:
+            style = replace(
+                style,
+                colors=self._colors.currentData(),
+                levels=self._levels.currentData(),
+                bias=self._bias.isChecked(),
+            )
+        return style
+
+    # Preview ----------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _ask_preview(self) -> None:
+        offer, ready, style = self._offer(), self._sheet, self.style_chosen()
+        ratio = self.devicePixelRatioF()
+        # Twice as fine as it is shown: small type is legible only where it is drawn large and made small.
+        dots = min(max(round(2 * _PREVIEW[0] * ratio * 25.4 / style.width_mm), 50), 1200)
+
+        def work(progress: Progress) -> tuple[Offer, Sheet, bytes]:
+            from slide_gui.figures.export import figure_bytes
+
+            sheet = offer.sheet(progress) if ready is None else ready
+            draw, small = sheet.draw, replace(style, dpi=dots)
+            assert draw is not None
+            progress.report(0.5)  # drawing cannot be broken off
+            return offer, sheet, figure_bytes(lambda figure: draw(figure, small), ".png", small)
+
+        self._lane.submit(
+            "Drawing a preview", work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
+        )
+
+    @Slot(object)
+    def _previewed(self, drawn: tuple[Offer, Sheet, bytes]) -> None:
+        offer, sheet, content = drawn
+        if offer is self._offer():
+            self._sheet = sheet
+            pixels = QPixmap()
+            pixels.loadFromData(content, "PNG")
+            self._show_preview(pixels, "")
+
+    @Slot(object)
+    def _not_previewed(self, error: Exception) -> None:
+        self._show_preview(None, sentence(error))
+
+    def _show_preview(self, pixels: QPixmap | None, text: str) -> None:
+        if pixels is None:
+            self._preview.setText(text)
+            return
+        ratio = self.devicePixelRatioF()
+        room = self._preview.size() * ratio
+        if pixels.width() > room.width() or pixels.height() > room.height():
+            smooth = Qt.TransformationMode.SmoothTransformation
+            pixels = pixels.scaled(room, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+        pixels.setDevicePixelRatio(ratio)
+        self._preview.setPixmap(pixels)
+
+    @Slot()
+    def _stop_preview(self) -> None:
+        self._rest.stop()
+        self._lane.cancel(channel="preview")
+
+    # Place ------------------------------------------------------------------------------------------------------
 
     @Slot()
     def _choose_place(self) -> None:
-        kind = self._kind.currentData()
+        kind, offer = self._kind.currentData(), self._offer()
         folder = Path(str(self._settings.value("folder/export", str(Path.home()))))
         if kind == "bundle":
             name = QFileDialog.getExistingDirectory(self, "Folder for the figure and its data", str(folder))
         else:
-            suggestion = str(folder / f"{self._name}.{kind}")
+            suggestion = str(folder / f"{offer.name}.{kind}")
             name, _ = QFileDialog.getSaveFileName(self, "Export as", suggestion, f"{kind.upper()} (*.{kind})")
             if name and Path(name).suffix.lower() != f".{kind}":
                 name += f".{kind}"
         if not name:
             return
         self._settings.setValue("folder/export", str(Path(name) if kind == "bundle" else Path(name).parent))
-        self._settings.setValue("export/format", kind)
+        if len(offer.kinds) > 1:
+            self._settings.setValue("export/format", kind)
         self._settings.setValue("export/width", self._width.currentData())
-        style = Style(
-            width=self._width.currentData(),
-            colors=self._colors.currentData(),
-            levels=self._levels.currentData(),
-            bias=self._bias.isChecked(),
-            transposed=self._transposed,
-        )
-        self.requested.emit(ExportRequest(Path(name), kind, style))
+        ready = self._sheet
+        sheet = offer.sheet if ready is None else lambda _progress: ready
+        self.requested.emit(ExportRequest(Path(name), kind, self.style_chosen(), sheet))
         self.accept()

@@ -65,6 +65,7 @@ class _Job(Progress):
         self.lock = threading.Lock()
         self.fraction = 0.0
         self.payload: object = None
+        self.seconds_left: float | None = None
         self.started = self.delivered = 0.0
         self.future: Future[Any] | None = None
 
@@ -75,6 +76,7 @@ class _Job(Progress):
             self.fraction = max(fraction, self.fraction)
             if payload is not None:
                 self.payload = payload
+                self.seconds_left = getattr(payload, "seconds_left", None)
         self.lane._wake_up(self)
 
     def run(self) -> Any:
@@ -85,7 +87,9 @@ class _Job(Progress):
 
     def status(self) -> JobStatus:
         spent = time.monotonic() - self.started
-        left = spent * (1 - self.fraction) / self.fraction if self.fraction > 0.02 and spent > 0.5 else None
+        left = self.seconds_left  # as the function knows it, else as what is done so far says
+        if left is None and self.fraction > 0.02 and spent > 0.5:
+            left = spent * (1 - self.fraction) / self.fraction
         return JobStatus(self.number, self.title, self.fraction, left)
 
 
@@ -122,6 +126,10 @@ class Lane(QObject):
         """Whether a wanted job is running or waiting."""
         return bool(self._jobs)
 
+    def wants(self, number: int) -> bool:
+        """Whether this job is running or waiting, and was not cancelled."""
+        return number in self._jobs
+
     def submit(
         self,
         title: str,
@@ -140,7 +148,8 @@ class Lane(QObject):
         title : str
             For the status bar.
         function : callable
-            Gets a `Progress`; what it returns goes to `on_result`, what it reports as payload to `on_payload`.
+            Gets a `Progress`; what it returns goes to `on_result`, what it reports as payload to `on_payload`. If
+            the payload has an attribute `seconds_left`, that is the time left, not what the share done says.
         channel : str
             A newer request on the same channel supersedes the older ones.
         on_result, on_payload, on_failure : callable, optional

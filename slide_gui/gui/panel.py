@@ -126,6 +126,7 @@ class ParameterPanel(QScrollArea):
         self._counts.setProperty("role", "secondary")
         self._counts.setWordWrap(True)
         self._counts.setMinimumHeight(30)
+        self._counts.setAlignment(Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
         self._layout.addLayout(row)
@@ -159,14 +160,17 @@ class ParameterPanel(QScrollArea):
             slider.value_settled.connect(self._workspace.end_gesture)
             self._layout.addWidget(slider)
             self._layout.addSpacing(8)
-        self._squashing = self._choice("Squashing", "The function between two layers (§4)")
+        self._squashing = self._choice(
+            "Squashing", "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
+        )
         for name in SQUASHINGS:
             self._squashing.addItem(name, name)
             tip = _SQUASHING_TIPS[name]
             self._squashing.setItemData(self._squashing.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
         self._squashing.activated.connect(self._squashing_chosen)
         self._fit_on = self._choice(
-            "Fit on", "Each layer is fitted on the real-valued output of the layer below (Algorithm 2) or on T of it"
+            "Fit on",
+            "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it",
         )
         for name in FIT_ON:
             self._fit_on.addItem(_FIT_ON_TITLES[name], name)
@@ -296,5 +300,5 @@ class ParameterPanel(QScrollArea):
             self._note.setText(f"Fitted in {workspace.fit_seconds:.2f} s · reconstruction error {errors}")
             self._note.setToolTip(
                 "Expected squared error per pixel of the first and the last layer, each reconstructing its own input, "
-                "over all corruptions (eq. 4 in the limit)"
+                "over all corruptions (eq. 5 in the limit; eq. 11)"
             )

@@ -5,7 +5,7 @@ Variants are chosen by dynamic properties, set before the widget is shown:
 * ``QPushButton[kind="primary"]`` the one main action; ``[kind="flat"]`` no frame until hovered, washed when
   checked; ``[kind="segment"]`` one of a row of tabs.
 * ``QToolButton[kind="nav"]`` an entry of the navigation bar; ``[kind="menu"]`` a name that opens a menu.
-* ``QLabel[role="title" | "secondary" | "heading" | "badge"]``.
+* ``QLabel[role="title" | "secondary" | "heading" | "badge" | "preview"]``.
 * ``QFrame[role="panel" | "bar" | "rule"]``, ``QWidget[role="panel"]``.
 """
 
@@ -74,6 +74,7 @@ QLabel[role="secondary"] { font-size: 11px; color: $muted; }
 QLabel[role="heading"] { font-size: 11px; font-weight: 600; color: $muted; letter-spacing: 1px; }
 QLabel[role="badge"] { font-size: 11px; color: $accent_text; background: $accent_wash; border-radius: 4px;
     padding: 1px 6px; }
+QLabel[role="preview"] { background: #ffffff; color: #6b707b; border: 1px solid $line; border-radius: 4px; }
 QToolTip { background: $text; color: $background; border: 0; padding: 6px 8px; font-size: 11px; }
 QStatusBar { background: $panel; border-top: 1px solid $line; }
 QStatusBar::item { border: 0; }
@@ -177,13 +178,14 @@ QProgressBar::chunk { background: $accent; border-radius: 2px; }
 _LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
-    padding: 4px 8px; font-size: 11px; }
+    padding: 4px 6px; font-size: 11px; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: $line; border-radius: 3px; margin: 2px; }
 QScrollBar::handle:vertical { min-height: 32px; }
 QScrollBar::handle:horizontal { min-width: 32px; }
 QScrollBar::handle:hover { background: $muted; }
+QScrollBar::handle:disabled { background: transparent; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QTabBar::tab { background: transparent; color: $muted; padding: 6px 12px; border-radius: 5px; margin-right: 4px; }

@@ -107,16 +107,6 @@ class TileSource:
         labels = ("−limit", "−½", "0", "+½", "+limit")
         return ColorScale.symmetric(self._map, 1.0), f"per {level}", labels
 
-    def center(self) -> int:
-        """Return the pixel in the middle, shown while none was pointed at."""
-        dataset = self._workspace.dataset
-        if dataset is None:
-            return 0
-        if dataset.image_shape is None:
-            return dataset.n_features // 2
-        rows, columns = dataset.image_shape
-        return (rows // 2) * columns + columns // 2
-
     def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
         level = self._workspace.state.selection.levels
         if level == "tile":

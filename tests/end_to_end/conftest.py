@@ -21,13 +21,13 @@ def display(xvfb_display: str) -> str:
 
 @pytest.fixture(scope="module")
 def start(display: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Program]]:
-    """Return a function that starts the program on the files given; none is left running."""
+    """Return a function that starts the program on the files given, with a home of its own; none is left running."""
     started: list[Program] = []
 
-    def run(*arguments: Path) -> Program:
+    def run(*arguments: Path, home: Path | None = None) -> Program:
         for earlier in started:
             earlier.kill()
-        started.append(Program(display, tmp_path_factory.mktemp("home"), *arguments))
+        started.append(Program(display, home or tmp_path_factory.mktemp("home"), *arguments))
         return started[-1]
 
     yield run

@@ -17,6 +17,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import run
 from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.stored_run import ADDED
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(n_classes=3)
@@ -203,3 +204,37 @@ def test_that_a_killed_sweep_loses_nothing() -> None:
     assert (counts["lost"], counts["corrupt"], counts["orphans"], counts["faults"]) == (0, 0, 0, 0)
     assert counts["kills"] == 15
     assert counts["swept"] >= 2  # two kills were made in the middle of a save
+
+
+def as_written_before(path: Path) -> None:
+    """Take the columns out that earlier versions did not have."""
+    connection = sqlite3.connect(path)
+    for name in ADDED:
+        connection.execute(f"ALTER TABLE runs DROP COLUMN {name}")
+    connection.commit()
+    connection.close()
+
+
+def test_that_the_table_tells_c_and_support_vectors_of_old_stores_too(path: Path) -> None:
+    expected = [(result.classifier.C, result.classifier.n_support) for result in (RESULT, OTHER)]
+    with RunStore(path) as store:
+        assert [(line.C, line.n_support) for line in store.runs()] == expected
+    as_written_before(path)
+    with RunStore(path) as store:
+        assert [(line.C, line.n_support) for line in store.runs()] == expected
+        assert store.faults() == {}
+
+
+def test_that_a_damaged_run_of_an_old_store_does_not_keep_it_from_opening(path: Path) -> None:
+    as_written_before(path)
+    array_file(path).unlink()
+    with RunStore(path) as store:
+        assert [line.n_support for line in store.runs()] == [None, OTHER.classifier.n_support]
+        assert list(store.faults()) == [RESULT.spec.hash]
+
+
+def test_that_a_row_written_by_an_earlier_version_afterwards_is_read(path: Path) -> None:
+    with RunStore(path) as store:
+        store._db.execute(f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in ADDED)}")
+        assert [line.n_support for line in store.runs()] == [None, None]
+        assert same_numbers(store.load(RESULT.spec.hash), RESULT)

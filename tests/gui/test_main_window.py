@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QSlider
 
 from slide_gui.gui.actions import ACTIONS
 from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.pages.weights import ALL_ROWS
+from slide_gui.gui.pages.weights import PINNED
 from slide_gui.gui.palette import CommandPalette
 from slide_gui.gui.theme import apply_theme
 from tests.gui.test_jobs import settle, wait
@@ -36,7 +36,7 @@ def test_that_every_command_has_its_own_shortcut_and_a_method(window):
     assert all(shortcuts)
     assert len(set(shortcuts)) == len(shortcuts)
     for spec in ACTIONS:
-        assert callable(getattr(window, f"do_{spec.name}"))
+        assert callable(window.commands.slot(spec.name))
         assert window.actions_by_name[spec.name].shortcut().toString() == spec.shortcut
 
 
@@ -104,7 +104,8 @@ def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(win
     assert where[0] == 20
     QTest.mouseClick(mosaic, Qt.MouseButton.LeftButton, pos=QPointF(center).toPoint())
     assert 20 in window.workspace.state.selection.pins
-    window.weights_page.set_view(ALL_ROWS)
+    window.weights_page.set_view(PINNED)
+    assert not mosaic.isVisible()
 
 
 def test_that_a_bad_file_is_said_in_the_panel_and_what_was_open_stays(window, tmp_path):
@@ -123,7 +124,7 @@ def test_that_both_themes_paint_the_window_and_are_remembered(window, app):
     window.actions_by_name["theme_dark"].trigger()
     settle(0.05)
     assert window.grab().toImage().pixelColor(5, 600).lightness() < light / 2
-    assert window._settings.value("theme") == "dark"
+    assert window.settings.value("theme") == "dark"
     window.actions_by_name["theme_light"].trigger()
 
 
@@ -168,8 +169,7 @@ def test_that_features_without_a_picture_are_shown_as_bars(window):
 def test_that_the_exchange_of_rows_and_columns_changes_the_display_only(window):
     image, _ = window.weights_page.pointer_and_tiles()
     before = window.workspace.model()
-    window.actions_by_name["transpose"].setChecked(True)
-    window.do_transpose()
+    window.actions_by_name["transpose"].trigger()
     settle(0.02)
     grid = image.grid()
     assert grid.transposed

@@ -37,7 +37,7 @@ def labelled(seed=0, n=160):
 
 
 class Given:
-    paths, key, generated, argument = (), "bars", False, "bars"
+    paths, key, generated, argument, seed = (), "bars", False, "bars", 0
 
     def __init__(self, dataset):
         self._dataset = dataset
@@ -61,9 +61,9 @@ def window(app, tmp_path, monkeypatch):
 
 
 def page(window, name):
-    getattr(window, f"do_page_{name}")()
+    window.actions_by_name[f"page_{name}"].trigger()
     settle(0.05)
-    return window._later[name]
+    return window.pages.page(name)
 
 
 def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistakes(window):
@@ -174,8 +174,31 @@ def test_that_two_runs_are_compared_on_the_same_rows(window):
     wait(lambda: len(window.desk.runs) == 2)
     runs = page(window, "runs")
     runs._compare(tuple(run.hash for run in window.desk.runs))
-    wait(lambda: "McNemar" in runs._answer.text())
-    assert "same 160 rows" in runs._answer.text()
+    wait(lambda: "McNemar" in runs._comparison.answer.text())
+    assert "same 160 rows" in runs._comparison.answer.text()
+    tiles = runs._comparison._tiles
+    assert [row.title for row in tiles._rows] == ["A", "B", "A − B"]
+    shown = [tile for row in tiles._rows for tile in row.tiles]
+    assert len(shown) == 12
+    assert len({tile.scale for tile in shown}) == 1
+    np.testing.assert_array_equal(tiles._rows[2].tiles[0].values, np.zeros((6, 6)))  # the stacks are the same
+
+
+def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window):
+    for noise in (0.2, 0.5):
+        window.workspace.set_parameters(noise=noise)
+        wait(lambda: not window.lane.busy)
+        window.desk.train(window.desk.spec_of(SvmParameters(widths="median", C=10.0)))
+        wait(lambda: not window.lane.busy, 60)
+    wait(lambda: len(window.desk.runs) == 2)
+    window.workspace.open(Given(labelled(seed=1)))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    runs = page(window, "runs")
+    runs._compare(tuple(run.hash for run in window.desk.runs))
+    wait(lambda: "McNemar" in runs._comparison.answer.text())
+    assert "other data" in runs._comparison._why_not.text()
+    assert runs._comparison._weights.currentIndex() == 0
+    assert [len(matrix._labels) for matrix in runs._comparison._matrices] == [2, 2]
 
 
 def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
@@ -183,7 +206,7 @@ def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
     curves._toggle_sweep()
     classifier._toggle()
     settle(0.05)
-    window.do_cancel()
+    window.actions_by_name["cancel"].trigger()
     assert not window.desk.sweeping
     assert window.desk.training is None
     assert (classifier._train.text(), curves._sweep.text()) == ("Train", "Sweep")

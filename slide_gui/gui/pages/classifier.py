@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.svm import LOSSES, SvmParameters
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.figures.style import Style
 from slide_gui.gui.desk import RunDesk
 from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.criterion_plot import CriterionPlot, CriterionStep
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.workspace import Workspace
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
 
 __all__ = ["ClassifierPage"]
 
@@ -38,7 +46,7 @@ _TIPS = {
 }
 
 
-class ClassifierPage(QWidget):
+class ClassifierPage(Page):
     """Trains the multi-width SVM on the layers set in the panel.
 
     Signals
@@ -131,6 +139,39 @@ class ClassifierPage(QWidget):
         if spec is not None:
             self._desk.train(spec)
 
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> tuple[Offer, ...]:
+        result, dataset, source = self._desk.result, self._workspace.dataset, self._workspace.source
+        if result is None or dataset is None or source is None or dataset.fingerprint != result.spec.fingerprint:
+            return ()
+
+        def offer(name: str, title: str) -> Offer:
+            def sheet(_progress: Progress) -> Sheet:
+                from slide_gui.experiments.recipe import Recipe
+                from slide_gui.figures.run_sheets import run_sheet
+
+                return run_sheet(Recipe.of_run(name, source, result.spec), dataset, [result])
+
+            return Offer(name, title, sheet, Style(width="single" if name == "confusion" else "double"))
+
+        found = (offer("confusion", "the confusion matrix"),)
+        return (*found, offer("widths", "the course of the widths")) if result.classifier.history else found
+
+    def why_no_offer(self) -> str:
+        if self._desk.result is not None:
+            return "The result shown is of other data; open those to export it."
+        return "There is no result; press Train, or load a run."
+
+    def table(self) -> str:
+        result = self._desk.result
+        if result is None:
+            return ""
+        names = self._names(result)
+        lines = [("class", *(f"taken for {name}" for name in names))]
+        lines += [(name, *map(str, counts)) for name, counts in zip(names, result.confusion.tolist(), strict=True)]
+        return "\n".join("\t".join(line) for line in lines)
+
     # What is shown ---------------------------------------------------------------------------------------------
 
     @Slot()
@@ -149,14 +190,15 @@ class ClassifierPage(QWidget):
         else:
             self._found.setText("")
             self._details.setText(problem)
+            self._criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
             self._criterion.set_steps([])
             self._shares.set_shares([])
             self._confusion.set_counts([], ())
             self._gallery.set_images([])
 
     def _show_training(self, seen: RunProgress) -> None:
+        self._criterion.set_placeholder("The criterion is drawn as the widths are learned.")
         self._set_history(seen.history)
-        self._confusion.set_placeholder("The confusion matrix comes with the test error.")
         if seen.test is not None and seen.test.done:
             self._found.setText(f"{100 * seen.test.error:.2f} % ± {100 * seen.test.half:.2f}")
             done, total = thousands(seen.test.done), thousands(seen.test.total)

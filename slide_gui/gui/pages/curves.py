@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
@@ -14,9 +15,14 @@ from slide_gui.experiments.run_progress import Estimate, RunProgress
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.gui.desk import RunDesk
 from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.widgets.error_plot import ErrorMark, ErrorPlot, ErrorPoint
 from slide_gui.gui.widgets.heat_map import HeatMap
 from slide_gui.gui.workspace import State, Workspace
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
 
 __all__ = ["CurvesPage"]
 
@@ -24,7 +30,7 @@ _REST_MILLISECONDS = 250  # a slider that rests this long asks for an estimate
 _NEAR = 0.004  # noises closer than this are the same point
 
 
-class CurvesPage(QWidget):
+class CurvesPage(Page):
     """Stored runs as curves, the sweep's points as they come, and a live estimate where the sliders stand."""
 
     def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
@@ -131,6 +137,37 @@ class CurvesPage(QWidget):
         super().hideEvent(event)
         self._rest.stop()
 
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> tuple[Offer, ...]:
+        dataset, source, load = self._workspace.dataset, self._workspace.source, self._desk.load_results
+        shown = [(point.noise, point.depth, point.key) for point in self._points() if point.key]
+        if dataset is None or source is None or not shown:
+            return ()
+
+        def sheet(progress: Progress) -> Sheet:
+            from slide_gui.experiments.recipe import Recipe
+            from slide_gui.experiments.sweep_spec import SweepPoint
+            from slide_gui.figures.run_sheets import run_sheet
+
+            results = load([key for _, _, key in shown], progress)
+            points = [
+                SweepPoint(noise, depth, result.spec.split, result.spec.seed, result.spec)
+                for (noise, depth, _), result in zip(shown, results, strict=True)
+            ]
+            return run_sheet(Recipe("curves", source, tuple(points)), dataset, results)
+
+        return (Offer("curves", "the error curves", sheet),)
+
+    def why_no_offer(self) -> str:
+        return self._desk.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
+
+    def table(self) -> str:
+        points = [point for point in self._points() if point.n]
+        lines = ["\t".join(("noise", "depth", "error %", "low %", "high %", "n"))]
+        lines += [f"{p.noise:g}\t{p.depth}\t{p.error:.3f}\t{p.low:.3f}\t{p.high:.3f}\t{p.n}" for p in points]
+        return "\n".join(lines) if points else ""
+
     # What is shown ---------------------------------------------------------------------------------------------
 
     @Slot()
@@ -154,9 +191,12 @@ class CurvesPage(QWidget):
 
     def _points(self) -> list[ErrorPoint]:
         points = {}
-        for run in self._desk.own_runs():
-            if run.method == "slide-svm":
-                points[run.noise, run.depth] = _stored_point(run)
+        stored = [run for run in self._desk.own_runs() if run.method == "slide-svm"]
+        noises = sorted({run.noise for run in stored if run.depth})
+        for run in stored:
+            # Without layers there is no noise: one run answers them all.
+            for noise in (run.noise,) if run.depth else noises or [run.noise]:
+                points[noise, run.depth] = _stored_point(run, noise)
         sweep = self._desk.sweep
         if sweep is not None:
             for done in sweep.done:
@@ -200,8 +240,8 @@ class CurvesPage(QWidget):
         self._said.setText(f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}")
 
 
-def _stored_point(run: StoredRun) -> ErrorPoint:
-    return _point(run.noise, run.depth, run.error, run.half, run.n_test, run.hash, "done", f"{run.seconds:.1f} s")
+def _stored_point(run: StoredRun, noise: float) -> ErrorPoint:
+    return _point(noise, run.depth, run.error, run.half, run.n_test, run.hash, "done", f"{run.seconds:.1f} s")
 
 
 def _point(

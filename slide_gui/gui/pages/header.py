@@ -26,6 +26,7 @@ def header(
     secondary.setProperty("role", "secondary")
     row = QHBoxLayout()
     row.setSpacing(12)
+    row.addStrut(28)  # as high with tabs as without
     row.addWidget(heading)
     row.addWidget(secondary, 1)
     group = QButtonGroup(page)

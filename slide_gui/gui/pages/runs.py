@@ -3,36 +3,60 @@
 from __future__ import annotations
 
 import time
+from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.statistics import mcnemar
+from slide_gui.experiments.comparison import Comparison
+from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.figures.color_scale import signed
+from slide_gui.figures.sheet import Sheet
 from slide_gui.gui.desk import RunDesk
+from slide_gui.gui.pages.comparison import ComparisonView
 from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.page import TABLE, Offer, Page
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
+from slide_gui.gui.workspace import Workspace
+from slide_gui.progress import Progress
 
 __all__ = ["RunsPage"]
 
+_MOST_PIXELS = 8  # pins whose rows are compared
 
-class RunsPage(QWidget):
-    """The table of the store."""
 
-    def __init__(self, desk: RunDesk, parent: QWidget | None = None) -> None:
+class RunsPage(Page):
+    """The table of the store, and the comparison of two of its runs.
+
+    Signals
+    -------
+    export_requested()
+        The table is to be exported.
+    """
+
+    export_requested = Signal()
+
+    def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._desk = desk
+        self._workspace, self._desk = workspace, desk
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 12, 20, 8)
         layout.setSpacing(8)
-        row, self._count, _ = header(self, "Runs", "every run is kept")
+        row, self._count, self._tabs = header(
+            self,
+            "Runs",
+            "every run is kept",
+            (("Table", "Every run, to filter and sort"), ("Comparison", "Two runs, A and B, and their difference")),
+        )
+        self._tabs.idClicked.connect(self._show_view)
         self._undelete = add_button(self, row, "Undo delete", "Bring the runs deleted last back")
         self._undelete.clicked.connect(desk.undelete)
-        copy = add_button(self, row, "Copy table", "Copy the lines shown, tab-separated")
+        copy = add_button(self, row, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")
         copy.clicked.connect(self._copy)
+        export = add_button(self, row, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)")
+        export.clicked.connect(self.export_requested)
         layout.addLayout(row)
         self._table = RunTable(self)
         self._table.set_placeholder("No runs yet: train a classifier or start a sweep.")
@@ -40,13 +64,11 @@ class RunsPage(QWidget):
         self._table.delete_requested.connect(self._delete)
         self._table.compare_requested.connect(self._compare)
         self._table.tag_edited.connect(desk.tag)
-        layout.addWidget(self._table, 1)
-        self._answer = QLabel("Choose two runs and press Ctrl+D to compare them.", self)
-        self._answer.setProperty("role", "secondary")
-        self._answer.setWordWrap(True)
-        bottom = QHBoxLayout()
-        bottom.addWidget(self._answer, 1)
-        layout.addLayout(bottom)
+        self._comparison = ComparisonView(self)
+        self._views = QStackedWidget(self)
+        self._views.addWidget(self._table)
+        self._views.addWidget(self._comparison)
+        layout.addWidget(self._views, 1)
         desk.runs_changed.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -61,49 +83,77 @@ class RunsPage(QWidget):
             self._count.setText(f"{len(self._desk.runs)} kept")
             self._undelete.setEnabled(self._desk.can_undelete)
 
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self._tabs.button(view).setChecked(True)
+        self._views.setCurrentIndex(view)
+
     @Slot(object)
     def _delete(self, keys: tuple[str, ...]) -> None:
         self._desk.delete(keys)
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> tuple[Offer, ...]:
+        place = {run.hash: run for run in self._desk.runs}
+        lines = [place[key] for key in self._table.shown() if key in place]
+        if not lines:
+            return ()
+        return (Offer("runs", "the table of runs", partial(_sheet, lines), kinds=TABLE),)
+
+    def why_no_offer(self) -> str:
+        return "No run is shown; train a classifier, start a sweep, or clear the filter."
+
+    def table(self) -> str:
+        return self._table.text() if self._table.shown() else ""
 
     @Slot()
     def _copy(self) -> None:
         QApplication.clipboard().setText(self._table.text())
 
-    @Slot(object)
-    def _compare(self, keys: tuple[str, str]) -> None:
-        self._desk.load_pair(keys, self._compared)
+    # Comparison -------------------------------------------------------------------------------------------------
 
     @Slot(object)
-    def _compared(self, pair: tuple[RunResult, RunResult]) -> None:
-        first, second = pair
-        difference = signed(100 * (first.error - second.error), 2)
-        said = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B {difference}"
-        same = first.spec.fingerprint == second.spec.fingerprint and first.spec.evaluate == second.spec.evaluate
-        if not same or first.judged.tolist() != second.judged.tolist():
-            self._answer.setText(f"{said} points, judged on different rows: no test of significance.")
-            return
-        judged = first.judged.tolist()
-        wrong = [set(result.misclassified.tolist()) for result in pair]
-        test = mcnemar([row in wrong[0] for row in judged], [row in wrong[1] for row in judged])
-        self._answer.setText(
-            f"{said} points on the same {len(judged)} rows · McNemar p = {test.exact:.3g}".replace("-", "−")
-        )
+    def _compare(self, keys: tuple[str, str]) -> None:
+        pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
+        dataset = self._workspace.dataset
+        middle = (0 if dataset is None else dataset.n_features // 2,)
+        self._comparison.show_waiting()
+        self._show_view(1)
+        self._desk.compare(keys, pixels or middle, self._compared)
+
+    @Slot(object)
+    def _compared(self, found: Comparison) -> None:
+        self._comparison.show_comparison(found)
+
+
+def _sheet(lines: list[StoredRun], _progress: Progress) -> Sheet:
+    def write(path: Path) -> None:
+        from slide_gui.figures.run_table import runs_csv
+
+        runs_csv(path, lines)
+
+    return Sheet("runs", None, write)
 
 
 def _row(run: StoredRun) -> RunRow:
+    part = "test" if run.evaluate == "test" else "validation"
+    split = "whole" if run.training == "whole" else f"80/20 {run.split}"
     return RunRow(
         run.hash,
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created)),
         run.data,
-        run.method,
-        run.noise,
+        METHODS.get(run.method, run.method),
+        run.noise if run.depth else float("nan"),
         run.depth,
-        str(run.split),
+        split if part == "test" else f"{split}, {part}",
         run.seed,
         100 * run.error,
         100 * max(run.error - run.half, 0.0),
         100 * min(run.error + run.half, 1.0),
         run.n_test,
-        seconds=run.seconds,
-        tag=", ".join(run.tags),
+        float("nan") if run.C is None else run.C,
+        run.n_support,
+        run.seconds,
+        ", ".join(run.tags),
     )

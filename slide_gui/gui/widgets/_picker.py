@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtCore import QPointF, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from slide_gui.gui.widgets._painted import CLICKS, Painted
 from slide_gui.gui.widgets._pixels import ARROWS
 
 __all__ = ["Picker"]
 
 
-class Picker(QWidget):
+class Picker(Painted):
     """Base of the views in which one of `count` values is hovered and clicked.
 
     Arrow keys move the cursor, Home and End go to the first and last value, Enter and Space click.
@@ -29,8 +30,6 @@ class Picker(QWidget):
         self._count = 0
         self._cursor: int | None = None
         self._pins: tuple[tuple[int, QColor], ...] = ()
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property
@@ -80,9 +79,8 @@ class Picker(QWidget):
             self._hover(found)
             self.pixel_clicked.emit(found)
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._hover(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
@@ -92,15 +90,7 @@ class Picker(QWidget):
             self._hover(self._moved(ARROWS[key]))
         elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
             self._hover(0 if key == Qt.Key.Key_Home else self._count - 1)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._cursor is not None:
+        elif key in CLICKS and self._cursor is not None:
             self.pixel_clicked.emit(self._cursor)
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)

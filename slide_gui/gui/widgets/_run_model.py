@@ -79,6 +79,10 @@ def _whole(value: int | None) -> str:
     return "–" if value is None else count(value)
 
 
+def _data(name: str) -> str:
+    return name.replace("(generated)", "(gen.)")
+
+
 def _half(row: RunRow) -> float:
     return 0.5 * (row.high - row.low)
 
@@ -93,7 +97,7 @@ def _seconds(value: float) -> str:
 
 COLUMNS = (
     Column("Made", "When the run was finished", lambda r: r.made, lambda r: r.made, "2026-11-21 03:05", False),
-    Column("Data", "The data set", lambda r: r.data, lambda r: r.data, "Rectangles", False),
+    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles (gen.)", False),
     Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "SLIDE-SVM", False),
     Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
     Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),

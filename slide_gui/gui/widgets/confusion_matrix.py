@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -16,10 +16,11 @@ from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._layer import Layer
 from slide_gui.gui.widgets._numbers import count, fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import CLICKS, Painted
 from slide_gui.gui.widgets._pixels import ARROWS
 from slide_gui.gui.widgets._sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
 
-__all__ = ["ConfusionMatrix"]
+__all__ = ["ConfusionMatrix", "worst_mistake"]
 
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
 LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
@@ -28,7 +29,7 @@ MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
-class ConfusionMatrix(QWidget):
+class ConfusionMatrix(Painted):
     """Rows are true classes, columns predictions; the error of each class stands at the right.
 
     What is right is blue; mistakes are orange, on a scale of their own that ends at the most frequent one, so
@@ -50,8 +51,6 @@ class ConfusionMatrix(QWidget):
         self._placeholder = "No predictions yet."
         self._current: tuple[int, int] | None = None
         self._layer, self._version = Layer(), 0
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(300, 240)
         self.setAccessibleName("Confusion matrix")
@@ -60,7 +59,14 @@ class ConfusionMatrix(QWidget):
         side = max(len(self._labels), 6) * 40
         return QSize(side + 48 + ERRORS, side + HEAD + FOOT)
 
-    def set_counts(self, counts: ArrayLike, labels: Sequence[str], stale: bool = False, note: str = "") -> None:
+    def set_counts(
+        self,
+        counts: ArrayLike,
+        labels: Sequence[str],
+        stale: bool = False,
+        note: str = "",
+        worst: float | None = None,
+    ) -> None:
         """Show a matrix.
 
         Parameters
@@ -73,6 +79,9 @@ class ConfusionMatrix(QWidget):
             Greyed, because parameters have moved on.
         note : str
             Why it is stale, under the matrix.
+        worst : float, optional
+            Where the scale of mistakes ends, as a share of the true class, so that several matrices have the same
+            colours; by default the most frequent mistake of this one.
 
         Raises
         ------
@@ -87,8 +96,7 @@ class ConfusionMatrix(QWidget):
         self._stale, self._note = stale, note
         self._version += 1
         self._shares = found / np.maximum(found.sum(axis=1, keepdims=True), 1) if found.size else np.zeros((0, 0))
-        mistakes = self._shares * (1.0 - np.eye(len(self._labels)))
-        self._worst = max(float(mistakes.max(initial=0.0)), 1e-12)
+        self._worst = worst_mistake(found) if worst is None else worst
         if not same:
             self._current = None
             self.updateGeometry()
@@ -249,9 +257,8 @@ class ConfusionMatrix(QWidget):
             self._show(found)
             self.cell_clicked.emit(found)
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._show(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, last = Qt.Key(event.key()), len(self._labels) - 1
@@ -261,20 +268,18 @@ class ConfusionMatrix(QWidget):
             row, column = self._current or (0, 0)
             step = ARROWS[key] if self._current is not None else (0, 0)
             self._show((min(max(row + step[0], 0), last), min(max(column + step[1], 0), last)))
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current is not None:
+        elif key in CLICKS and self._current is not None:
             self.cell_clicked.emit(self._current)
         elif key == Qt.Key.Key_Escape and self._current is not None:
             self._show(None)
         else:
             super().keyPressEvent(event)
 
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
 
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
+def worst_mistake(counts: NDArray[np.int64]) -> float:
+    """Return the largest share of a true class that was taken for one other class, above 0."""
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) if counts.size else np.zeros((0, 0))
+    return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)
 
 
 def _demo() -> QWidget:

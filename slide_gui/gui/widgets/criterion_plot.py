@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -15,6 +15,7 @@ from slide_gui.gui.widgets._axes import Axis, apart, linear, logarithmic, paint_
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._numbers import count, significant
 from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import Painted
 from slide_gui.gui.widgets._trace import Column, Trace, curve
 
 __all__ = ["CriterionPlot", "CriterionStep"]
@@ -51,7 +52,7 @@ class CriterionStep:
     start: int = 0
 
 
-class CriterionPlot(QWidget):
+class CriterionPlot(Painted):
     """The criterion of each start; the start that is best now is in the accent, with its C and support vectors.
 
     Left and Right move along the iterations.
@@ -67,8 +68,6 @@ class CriterionPlot(QWidget):
         self._placeholder = "Nothing learned yet."
         self._stale = False
         self._current: tuple[int, int] | None = None
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(320, 240)
         self.setAccessibleName("Criterion by iteration")
@@ -289,9 +288,8 @@ class CriterionPlot(QWidget):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         self._show(self._at(event.position()))
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._show(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
@@ -310,14 +308,6 @@ class CriterionPlot(QWidget):
             self._show((start, index))
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 def _axis(columns: list[Column], start: float, stop: float, most: int) -> Axis:

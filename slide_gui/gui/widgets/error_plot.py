@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QApplication, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import theme_of
@@ -27,16 +27,16 @@ from slide_gui.gui.widgets._layer import Layer
 from slide_gui.gui.widgets._motion import Pulse
 from slide_gui.gui.widgets._numbers import fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import CLICKS, Painted
 from slide_gui.gui.widgets._points import ErrorMark, ErrorPoint, best_of, lines_of, spoken
 
 __all__ = ["ErrorMark", "ErrorPlot", "ErrorPoint"]
 
 REACH = 12
 NOISE_STEP = 0.01
-CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 
 
-class ErrorPlot(QWidget):
+class ErrorPlot(Painted):
     """Error in per cent against noise, with intervals, published values and a cursor.
 
     Left and Right move along a line, Up and Down from line to line, Enter clicks the point; Shift+Left and
@@ -65,8 +65,6 @@ class ErrorPlot(QWidget):
         self._layout: CurveLayout | None = None
         self._layer = Layer()
         self._pulse = Pulse(self, self._update_running)
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(320, 220)
         self.setAccessibleName("Error against noise, one line a depth")
@@ -267,10 +265,9 @@ class ErrorPlot(QWidget):
                 self._show(point)
                 self.point_clicked.emit(point)
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._mark = None
         self._show(None)
-        super().leaveEvent(event)
 
     # Keys
 
@@ -299,14 +296,6 @@ class ErrorPlot(QWidget):
         if key in (Qt.Key.Key_Home, Qt.Key.Key_End):
             return layout.lines[self._current.depth][0 if key == Qt.Key.Key_Home else -1]
         return layout.beside(self._current, sideways) if sideways else layout.above(self._current, upwards)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 def _demo() -> QWidget:

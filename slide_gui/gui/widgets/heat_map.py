@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -14,6 +14,7 @@ from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._motion import Pulse
 from slide_gui.gui.widgets._numbers import fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring, washed
+from slide_gui.gui.widgets._painted import CLICKS, Painted
 from slide_gui.gui.widgets._pixels import ARROWS
 from slide_gui.gui.widgets._points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.widgets._sequential import ink_on, paint_ramp, sequential
@@ -26,7 +27,7 @@ RAMP = 96
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 
 
-class HeatMap(QWidget):
+class HeatMap(Painted):
     """Error in per cent, one row a depth, one column a noise; the best finished cell is ringed.
 
     Arrow keys move between cells, Enter clicks.
@@ -48,8 +49,6 @@ class HeatMap(QWidget):
         self._placeholder = "No points yet."
         self._current: tuple[int, int] | None = None
         self._pulse = Pulse(self, self._update_running)
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(320, 160)
         self.setAccessibleName("Error by noise and depth")
@@ -263,9 +262,8 @@ class HeatMap(QWidget):
             self._show(found)
             self.point_clicked.emit(self._cells[found])
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._show(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, point = Qt.Key(event.key()), self.current()
@@ -273,7 +271,7 @@ class HeatMap(QWidget):
             super().keyPressEvent(event)
         elif key in ARROWS:
             self._show(self._moved(ARROWS[key]))
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and point is not None:
+        elif key in CLICKS and point is not None:
             self.point_clicked.emit(point)
         elif key == Qt.Key.Key_Escape and point is not None:
             self._show(None)
@@ -290,14 +288,6 @@ class HeatMap(QWidget):
             if (row, column) in self._cells:
                 return row, column
         return self._current
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 def _same(noise: float) -> float:

@@ -40,13 +40,13 @@ class JobBar(QWidget):
             policy.setRetainSizeWhenHidden(True)
             each.setSizePolicy(policy)
         layout.addStretch()
-        self.setFixedHeight(32)
+        self.setFixedHeight(26)  # the status bar keeps some of its own 32
         self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self.cancel_requested)
         self.clear()
 
     def sizeHint(self) -> QSize:
-        return QSize(640, 32)
+        return QSize(640, 26)
 
     def set_job(self, text: str, fraction: float | None, time_left: str = "") -> None:
         """Show a running job.

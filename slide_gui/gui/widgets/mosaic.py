@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFocusEvent,
     QImage,
     QKeyEvent,
     QMouseEvent,
@@ -21,6 +20,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets._paint import focus_ring, frame
+from slide_gui.gui.widgets._painted import CLICKS, Painted
 from slide_gui.gui.widgets._pixels import ARROWS, PixelGrid, colour_table, coloured_image
 
 __all__ = ["Mosaic"]
@@ -30,7 +30,7 @@ STEPS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 """Zoom in device pixels a weight; below, the whole fits."""
 
 
-class Mosaic(QWidget):
+class Mosaic(Painted):
     """One image of d fields; the wheel zooms about the mouse, a drag pans, a double click fits.
 
     Arrow keys select the neighbouring field, + and − zoom, 0 fits, Enter clicks.
@@ -56,8 +56,6 @@ class Mosaic(QWidget):
         self._hovered: tuple[int, int] | None = None
         self._pressed: QPointF | None = None
         self._dragged = False
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(160, 160)
         self.setAccessibleName("All rows of the weights")
@@ -298,9 +296,8 @@ class Mosaic(QWidget):
             self._zoom_by(1 if turn > 0 else -1, event.position())
         event.accept()
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._hover(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
@@ -317,7 +314,7 @@ class Mosaic(QWidget):
             self._zoom_by(-1, middle)
         elif key == Qt.Key.Key_0:
             self.fit()
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._selected is not None:
+        elif key in CLICKS and self._selected is not None:
             self.pixel_clicked.emit((self._selected, self._selected))
         else:
             super().keyPressEvent(event)
@@ -326,14 +323,6 @@ class Mosaic(QWidget):
         if self._zoom is not None and self._image is not None:
             self._move_to(self._origin)
         super().resizeEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange:

@@ -120,6 +120,10 @@ class RunTable(QWidget):
         lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
         return tuple(self._model.row(line).key for line in lines)
 
+    def shown(self) -> tuple[str, ...]:
+        """Return the keys of the chosen runs, or of all that are shown, in the order of the lines."""
+        return self.selected() or tuple(self._model.row(line).key for line in range(self._model.rowCount()))
+
     def select(self, keys: Sequence[str]) -> None:
         """Choose runs."""
         self._choose(set(keys), keys[0] if keys else "")
@@ -257,7 +261,8 @@ class RunTable(QWidget):
     def _tell(self) -> None:
         """Bring count, buttons and the empty state up to date."""
         chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
-        text = f"{count(shown)} of {count(total)} runs" if shown != total else f"{count(total)} runs"
+        noun = "run" if total == 1 else "runs"
+        text = f"{count(shown)} of {count(total)} {noun}" if shown != total else f"{count(total)} {noun}"
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
         for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
             self._actions[name].setEnabled(enabled)

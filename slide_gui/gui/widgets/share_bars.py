@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -15,6 +15,7 @@ from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._motion import Settle
 from slide_gui.gui.widgets._numbers import fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import Painted
 
 __all__ = ["LayerShare", "ShareBars"]
 
@@ -33,7 +34,7 @@ class LayerShare:
     sigma: float
 
 
-class ShareBars(QWidget):
+class ShareBars(Painted):
     """One bar a layer on a track that stands for 100 %, with per cent and σ; bars go to new values within 150 ms.
 
     Up and Down move from layer to layer.
@@ -46,8 +47,6 @@ class ShareBars(QWidget):
         self._placeholder = "No widths yet."
         self._stale = False
         self._current: int | None = None
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.setAccessibleName("Share of each layer in the kernel")
 
@@ -175,9 +174,8 @@ class ShareBars(QWidget):
         row = int((event.position().y() - HEAD) // LINE)
         self._show(row if 0 <= row < len(self._shares) else None)
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._show(None)
-        super().leaveEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
@@ -188,14 +186,6 @@ class ShareBars(QWidget):
             self._show(None)
         else:
             super().keyPressEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
 
 def _raised(layer: int) -> str:

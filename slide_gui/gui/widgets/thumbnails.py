@@ -26,6 +26,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._paint import focus_ring, frame, snapped
+from slide_gui.gui.widgets._painted import CLICKS
 from slide_gui.gui.widgets._pixels import ARROWS, colour_table, coloured_image, integer_scale
 
 __all__ = ["Thumbnail", "Thumbnails"]
@@ -170,6 +171,7 @@ class Thumbnails(QAbstractScrollArea):
         whole = round(2 * EDGE + rows * self._step()[1] - GAP) if rows else 0
         bar = self.verticalScrollBar()
         bar.setRange(0, max(whole - self.viewport().height(), 0))
+        bar.setEnabled(bar.maximum() > 0)
         bar.setPageStep(self.viewport().height())
         bar.setSingleStep(round(self._step()[1] / 2))
 
@@ -267,7 +269,7 @@ class Thumbnails(QAbstractScrollArea):
             self._go(jumps[key])
         elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
             self._go(len(self._items) * (1 if key == Qt.Key.Key_End else -1))
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space) and self._current is not None:
+        elif key in CLICKS and self._current is not None:
             self.image_clicked.emit(self._items[self._current].index)
         elif key == Qt.Key.Key_Escape and self._current is not None:
             self._show(None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFocusEvent,
     QFontMetricsF,
     QHelpEvent,
     QImage,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import CLICKS, Painted
 from slide_gui.gui.widgets._pixels import ARROWS
 from slide_gui.gui.widgets._tile_content import Tile, TileRow
 from slide_gui.gui.widgets._tile_images import bar_image, pixel_image
@@ -30,7 +30,7 @@ __all__ = ["Tile", "TileRow", "WeightTiles"]
 USUAL_CAPTION = "max 0.00 · b +0.00"
 
 
-class WeightTiles(QWidget):
+class WeightTiles(Painted):
     """Rows of weight images that share their columns, their crosshair and their place.
 
     Arrow keys move between tiles, Enter clicks the marked pixel, Delete removes the row.
@@ -57,8 +57,6 @@ class WeightTiles(QWidget):
         self._hot_remove: int | None = None
         self._layout: TileLayout | None = None
         self._images: dict[Tile, QImage] = {}
-        self.setMouseTracking(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -264,10 +262,9 @@ class WeightTiles(QWidget):
             self.update()
             self.pixel_clicked.emit(spot)
 
-    def leaveEvent(self, event: QEvent) -> None:
+    def _leave(self) -> None:
         self._set_hot(None)
         self._hover(None)
-        super().leaveEvent(event)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
@@ -302,7 +299,7 @@ class WeightTiles(QWidget):
             self._go(row + down, column + right)
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self._rows[row].removable:
             self.row_removed.emit(row)
-        elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+        elif key in CLICKS:
             tile = self._rows[row].tile(column)
             if tile is not None and tile.marker is not None:
                 self.pixel_clicked.emit((row, column, tile.marker))
@@ -319,14 +316,6 @@ class WeightTiles(QWidget):
         if tile is not None and tile.marker is not None:
             self._hover((row, column, tile.marker))
         self.update()
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.update()
-        super().focusOutEvent(event)
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):

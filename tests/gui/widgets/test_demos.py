@@ -22,6 +22,10 @@ WIDGETS = [
     "readout",
     "notice",
     "job_bar",
+    "drawing_canvas",
+    "flow_view",
+    "copies_view",
+    "explain",
 ]
 
 

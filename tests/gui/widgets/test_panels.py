@@ -127,7 +127,7 @@ def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
     bar.clear("Ready")
     QTest.qWait(10)
     assert [w.isVisible() for w in (bar._text, bar._bar, bar._left, bar._cancel)] == [True, False, False, False]
-    assert bar.height() == 32
+    assert bar.height() == 26
 
 
 def test_that_cancel_is_heard_by_mouse_and_key(shown: Shown) -> None:

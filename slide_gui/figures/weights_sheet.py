@@ -1,19 +1,19 @@
-"""A weight figure with everything that is needed to make it again."""
+"""The weight figure with everything that is needed to make it again."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Sequence
-from pathlib import Path
 
 from slide_gui import __version__
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.weights import WeightRows
-from slide_gui.figures.export import FORMATS, save_figure, weights_csv
+from slide_gui.figures.export import weights_csv
+from slide_gui.figures.sheet import Sheet, fit_words, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 
-__all__ = ["save_bundle", "weights_commands", "weights_script"]
+__all__ = ["weights_commands", "weights_script", "weights_sheet"]
 
 _SCRIPT = '''"""Makes weights.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
@@ -46,38 +46,22 @@ weights_csv("weights.csv", weights)
 '''
 
 
-def save_bundle(folder: Path, weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> list[Path]:
-    """Write the figure, its numbers, and the commands and the Python script that make them again.
+def weights_sheet(weights: Sequence[WeightRows], sources: Sequence[DataSource]) -> Sheet:
+    """Return the weight figure as what can be exported.
 
     Parameters
     ----------
-    folder : Path
-        Made if it is missing; gets weights.pdf, .svg, .png, .csv, commands.txt and weights.py.
     weights : sequence of WeightRows
     sources : sequence of DataSource
         Where the data of each of `weights` came from.
-    style : Style
-
-    Returns
-    -------
-    list of Path
-        What was written.
-
-    Raises
-    ------
-    OSError
-        If the folder cannot be written to.
     """
-    paths = [folder / f"weights{suffix}" for suffix in FORMATS]
-    for path in paths:
-        save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
-    weights_csv(folder / "weights.csv", weights)
-    for name, text in (
-        ("commands.txt", weights_commands(weights, sources, style)),
-        ("weights.py", weights_script(weights, sources, style)),
-    ):
-        (folder / name).write_text(text, encoding="utf-8")
-    return [*paths, folder / "weights.csv", folder / "commands.txt", folder / "weights.py"]
+    return Sheet(
+        "weights",
+        lambda figure, style: draw_weights(figure, weights, style),
+        lambda path: weights_csv(path, weights),
+        lambda style: weights_commands(weights, sources, style),
+        lambda style: weights_script(weights, sources, style),
+    )
 
 
 def weights_script(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
@@ -97,17 +81,13 @@ def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource
     for number, (rows, source) in enumerate(zip(weights, sources, strict=True), start=1):
         p, model = rows.parameters, f"model-{number}.npz"
         models.append(model)
-        fit = ["slide-gui", "fit", source.argument, "--seed", source.seed, "--noise", p.noise]
-        fit += ["--depth", p.depth, "--threshold", p.threshold, "--squashing", p.squashing]
-        fit += ["--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype, "--batch-size", p.batch_size]
+        fit = ["slide-gui", "fit", source.argument, *fit_words(source, p)]
         fit += ["-o", model]
         lines.append(shlex.join(map(str, fit)))
     figure += models
     for rows in weights:
         figure += ["--pixels", *(_pixel_argument(rows, pixel) for pixel in rows.pixels)]
-    figure += ["--width", style.width, "--colors", style.colors, "--levels", style.levels]
-    figure += ["--dpi", str(style.dpi)]
-    figure += ["--bias"] * style.bias + ["--transpose"] * style.transposed
+    figure += style_words(style) + ["--bias"] * style.bias
     figure += ["-o", "weights.pdf", "--format", "pdf", "svg", "png", "csv"]
     return "\n".join([*lines, shlex.join(figure)]) + "\n"
 

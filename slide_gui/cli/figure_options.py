@@ -1,0 +1,90 @@
+"""Arguments of every subcommand that draws: how the figure looks, and where it goes."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slide_gui.cli.console import UsageError
+
+if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
+    from slide_gui.figures.style import Style
+
+__all__ = ["add_figure_options", "add_outputs", "figure_outputs", "figure_style", "write_sheet"]
+
+_FORMATS = ("pdf", "svg", "png", "csv")
+
+
+def add_figure_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add --levels, --colors, --width, --dpi and --transpose, and return their group."""
+    group = parser.add_argument_group("figure")
+    group.add_argument("--levels", metavar="NAME", help="colour limits per tile, layer or global (layer)")
+    group.add_argument(
+        "--colors", metavar="NAME", help="blue-white-red, blue-black-red, jet (the paper) or grey (blue-white-red)"
+    )
+    group.add_argument("--width", metavar="NAME", help="single, one-and-a-half, double or slide (single)")
+    group.add_argument("--dpi", type=int, help="dots per inch of a PNG (300)")
+    group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
+    return group
+
+
+def add_outputs(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add --output, --format and --bundle."""
+    output = Path(f"{name}.pdf")
+    parser.add_argument("-o", "--output", type=Path, default=output, help=f"figure, by suffix, or CSV ({output})")
+    parser.add_argument(
+        "--format", nargs="+", choices=_FORMATS, help="write these formats, each under the output's name"
+    )
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        metavar="FOLDER",
+        help="write figure, CSV, commands and a Python script here instead",
+    )
+
+
+def figure_style(arguments: argparse.Namespace, *, bias: bool = False) -> Style:
+    """Return the style asked for.
+
+    Raises
+    ------
+    UsageError
+        If a value is none of the choices.
+    """
+    from slide_gui.figures.style import Style
+
+    names = ("levels", "colors", "width", "dpi")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    try:
+        return Style(**given, bias=bias, transposed=arguments.transpose)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
+    """Return the files asked for.
+
+    Raises
+    ------
+    UsageError
+        If the suffix is none that is written.
+    """
+    output: Path = arguments.output
+    if arguments.format:
+        return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
+    if output.suffix.lower() not in {f".{name}" for name in _FORMATS}:
+        raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
+    return [output]
+
+
+def write_sheet(sheet: Sheet, style: Style, outputs: list[Path], bundle: Path | None) -> list[Path]:
+    """Write the files, or the bundle, and return what was written."""
+    from slide_gui.figures.sheet import save_bundle, save_sheet
+
+    if bundle is not None:
+        return save_bundle(bundle, sheet, style)
+    for path in outputs:
+        save_sheet(path, sheet, style)
+    return outputs

@@ -1,0 +1,109 @@
+"""Two runs side by side: whether their errors differ, and the rows of W of both and their difference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.stack import Stack
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run import Reuse
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.statistics import McNemar, mcnemar
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["ComparedRows", "Comparison", "compare_errors", "compare_rows"]
+
+Rows = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedRows:
+    """Rows of W of two runs, A and B, for the same pixels.
+
+    Attributes
+    ----------
+    pixels : tuple of int, length k
+        The features reconstructed.
+    first, second : ndarray of shape (k, depth, d + 1), float64
+        ``first[i, j]`` holds the weights of layer j + 1 of A that reconstruct pixel i, the bias last.
+    difference : ndarray of shape (k, least depth, d + 1), float64
+        A − B, for the layers that both have.
+    """
+
+    pixels: tuple[int, ...]
+    first: Rows
+    second: Rows
+    difference: Rows
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Two results, and their rows of W or why there are none.
+
+    Attributes
+    ----------
+    first, second : RunResult
+    rows : ComparedRows or None
+    why_not : str
+        A sentence where `rows` is None.
+    image_shape : tuple of (rows, columns), or None
+    label_names : tuple of str
+        Of the data of both; empty where they are not open.
+    """
+
+    first: RunResult
+    second: RunResult
+    rows: ComparedRows | None
+    why_not: str
+    image_shape: tuple[int, int] | None
+    label_names: tuple[str, ...]
+
+
+def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:
+    """Return McNemar's test of two runs judged on the same rows; None where they were judged on different ones."""
+    same = first.spec.fingerprint == second.spec.fingerprint and first.spec.evaluate == second.spec.evaluate
+    if not same or not np.array_equal(first.judged, second.judged):
+        return None
+    return mcnemar(first.misclassified, second.misclassified)
+
+
+def compare_rows(
+    dataset: Dataset, first: RunSpec, second: RunSpec, pixels: Sequence[int], *, progress: Progress = NO_PROGRESS
+) -> ComparedRows:
+    """Fit the stacks of two runs again and gather their rows.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The one of both runs.
+    first, second : RunSpec
+    pixels : sequence of int, length k
+        Features, 0 to d − 1.
+    progress : Progress
+
+    Raises
+    ------
+    DataError
+        If a run was made with other data.
+    """
+    reuse = Reuse()
+    rows = []
+    for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
+        if spec.fingerprint != dataset.fingerprint:
+            raise DataError("is not the data of both runs; open those to compare their weights", dataset.name)
+        rows.append(_rows(reuse.stack(dataset, spec.stack, progress=part), pixels))
+    least = min(own.shape[1] for own in rows)
+    return ComparedRows(tuple(pixels), rows[0], rows[1], rows[0][:, :least] - rows[1][:, :least])
+
+
+def _rows(stack: Stack, pixels: Sequence[int]) -> Rows:
+    found = np.empty((len(pixels), len(stack.layers), stack.n_features + 1))
+    for j, layer in enumerate(stack.layers):
+        found[:, j] = layer.weights[list(pixels)]
+    return found

@@ -1,0 +1,135 @@
+"""Which runs on which data a figure shows: a small JSON document, enough to make the figure again."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["FIGURES", "Recipe"]
+
+FIGURES = ("curves", "confusion", "widths")
+_FORMAT = 1
+_LARGEST = 64 << 20  # bytes
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """The runs behind a figure.
+
+    Attributes
+    ----------
+    figure : {"curves", "confusion", "widths"}
+    source : DataSource
+    points : tuple of SweepPoint
+        What is shown; one for all but curves.
+    """
+
+    figure: str
+    source: DataSource
+    points: tuple[SweepPoint, ...]
+
+    @classmethod
+    def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> Recipe:
+        """Return the recipe of a figure that shows one run."""
+        return cls(figure, source, (SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, spec.seed, spec),))
+
+    def runs(self) -> tuple[RunSpec, ...]:
+        """Return each run once, after the one that it starts from."""
+        found: dict[str, RunSpec] = {}
+
+        def take(spec: RunSpec) -> None:
+            if spec.hash not in found:
+                if spec.neighbour is not None:
+                    take(spec.neighbour)
+                found[spec.hash] = spec
+
+        for point in self.points:
+            take(point.spec)
+        return tuple(found.values())
+
+    def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
+        """Do every run and return the result of each point.
+
+        Raises
+        ------
+        DataError
+            If the data are not those of the figure.
+        """
+        specs = self.runs()
+        reuse = Reuse(deepest=max((spec.stack.depth for spec in specs), default=0))
+        for number, spec in enumerate(specs):
+            part = progress.part(number / len(specs), (number + 1) / len(specs))
+            reuse.results[spec.hash] = run(dataset, spec, progress=part, reuse=reuse)
+        return [reuse.results[point.spec.hash] for point in self.points]
+
+    def text(self) -> str:
+        """Return the document."""
+        specs = self.runs()
+        number = {spec.hash: place for place, spec in enumerate(specs)}
+        runs = []
+        for spec in specs:
+            near = None if spec.neighbour is None else number[spec.neighbour.hash]
+            runs.append({**replace(spec, neighbour=None).document(), "neighbour": near})
+        points = [{**_place(point), "run": number[point.spec.hash]} for point in self.points]
+        own = self.source
+        source = {"key": own.key, "paths": list(own.paths), "seed": own.seed, "generated": own.generated}
+        document = {"format": _FORMAT, "figure": self.figure, "source": source}
+        return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Recipe:
+        """Return the recipe in a file.
+
+        Raises
+        ------
+        DataError
+            If it is none.
+        """
+        place = str(path)
+        try:
+            with Path(path).open("rb") as file:
+                content = file.read(_LARGEST + 1)
+        except OSError as error:
+            raise DataError(f"cannot be read ({error.strerror})", place) from None
+        if len(content) > _LARGEST:
+            raise DataError(f"is larger than {_LARGEST >> 20} MiB, expected the JSON document of a figure", place)
+        try:
+            return cls._of(json.loads(content))
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
+            raise DataError(f"is no document of a figure ({error}); export the figure again", place) from None
+
+    @classmethod
+    def _of(cls, document: dict[str, Any]) -> Recipe:
+        if document["format"] != _FORMAT:
+            raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
+        if document["figure"] not in FIGURES:
+            raise ValueError(f"figure {document['figure']!r}, expected {', '.join(FIGURES)}")
+        source = document["source"]
+        specs: list[RunSpec] = []
+        for run_document in document["runs"]:
+            near = run_document["neighbour"]
+            plain = RunSpec.from_document({**run_document, "neighbour": None})
+            specs.append(replace(plain, neighbour=None if near is None else specs[near]).checked())
+        points = [
+            SweepPoint(float(p["noise"]), int(p["depth"]), int(p["split"]), int(p["seed"]), specs[p["run"]])
+            for p in document["points"]
+        ]
+        if not points:
+            raise ValueError("no point")
+        return cls(document["figure"], DataSource(**{**source, "paths": tuple(source["paths"])}), tuple(points))
+
+
+def _place(point: SweepPoint) -> dict[str, float]:
+    return {"noise": point.noise, "depth": point.depth, "split": point.split, "seed": point.seed}

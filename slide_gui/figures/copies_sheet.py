@@ -1,0 +1,95 @@
+"""The figure of corrupted copies with everything that is needed to make it again."""
+
+from __future__ import annotations
+
+import shlex
+
+from slide_gui import __version__
+from slide_gui.experiments.copies import CopiesResult
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.copies import copies_csv, draw_copies
+from slide_gui.figures.sheet import Sheet, fit_words, style_words
+from slide_gui.figures.style import Style
+
+__all__ = ["copies_sheet"]
+
+_SCRIPT = '''"""Makes copies.pdf, .svg, .png and .csv again; written by slide-gui {version}.
+
+Start it in the folder from which the data's paths start.
+"""
+
+from pathlib import Path
+
+from slide_gui.core.stack import StackParameters
+from slide_gui.experiments.copies import CopiesResult, CopiesStudy
+from slide_gui.experiments.fit import fit_model
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.copies_sheet import copies_sheet
+from slide_gui.figures.sheet import save_sheet
+from slide_gui.figures.style import Style
+
+STYLE = {style!r}
+SOURCE = {source!r}
+
+dataset = SOURCE.load()
+model = fit_model(dataset, {parameters!r})
+if model.fingerprint != {fingerprint!r}:
+    raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
+study = CopiesStudy(model.stack, dataset.train, {layer}, seeds={seeds}, most={most}, most_rows={rows})
+sheet = copies_sheet(CopiesResult(model, study.run(), {feature}, {shown}), SOURCE)
+for suffix in (".pdf", ".svg", ".png", ".csv"):
+    save_sheet(Path("copies" + suffix), sheet, STYLE)
+'''
+
+
+def copies_sheet(result: CopiesResult, source: DataSource) -> Sheet:
+    """Return the study of copies as what can be exported.
+
+    Parameters
+    ----------
+    result : CopiesResult
+        All its points have every seed.
+    source : DataSource
+        Where the data of the fit came from.
+    """
+    return Sheet(
+        "copies",
+        lambda figure, style: draw_copies(figure, result, style),
+        lambda path: copies_csv(path, result),
+        lambda style: _commands(result, source, style),
+        lambda style: _script(result, source, style),
+    )
+
+
+def _script(result: CopiesResult, source: DataSource, style: Style) -> str:
+    model, copies = result.model, result.copies
+    return _SCRIPT.format(
+        version=__version__,
+        style=style,
+        source=source,
+        parameters=model.stack.parameters,
+        fingerprint=model.fingerprint,
+        layer=copies.layer,
+        seeds=copies.seeds,
+        most=copies.points[-1].copies,
+        rows=copies.n_rows,
+        feature=result.feature,
+        shown=result.shown,
+    )
+
+
+def _commands(result: CopiesResult, source: DataSource, style: Style) -> str:
+    copies, shape = result.copies, result.model.image_shape
+    pixel = str(result.feature) if shape is None else "{},{}".format(*divmod(result.feature, shape[1]))
+    words = ["slide-gui", "copies", source.argument, *fit_words(source, result.model.stack.parameters)]
+    for option, value in (
+        ("--layer", copies.layer),
+        ("--most", copies.points[-1].copies),
+        ("--shown", result.shown),
+        ("--seeds", copies.seeds),
+        ("--rows", copies.n_rows),
+        ("--pixel", pixel),
+    ):
+        words += [option, str(value)]
+    words += [*style_words(style), "-o", "copies.pdf", "--format", "pdf", "svg", "png", "csv"]
+    return shlex.join(words) + "\n"

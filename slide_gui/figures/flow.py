@@ -1,0 +1,206 @@
+"""The paper's schematic with a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, joined by arrows, with the errors below."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.experiments.flow import FlowResult
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, titled
+from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
+from slide_gui.figures.text import fitted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["draw_flow", "flow_csv"]
+
+_POWERS = "⁰¹²³⁴⁵⁶⁷⁸"
+_FRAME, _BLANKED = "#B4B8C0", "#DCE7FA"
+_ENLARGE = 8  # whole copies of each pixel, so that viewers that smooth show none of it
+_GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: between columns, between rows, title, line of captions
+_FLATTEST, _BARS = 2.0, 0.5  # width of an image over its height at most; height of bars over their width
+
+
+def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
+    """Draw one image on its way through the stack.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    result : FlowResult
+        Of at least one layer.
+    style : Style
+        `levels` "tile" gives each hᵏ its own limits; otherwise all share ±1, or the input's largest value beyond it.
+
+    Raises
+    ------
+    ValueError
+        If there is no layer.
+    """
+    flow, model = result.flow, result.model
+    if not flow.layers:
+        raise ValueError("there is nothing to draw: the stack has no layer")
+    s, columns = style.scale, len(flow.layers) + 1
+    wide = (style.width_mm - 4.0 * s - (columns - 1) * _GAP * s) / columns
+    high = wide * _height(model.image_shape, style.transposed)
+    top = 12.5 * s
+    second = top + high + _LINE * s + _DOWN * s + _HEAD * s
+    plot = Plot(figure, style, second + high + (2 * _LINE + 4.5) * s)
+    if style.height_mm is not None and second + high + 9.5 * s > style.height_mm:
+        shrink = (style.height_mm - top - (_DOWN + _HEAD + _LINE + 10.0) * s) / (2 * high)
+        wide, high = wide * shrink, high * shrink
+        second = top + high + (_LINE + _DOWN + _HEAD) * s
+    p = model.stack.parameters
+    words = f"{result.image}; noise 1 − p = {p.noise:g}, corruption seed {result.seed}"
+    if result.seed is None:
+        words = f"{result.image}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
+    plot.title(f"{titled(model.dataset, model.generated)}: one image through {columns - 1} layers", words)
+    painter = _Painter(plot, result, style, wide, high)
+    for column in range(columns):
+        x = 2.0 * s + column * (wide + _GAP * s)
+        painter.column(column, x, top, second)
+    limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
+    note = "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (of the first layer x) and from x; "
+    note += f"colours of hᵏ to {limits}"
+    note, size = fitted(note, SMALL_SIZE * s, plot.width - 4.0 * s, smallest=4.0 * s)
+    plot.text(2.0 * s, plot.height - 1.4 * s, note, size / s, color=MUTED)
+
+
+class _Painter:
+    """Tiles of one size in two rows."""
+
+    def __init__(self, plot: Plot, result: FlowResult, style: Style, wide: float, high: float) -> None:
+        self._plot, self._result, self._style = plot, result, style
+        self._wide, self._high = wide, high
+        clean = result.flow.clean
+        self.limit = max(1.0, float(np.abs(clean).max(initial=0.0)))
+
+    def column(self, k: int, x: float, top: float, second: float) -> None:
+        """Draw the input, k = 0, or layer k, and the arrow that leads to it."""
+        flow, s = self._result.flow, self._plot.scale
+        entered = "x" if self._result.seed is None else "x̃"
+        if k == 0:
+            self._tile(x, top, "x", flow.clean, None, ())
+            lines: tuple[str, ...] = (
+                (f"{flow.corruption_error:.4f} from x",) if self._result.seed is not None else ("as it is",)
+            )
+            self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), None, lines)
+            down = "corrupt" if self._result.seed is not None else ""
+        else:
+            layer, below = flow.layers[k - 1], f"h{_POWERS[k - 1]}" if k > 1 else entered
+            lines = (f"{layer.input_error:.4f} from x",)
+            if k > 1:
+                lines = (f"{layer.own_error:.4f} from {below}", *lines)
+            own = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
+            self._tile(x, top, f"T({below})", layer.squashed, None, ())
+            self._tile(x, second, f"h{_POWERS[k]}", layer.output, own, lines)
+            down = f"W{_POWERS[k]}"
+        middle = x + 0.5 * self._wide
+        self._arrow([(middle, top + self._high + 1.4 * s), (middle, second - _HEAD * s - 0.6 * s)])
+        self._plot.text(middle + 1.2 * s, 0.5 * (top + self._high + second) - 0.8 * s, down, SMALL_SIZE)
+        if k < len(flow.layers):
+            self._across(x, top, second)
+
+    def _across(self, x: float, top: float, second: float) -> None:
+        s = self._plot.scale
+        gap, half = _GAP * s, 0.5 * self._high
+        turn, stop = x + self._wide + 0.5 * gap, x + self._wide + gap
+        start = x + self._wide + 0.6 * s
+        self._arrow([(start, second + half), (turn, second + half), (turn, top + half), (stop - 0.5 * s, top + half)])
+        self._plot.text(turn - 0.7 * s, 0.5 * (top + self._high + second) - 0.8 * s, "T", SMALL_SIZE, ha="right")
+
+    def _tile(
+        self, x: float, y: float, title: str, values: NDArray[Any], limit: float | None, lines: tuple[str, ...]
+    ) -> None:
+        plot, s = self._plot, self._plot.scale
+        plot.text(x, y - 0.9 * s, title, TEXT_SIZE)
+        place = (x / plot.width, 1 - (y + self._high) / plot.height, self._wide / plot.width, self._high / plot.height)
+        axes = plot.figure.add_axes(place, label=f"{title} at {x:.1f}")
+        axes.set_xticks([])
+        axes.set_yticks([])
+        for spine in axes.spines.values():
+            spine.set(linewidth=0.35 * s, color=_FRAME)
+        shape = self._result.model.image_shape
+        if shape is None:
+            _bars(axes, values, self.limit if limit is None else limit, s)
+        else:
+            _image(axes, values.reshape(shape), limit, self._style)
+        for line, text in enumerate(lines):
+            text, size = fitted(text, SMALL_SIZE * s, self._wide + 0.8 * _GAP * s, smallest=3.5 * s)
+            at = y + self._high + (2.1 + _LINE * line) * s
+            plot.text(x, at, text, size / s, color=MUTED)
+
+    def _arrow(self, points: list[tuple[float, float]]) -> None:
+        from matplotlib.patches import FancyArrowPatch
+        from matplotlib.path import Path
+
+        plot = self._plot
+        path = Path([(x / plot.width, 1 - y / plot.height) for x, y in points])
+        plot.figure.add_artist(
+            FancyArrowPatch(
+                path=path, arrowstyle="-|>", mutation_scale=4.5 * plot.scale, linewidth=0.5 * plot.scale, color=MUTED,
+                transform=plot.figure.transFigure, joinstyle="miter", capstyle="butt",
+            )
+        )  # fmt: skip
+
+
+def _height(shape: tuple[int, int] | None, transposed: bool) -> float:
+    """Return a tile's height over its width."""
+    if shape is None:
+        return _BARS
+    rows, columns = shape[::-1] if transposed else shape
+    return min(rows / columns, _FLATTEST)
+
+
+def _image(axes: Axes, values: NDArray[Any], limit: float | None, style: Style) -> None:
+    """Draw ink on paper, blanked values tinted; or, with a limit, the diverging map."""
+    from matplotlib.colors import to_rgb
+
+    shown = values.T if style.transposed else values
+    if limit is None:
+        scale = ColorScale("grey", 0.0, 1.0)
+        lut = np.concatenate([scale.lut()[:1], scale.lut()[:0:-1]])
+        lut[0] = np.round(255 * np.array(to_rgb(_BLANKED)))
+    else:
+        scale = ColorScale.symmetric(style.colors, limit)
+        lut = scale.lut()
+    pixels = lut[scale.indices(shown)].repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1)
+    axes.imshow(pixels, interpolation="none", aspect="equal")
+    axes.set_anchor("NW")
+
+
+def _bars(axes: Axes, values: NDArray[Any], limit: float, s: float) -> None:
+    shown = np.nan_to_num(values.astype(np.float64))
+    axes.bar(np.arange(shown.size), shown, width=0.8, color=INK, linewidth=0)
+    axes.axhline(0.0, color=_FRAME, linewidth=0.35 * s)
+    axes.set_xlim(-1.0, shown.size)
+    axes.set_ylim(-1.1 * limit, 1.1 * limit)
+
+
+def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
+    """Write the values as a table: one line a stage, with its errors.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    flow = result.flow
+    head = ["dataset", "image", "corruption seed", "stage", "error from target", "error from x"]
+    same: list[object] = [result.model.dataset, result.image, result.seed]
+    rows: list[list[object]] = [
+        [*same, "x", None, 0.0, *flow.clean.tolist()],
+        [*same, "entered", None, flow.corruption_error, *flow.corrupted.tolist()],
+    ]
+    for k, layer in enumerate(flow.layers, start=1):
+        rows.append([*same, f"T(h{k - 1})", None, None, *layer.squashed.tolist()])
+        rows.append([*same, f"h{k}", layer.own_error, layer.input_error, *layer.output.tolist()])
+    save_table(path, head + [f"v_{i}" for i in range(flow.clean.size)], rows)

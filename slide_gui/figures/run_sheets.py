@@ -1,0 +1,114 @@
+"""The figures of runs with everything that is needed to make them again: curves, confusion matrix, widths."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slide_gui import __version__
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.curves import ErrorCurves, error_curves
+from slide_gui.experiments.paper import Published, data_key, published
+from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.sweep import PointResult
+from slide_gui.figures.confusion import confusion_csv, draw_confusion
+from slide_gui.figures.curves import curves_csv, draw_curves
+from slide_gui.figures.sheet import Sheet
+from slide_gui.figures.style import Style
+from slide_gui.figures.widths import draw_widths, widths_csv
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["curve_marks", "run_sheet"]
+
+_Parts = tuple[Callable[["Figure", Style], None], Callable[[Path], None]]  # draws; writes the table
+_MARKED = ("SLIDE-SVM", "Raw-SVM")
+_SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
+
+{name}.json beside this script holds the runs. Start it in the folder from which the data's paths start.
+"""
+
+from pathlib import Path
+
+from slide_gui.experiments.recipe import Recipe
+from slide_gui.figures.run_sheets import run_sheet
+from slide_gui.figures.sheet import save_sheet
+from slide_gui.figures.style import Style
+
+STYLE = {style!r}
+
+recipe = Recipe.read(Path(__file__).with_name("{name}.json"))
+dataset = recipe.source.load()
+results = recipe.answers(dataset)
+sheet = run_sheet(recipe, dataset, results)
+for suffix in (".pdf", ".svg", ".png", ".csv"):
+    save_sheet(Path("{name}" + suffix), sheet, STYLE)
+'''
+
+
+def run_sheet(recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) -> Sheet:
+    """Return a figure of runs as what can be exported.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    dataset : Dataset
+        Those of the recipe.
+    results : sequence of RunResult
+        Of each point of the recipe.
+
+    Raises
+    ------
+    ValueError
+        If the runs do not make such a figure: curves of different methods, widths that were not learned.
+    """
+    make = {"curves": _curves, "confusion": _confusion, "widths": _widths}[recipe.figure]
+    draw, table = make(recipe, dataset, results)
+    name = recipe.figure
+    return Sheet(
+        name,
+        draw,
+        table,
+        lambda style: _commands(name, style),
+        lambda style: _SCRIPT.format(name=name, version=__version__, style=style),
+        {f"{name}.json": recipe.text()},
+    )
+
+
+def curve_marks(curves: ErrorCurves) -> list[Published]:
+    """Return the published errors that stand beside the curves of a test part."""
+    own = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
+    return own if curves.evaluate == "test" else []
+
+
+def _curves(recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
+    answers = [PointResult.of(point, result) for point, result in zip(recipe.points, results, strict=True)]
+    curves = error_curves(dataset, answers)
+    marks = curve_marks(curves)
+    return lambda figure, style: draw_curves(figure, curves, style, marks), lambda path: curves_csv(path, curves)
+
+
+def _confusion(_recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
+    result = results[0]
+    known = dataset.label_names
+    names = [known[label] if 0 <= label < len(known) else str(label) for label in result.labels]
+    return (
+        lambda figure, style: draw_confusion(figure, result, style, names),
+        lambda path: confusion_csv(path, result, names),
+    )
+
+
+def _widths(_recipe: Recipe, _dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
+    result = results[0]
+    if not result.classifier.history:
+        raise ValueError("there is nothing to draw: the widths of this run were not learned")
+    return lambda figure, style: draw_widths(figure, result, style), lambda path: widths_csv(path, result)
+
+
+def _commands(name: str, style: Style) -> str:
+    words = ["slide-gui", "draw", f"{name}.json", "--width", style.width, "--dpi", style.dpi]
+    return shlex.join(map(str, [*words, "-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv"])) + "\n"

@@ -1,0 +1,112 @@
+"""A figure together with its numbers and what makes it again: the one thing that pages and commands export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slide_gui.core.parameters import StackParameters
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.export import FORMATS, save_figure
+from slide_gui.figures.style import Style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Sheet", "fit_words", "save_bundle", "save_sheet", "style_words"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """What can be written of one figure.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    draw : callable or None
+        Draws into an empty figure; None for a table without a figure.
+    table : callable
+        Writes the numbers as CSV to a path.
+    commands, script : callable
+        Return the command lines and the Python script that make the files of a bundle again; None where there
+        is no bundle.
+    extra : mapping of str to str
+        Name → text of further files of a bundle, which commands and script read.
+    """
+
+    name: str
+    draw: Callable[[Figure, Style], None] | None
+    table: Callable[[Path], None]
+    commands: Callable[[Style], str] | None = None
+    script: Callable[[Style], str] | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+
+
+def save_sheet(path: Path, sheet: Sheet, style: Style) -> None:
+    """Write the figure, or with the suffix .csv its numbers.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is none of PDF, SVG, PNG and CSV, or there is nothing to draw.
+    OSError
+        If the file cannot be written.
+    """
+    draw = sheet.draw
+    if path.suffix.lower() == ".csv":
+        sheet.table(path)
+    elif draw is None:
+        raise ValueError(f"{path.name}: this is a table; it is written as .csv")
+    else:
+        save_figure(lambda figure: draw(figure, style), path, style)
+
+
+def save_bundle(folder: Path, sheet: Sheet, style: Style) -> list[Path]:
+    """Write the figure, its numbers, and the commands and the Python script that make them again.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is missing; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, and what `extra` holds.
+    sheet : Sheet
+    style : Style
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    ValueError
+        If nothing makes this sheet again.
+    OSError
+        If the folder cannot be written to.
+    """
+    if sheet.commands is None or sheet.script is None:
+        raise ValueError(f"{sheet.name}: this is a table alone; it has no bundle")
+    suffixes = (*(FORMATS if sheet.draw is not None else ()), ".csv")
+    paths = [folder / f"{sheet.name}{suffix}" for suffix in suffixes]
+    for path in paths:
+        save_sheet(path, sheet, style)
+    texts = {"commands.txt": sheet.commands(style), f"{sheet.name}.py": sheet.script(style), **sheet.extra}
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [*paths, *(folder / name for name in texts)]
+
+
+def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
+    """Return the options of a command line that give the seed of the data and the fit."""
+    p = parameters
+    words: list[object] = ["--seed", source.seed, "--noise", p.noise, "--depth", p.depth, "--threshold", p.threshold]
+    words += ["--squashing", p.squashing, "--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype]
+    return [str(word) for word in (*words, "--batch-size", p.batch_size)]
+
+
+def style_words(style: Style) -> list[str]:
+    """Return the options of a command line that give the looks, but for the bias."""
+    words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
+    return words + ["--transpose"] * style.transposed

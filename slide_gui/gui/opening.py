@@ -1,0 +1,64 @@
+"""Asks which data to open: files, a folder, or files to download."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Qt, Slot
+from PySide6.QtGui import QIcon
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+
+from slide_gui.gui.workspace import Workspace
+
+__all__ = ["Opening"]
+
+_FILTER = "Data (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat);;All files (*)"
+
+
+class Opening(QObject):
+    """The dialogs, over one window."""
+
+    def __init__(self, workspace: Workspace, settings: QSettings, window: QWidget) -> None:
+        super().__init__(window)
+        self._workspace, self._settings, self._window = workspace, settings, window
+
+    def ask_for_files(self) -> None:
+        """Ask for files and open them as one data set."""
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open data", self._folder(), _FILTER)
+        if names:
+            self._settings.setValue("folder/open", str(Path(names[0]).parent))
+            self._workspace.open_paths([Path(name) for name in names])
+
+    def ask_for_folder(self) -> None:
+        """Ask for a folder and open it."""
+        name = QFileDialog.getExistingDirectory(self._window, "Open a folder of images by class", self._folder())
+        if name:
+            self._workspace.open_paths([Path(name)])
+
+    @Slot(object)
+    def ask_to_download(self, key: str) -> None:
+        """Say what would be fetched from where, and fetch it if that is wanted."""
+        from slide_gui.data.catalogue import data_folders, entry
+
+        wanted = entry(key)
+        box = QMessageBox(self._window)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("Download")
+        box.setText(f"Download the files of {wanted.title}?")
+        box.setInformativeText(
+            f"From {wanted.mirrors[0]} into {data_folders()[0] / key}. Each file is checked by its hash.\n"
+            f"Licence: {wanted.licence}"
+        )
+        yes = box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
+        box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
+        box.setDefaultButton(yes)
+        box.setProperty("key", key)
+        box.accepted.connect(self._download)
+        box.open()
+
+    @Slot()
+    def _download(self) -> None:
+        self._workspace.download(str(self.sender().property("key")))
+
+    def _folder(self) -> str:
+        return str(self._settings.value("folder/open", str(Path.home())))

@@ -1,0 +1,64 @@
+"""What every page gives to the window: figures to export, and a table to copy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.figures.style import Style
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.sheet import Sheet
+
+__all__ = ["FIGURE", "TABLE", "Offer", "Page"]
+
+FIGURE = ("pdf", "svg", "png", "csv", "bundle")
+TABLE = ("csv",)
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """Something that can be exported.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    title : str
+        For people, as in “Export the weight figure”.
+    sheet : callable
+        Makes it; runs in the lane, so that what it needs is taken along and not asked of the window.
+    style : Style
+        What the dialog begins with.
+    kinds : tuple of str
+        `FIGURE` or `TABLE`.
+    of_weights : bool
+        Whether levels, colours and biases can be chosen.
+    """
+
+    name: str
+    title: str
+    sheet: Callable[[Progress], Sheet]
+    style: Style = field(default_factory=lambda: Style(width="double"))
+    kinds: tuple[str, ...] = FIGURE
+    of_weights: bool = False
+
+
+class Page(QWidget):
+    """A page of the window."""
+
+    def offers(self) -> tuple[Offer, ...]:
+        """Return what can be exported now, the likeliest first."""
+        return ()
+
+    def why_no_offer(self) -> str:
+        """Return one sentence that says why there is nothing to export."""
+        return "This page has nothing to export yet."
+
+    def table(self) -> str:
+        """Return the numbers shown, tab-separated, with a line of titles; empty if there are none."""
+        return ""

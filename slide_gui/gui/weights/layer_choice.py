@@ -1,0 +1,50 @@
+"""Buttons 1 … l, one a layer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
+
+__all__ = ["LayerChoice"]
+
+
+class LayerChoice(QWidget):
+    """Which layer a view shows."""
+
+    chosen = Signal(int)
+    """The layer that was pressed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.layer = 1
+        self._buttons = QButtonGroup(self)
+        self._buttons.idClicked.connect(self._choose)
+        caption = QLabel("layer", self)
+        caption.setProperty("role", "secondary")
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(4)
+        self._row.addWidget(caption)
+
+    def set_depth(self, depth: int) -> None:
+        """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""
+        self.layer = max(1, min(self.layer, depth))
+        while len(self._buttons.buttons()) > depth:
+            button = self._buttons.buttons()[-1]
+            self._buttons.removeButton(button)
+            self._row.removeWidget(button)
+            button.deleteLater()
+        for k in range(len(self._buttons.buttons()) + 1, depth + 1):
+            button = QPushButton(str(k), self)
+            button.setProperty("kind", "segment")
+            button.setCheckable(True)
+            button.setAccessibleName(f"layer {k}")
+            self._buttons.addButton(button, k)
+            self._row.addWidget(button)
+        if depth:
+            self._buttons.button(self.layer).setChecked(True)
+
+    @Slot(int)
+    def _choose(self, layer: int) -> None:
+        self.layer = layer
+        self.chosen.emit(layer)

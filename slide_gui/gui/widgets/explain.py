@@ -1,0 +1,226 @@
+"""One weight explained: S, q, E[P], E[Q] and W of two pixels, each formula with its numbers put in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from slide_gui.experiments.explain import Explanation
+from slide_gui.figures.color_scale import signed
+from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets._math import math_width, paint_math, plain_math
+from slide_gui.gui.widgets._numbers import count, fixed, number, significant
+from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import Painted
+
+__all__ = ["ExplainLine", "ExplainPanel", "lines_of"]
+
+HEAD, ROW, EDGE, GAP, NARROW = 44, 27, 4, 16, 12
+MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
+RIGHT = MIDDLE | int(Qt.AlignmentFlag.AlignRight)
+
+
+@dataclass(frozen=True)
+class ExplainLine:
+    """One step: what it is, its formula, the numbers put in, the result, where the paper has it, and what it means."""
+
+    name: str
+    formula: str
+    numbers: str
+    value: str
+    place: str
+    tip: str
+
+
+def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
+    """Return the steps from S to W of one pair of features."""
+    s_ab, s_aa, p_ab = _amount(e.s_ab), _amount(e.s_aa), _amount(e.p_ab)
+    q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
+    same = e.a == e.b
+    return (
+        ExplainLine(
+            "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"over {count(e.n)} samples", s_ab, "§3",
+            "Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n",
+        ),
+        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", f"over {count(e.n)} samples", s_aa, "§3", "How much a is lit"),
+        ExplainLine(
+            "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", q_a, "§3",
+            "Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the bias",
+        ),
+        ExplainLine(
+            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, "§3, below eq. 10",
+            "Expected product of the clean a with the corrupted b: only b may be blanked",
+        ),
+        ExplainLine(
+            "E[Q]_{ab}",
+            "S_{aa} q_{a}" if same else "S_{ab} q_{a} q_{b}",
+            f"{s_aa} · {q_a}" if same else f"{s_ab} · {q_a} · {q_b}",
+            _amount(e.q_ab),
+            "eq. 10, α = β" if same else "eq. 10, α ≠ β",
+            "Expected product of a and b, both corrupted: both must survive",
+        ),
+        ExplainLine(
+            "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), "eq. 10, α = β",
+            "A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares",
+        ),
+        ExplainLine(
+            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), "eq. 8, Algorithm 1",
+            "Weight with which a is reconstructed from b: the solution of all equations at once",
+        ),
+        ExplainLine(
+            "W_{a,d+1}", "bias", "of the constant 1", signed(e.bias, 4), "§3",
+            "What the reconstruction of a starts from: the weight of the constant that is never corrupted",
+        ),
+        ExplainLine(
+            "check", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(e.product), "eq. 8",
+            "Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution",
+        ),
+    )  # fmt: skip
+
+
+def _amount(value: float) -> str:
+    return fixed(value, 2) if abs(value) < 1e6 else number(value)
+
+
+class ExplainPanel(Painted):
+    """A table of formulas that keeps its place while the numbers move."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._title = self._second = ""
+        self._lines: tuple[ExplainLine, ...] = ()
+        self._stale = False
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setAccessibleName("The numbers behind one weight")
+
+    def sizeHint(self) -> QSize:
+        return QSize(640, HEAD + ROW * max(len(self._lines), 9) + EDGE)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(300, self.sizeHint().height())
+
+    def set_explanation(self, title: str, second: str, explanation: Explanation | None, stale: bool = False) -> None:
+        """Show the numbers of one pair of features.
+
+        Parameters
+        ----------
+        title, second : str
+            What a, b and the layer are.
+        explanation : Explanation, optional
+            None shows the titles alone.
+        stale : bool
+            Greyed, because newer weights are on their way.
+        """
+        self._title, self._second, self._stale = title, second, stale
+        self._lines = () if explanation is None else lines_of(explanation)
+        spoken = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in self._lines]
+        self.setAccessibleDescription("; ".join([title, second, *spoken]))
+        self.update()
+
+    def lines(self) -> tuple[ExplainLine, ...]:
+        """Return the steps shown."""
+        return self._lines
+
+    def _columns(self) -> tuple[float, float, float | None, float | None, float]:
+        """Return where name, formula, numbers and place begin, and where values end.
+
+        Places, then the numbers put in, are left out (None) where there is no room for them.
+        """
+        font = figure_font(self, BODY)
+        texts = [[getattr(line, part) for line in self._lines] for part in ("name", "formula", "numbers", "value")]
+        name, formula, numbers, value = (max((math_width(t, font) for t in each), default=0.0) for each in texts)
+        small = figure_font(self, SECONDARY)
+        place = max((math_width(line.place, small) for line in self._lines), default=0.0)
+        room = self.width() - 2 * EDGE - name - formula - value
+        shown = 4 if room >= numbers + place + 4 * NARROW else 3 if room >= numbers + 3 * NARROW else 2
+        room -= numbers * (shown > 2) + place * (shown > 3)
+        gap = min(max(room / shown, NARROW), 2.0 * GAP)
+        at_formula = EDGE + name + gap
+        at_numbers = at_formula + formula + gap
+        value_end = at_numbers + (numbers + gap) * (shown > 2) + value
+        return (
+            EDGE,
+            at_formula,
+            at_numbers if shown > 2 else None,
+            value_end + gap if shown > 3 else None,
+            value_end,
+        )
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        theme = theme_of(self)
+        painter = QPainter(self)
+        painter.setPen(QColor(theme.text))
+        painter.setFont(figure_font(self, BODY, strong=True))
+        self._paint_heading(painter, 0, self._title)
+        painter.setPen(QColor(theme.muted))
+        painter.setFont(figure_font(self, SECONDARY))
+        self._paint_heading(painter, 19, self._second)
+        painter.setOpacity(0.65 if self._stale else 1.0)
+        small, body = figure_font(self, SECONDARY), figure_font(self, BODY)
+        strong = figure_font(self, BODY, strong=True)
+        name, formula, numbers, place, value_end = self._columns()
+        for row, line in enumerate(self._lines):
+            top = HEAD + row * ROW
+            baseline = top + 18
+            painter.setPen(QPen(QColor(theme.line), 1.0))
+            painter.drawLine(EDGE, top, self.width() - EDGE, top)
+            painter.setPen(QColor(theme.text))
+            paint_math(painter, name, baseline, line.name, strong)
+            paint_math(painter, formula, baseline, line.formula, body)
+            painter.setPen(QColor(theme.muted))
+            if numbers is not None:
+                paint_math(painter, numbers, baseline, line.numbers, body)
+            if place is not None:
+                painter.setFont(small)
+                painter.drawText(QRectF(place, top, self.width() - place, ROW), MIDDLE, line.place)
+            painter.setPen(QColor(theme.accent_text if line.name.startswith("W_{ab") else theme.text))
+            painter.setFont(strong)
+            painter.drawText(QRectF(value_end - 160, top, 160, ROW), RIGHT, line.value)
+        painter.setOpacity(1.0)
+        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+        painter.end()
+
+    def _paint_heading(self, painter: QPainter, top: float, text: str) -> None:
+        room = self.width() - 2 * EDGE
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(EDGE, top, room, 19), MIDDLE, shown)
+
+    def _leave(self) -> None:
+        """Do nothing: the panel points at nothing."""
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
+            row = (event.pos().y() - HEAD) // ROW
+            if 0 <= row < len(self._lines):
+                QToolTip.showText(event.globalPos(), self._lines[row].tip, self)
+            else:
+                QToolTip.hideText()
+            return True
+        return super().event(event)
+
+
+def _demo() -> QWidget:
+    import numpy as np
+
+    from slide_gui.core.denoiser import denoiser_weights
+    from slide_gui.experiments.explain import explain
+
+    rows = np.column_stack([np.random.default_rng(0).random((1200, 30)) > 0.8, np.ones(1200)]).astype(float)
+    scatter = rows.T @ rows
+    panel = ExplainPanel()
+    weights = denoiser_weights(scatter, 0.3)
+    panel.set_explanation(
+        "Layer 1: how a = 14, 9 is reconstructed from b = 14, 12",
+        "b is the pixel under the cursor",
+        explain(scatter, weights[4], 0.3, 1e-5, 4, 7),
+    )
+    return panel
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 720, 340)

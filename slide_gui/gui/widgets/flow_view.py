@@ -1,0 +1,351 @@
+"""The paper's schematic, alive: an image that is drawn on, its corruption, and every layer it passes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets._flow_layout import LINE, FlowLayout
+from slide_gui.gui.widgets._paint import frame, washed
+from slide_gui.gui.widgets._pixels import colour_table, coloured_image
+from slide_gui.gui.widgets._tile_images import bar_image
+from slide_gui.gui.widgets.drawing_canvas import DrawingCanvas
+from slide_gui.gui.widgets.image_view import MARGIN
+
+__all__ = ["FlowColumn", "FlowTile", "FlowView"]
+
+STALE = 0.65
+INK = ColorScale("grey", 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class FlowTile:
+    """One image of the flow.
+
+    Attributes
+    ----------
+    title : str
+    values : ndarray of shape (rows, columns) or (d,), float32
+        Never changed after it was given. NaN is shown as blanked.
+    scale : ColorScale
+        `INK` is drawn as ink on paper in the light theme.
+    lines : tuple of str
+        Below the tile.
+    tip : str
+    """
+
+    title: str
+    values: NDArray[np.float32]
+    scale: ColorScale = INK
+    lines: tuple[str, ...] = ()
+    tip: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class FlowColumn:
+    """What stands in one column, and the words at its arrows.
+
+    Attributes
+    ----------
+    upper, lower : FlowTile
+        In the first column x and x̃, then T(hᵏ⁻¹) and hᵏ.
+    down : str
+        At the arrow between them, e.g. "W¹".
+    across : str
+        At the arrow to the next column, e.g. "T".
+    stale : bool
+        Greyed, because newer weights are on their way.
+    """
+
+    upper: FlowTile
+    lower: FlowTile
+    down: str = ""
+    across: str = ""
+    stale: bool = False
+
+
+class FlowView(QWidget):
+    """Tiles joined by arrows, the first of them a `DrawingCanvas`.
+
+    Plain features are drawn as bars and cannot be drawn on.
+    """
+
+    drawn = Signal(object)
+    """The image as it is drawn, shape (rows, columns)."""
+    pixel_hovered = Signal(object)
+    """Index under the mouse or the cursor in any tile, or None."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._columns: tuple[FlowColumn, ...] = ()
+        self._shape: tuple[int, ...] = (28, 28)
+        self._transposed = False
+        self._hovered: int | None = None
+        self._layout: FlowLayout | None = None
+        self._images: dict[FlowTile, QImage] = {}
+        self.canvas = DrawingCanvas(self)
+        self.canvas.drawn.connect(self.drawn)
+        self.canvas.pixel_hovered.connect(self._hover)
+        self.setMouseTracking(True)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setAccessibleName("Flow of one image through the layers")
+
+    def sizeHint(self) -> QSize:
+        return QSize(860, 500)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(320, 240)
+
+    # What is shown
+
+    def set_columns(self, columns: tuple[FlowColumn, ...]) -> None:
+        """Show a flow; the first column's upper tile names the canvas, whose picture is its own."""
+        same = len(columns) == len(self._columns)
+        self._columns = columns
+        shape = columns[0].lower.values.shape if columns else self._shape
+        self._images = {}
+        if not same or shape != self._shape:
+            self._shape = shape
+            self._place()
+        self._describe()
+        self.update()
+
+    def set_transposed(self, transposed: bool) -> None:
+        """Exchange rows and columns on the screen; indices stay those of the data."""
+        if transposed != self._transposed:
+            self._transposed = transposed
+            self.canvas.set_transposed(transposed)
+            self._images = {}
+            self._place()
+            self.update()
+
+    def set_cursor(self, index: int | None) -> None:
+        """Put the cross-hair on one pixel of every tile."""
+        if index != self._hovered:
+            self._hovered = index
+            self.canvas.set_cursor(index)
+            self.update()
+
+    def layout_of(self) -> FlowLayout:
+        """Return the geometry for the widget's size."""
+        depth = max(len(self._columns) - 1, 0)
+        made = FlowLayout(self.width(), self.height(), self.devicePixelRatioF(), depth, self._shape, self._transposed)
+        if made != self._layout:
+            self._layout = made
+        assert self._layout is not None
+        return self._layout
+
+    def _place(self) -> None:
+        layout = self.layout_of()
+        self.canvas.setVisible(not layout.bars)
+        box = layout.canvas.toAlignedRect()
+        self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
+
+    def _describe(self) -> None:
+        parts = [f"{t.title}: {'; '.join(t.lines)}" for c in self._columns for t in (c.upper, c.lower) if t.lines]
+        self.setAccessibleDescription(". ".join(parts))
+
+    # Painting
+
+    def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
+        """Return every painted tile with its place and whether it is stale."""
+        layout, found = self.layout_of(), []
+        for number, column in enumerate(self._columns):
+            if number or layout.bars:
+                found.append((column.upper, layout.upper(number), column.stale))
+            found.append((column.lower, layout.lower(number), column.stale))
+        return found
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        if not self._columns:
+            return
+        theme, layout = theme_of(self), self.layout_of()
+        painter = QPainter(self)
+        for tile, box, stale in self._tiles():
+            painter.setOpacity(STALE if stale else 1.0)
+            painter.drawImage(box, self._image(tile))
+            painter.setOpacity(1.0)
+            frame(painter, box, theme.line)
+        if layout.bars:
+            painter.setPen(QPen(QColor(theme.muted), 1.0))
+            for _, box, _ in self._tiles():
+                painter.drawLine(QLineF(box.left(), box.center().y(), box.right(), box.center().y()))
+        painter.setFont(figure_font(self, SECONDARY))
+        self._paint_texts(painter, layout)
+        self._paint_arrows(painter, layout)
+        if self._hovered is not None and 0 <= self._hovered < int(np.prod(self._shape)):
+            painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
+            for _, box, _ in self._tiles():
+                painter.drawLines(_cross(layout, box, self._hovered))
+        painter.end()
+
+    def _paint_texts(self, painter: QPainter, layout: FlowLayout) -> None:
+        theme, middle = theme_of(self), int(Qt.AlignmentFlag.AlignVCenter)
+        right = middle | int(Qt.AlignmentFlag.AlignRight)
+        small, body = figure_font(self, SECONDARY), figure_font(self, BODY, strong=True)
+        for number, column in enumerate(self._columns):
+            for tile, box in ((column.upper, layout.upper(number)), (column.lower, layout.lower(number))):
+                painter.setFont(body)
+                painter.setPen(QColor(theme.text))
+                head = layout.head(box)
+                painter.drawText(head, middle, tile.title)
+                painter.setFont(small)
+                if self._hovered is not None:
+                    painter.setPen(QColor(theme.accent_text))
+                    painter.drawText(head, right, self._value(number, tile))
+                painter.setPen(QColor(theme.muted))
+                room = layout.captions(box)
+                for line, text in enumerate(tile.lines):
+                    painter.drawText(QRectF(room.x(), room.y() + line * LINE, room.width(), LINE), middle, text)
+
+    def _value(self, column: int, tile: FlowTile) -> str:
+        """Return the value under the cursor, of the canvas as it is drawn."""
+        values = tile.values
+        if self._hovered is None or self._hovered >= values.size:
+            return ""
+        value = float(values.flat[self._hovered])
+        if np.isnan(value):
+            return "blanked"
+        text = f"{value:.2f}" if tile.scale is INK else f"{value:+.2f}"
+        return text.replace("-", "−")
+
+    def _paint_arrows(self, painter: QPainter, layout: FlowLayout) -> None:
+        theme, middle = theme_of(self), int(Qt.AlignmentFlag.AlignVCenter)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        painter.setFont(figure_font(self, SECONDARY, strong=True))
+        for number, column in enumerate(self._columns):
+            line = layout.down(number)
+            _arrow(painter, theme.muted, [line.p1(), line.p2()])
+            painter.setPen(QColor(theme.text))
+            painter.drawText(QRectF(line.x1() + 8, line.y1() - 2, 160, line.length()), middle, column.down)
+            if number + 1 < len(self._columns):
+                corners = layout.across(number)
+                _arrow(painter, theme.muted, list(corners))
+                painter.setPen(QColor(theme.text))
+                at = QRectF(corners[1].x() - 16, line.y1() - 2, 13, line.length())
+                painter.drawText(at, middle | int(Qt.AlignmentFlag.AlignRight), column.across)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+
+    def _image(self, tile: FlowTile) -> QImage:
+        found = self._images.get(tile)
+        if found is None:
+            layout, theme = self.layout_of(), theme_of(self)
+            if layout.bars:
+                size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
+                scale = ColorScale.symmetric(theme.diverging, _limit(tile))
+                found = bar_image(np.nan_to_num(tile.values), scale, size, QColor(theme.background))
+            else:
+                table = colour_table(tile.scale, QColor(theme.accent_wash))
+                if tile.scale is INK and not theme.is_dark:
+                    table = np.concatenate([table[:1], table[:0:-1]])
+                shown = tile.values.T if self._transposed else tile.values
+                found = coloured_image(tile.scale.indices(shown), table)
+            self._images[tile] = found
+        return found
+
+    # Mouse
+
+    @Slot(object)
+    def _hover(self, index: int | None) -> None:
+        if index != self._hovered:
+            self.set_cursor(index)
+            self.pixel_hovered.emit(index)
+
+    def _spot(self, point: QPointF) -> tuple[FlowTile, int] | None:
+        for tile, box, _ in self._tiles():
+            index = self.layout_of().index(box, point)
+            if index is not None:
+                return tile, index
+        return None
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        spot = self._spot(event.position())
+        self.setCursor(Qt.CursorShape.ArrowCursor if spot is None else Qt.CursorShape.CrossCursor)
+        self.setToolTip("" if spot is None else spot[0].tip)
+        self._hover(None if spot is None else spot[1])
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hover(None)
+        super().leaveEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._images = {}
+        self._place()
+
+    def changeEvent(self, event: QEvent) -> None:
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
+            self._images = {}
+        super().changeEvent(event)
+
+
+def _limit(tile: FlowTile) -> float:
+    return max(abs(tile.scale.low), abs(tile.scale.high))
+
+
+def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
+    """Draw a line through points with a head at the last one."""
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setPen(QPen(QColor(colour), 1.25))
+    painter.drawPolyline(QPolygonF(points))
+    tip, away = points[-1], points[-1] - points[-2]
+    upright = abs(away.y()) > abs(away.x())
+    x, y = (0.0, 1.0 if away.y() > 0 else -1.0) if upright else (1.0 if away.x() > 0 else -1.0, 0.0)
+    corners = [(1.0, 0.0), (-6.0, 3.5), (-6.0, -3.5)]  # along the last piece, across it
+    head = [QPointF(tip.x() + a * x - b * y, tip.y() + a * y + b * x) for a, b in corners]
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(colour))
+    painter.drawPolygon(QPolygonF(head))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+
+
+def _cross(layout: FlowLayout, box: QRectF, index: int) -> list[QLineF]:
+    """Return lines through one pixel of a tile that leave the pixel itself free; of bars, along one of them."""
+    if layout.bars:
+        x = box.x() + (index + 0.5) * box.width() / layout.shape[0]
+        return [QLineF(x, box.top(), x, box.bottom())]
+    spot = layout.grid(box).rect(index)
+    x, y, gap = spot.center().x(), spot.center().y(), 0.5 * spot.width() + 2.0
+    lines = (
+        QLineF(x, box.top(), x, y - gap),
+        QLineF(x, y + gap, x, box.bottom()),
+        QLineF(box.left(), y, x - gap, y),
+        QLineF(x + gap, y, box.right(), y),
+    )
+    return [line for line in lines if line.dx() > 0.0 or line.dy() > 0.0]
+
+
+def _demo() -> QWidget:
+    from slide_gui.gui.widgets._demo import rectangle
+
+    view = FlowView()
+    x = rectangle()
+    view.canvas.set_image(x)
+    kept = np.random.default_rng(0).random(x.shape) > 0.3
+    theme = theme_of(view)
+    scale = ColorScale.symmetric(theme.diverging, 1.0)
+    columns = [
+        FlowColumn(FlowTile("x", x), FlowTile("x̃", np.where(kept, x, np.nan).astype(np.float32)), "corrupt", "T")
+    ]
+    h = x * kept
+    for k in range(1, 5):
+        t = (h > 0.5).astype(np.float32)
+        rows = np.abs(np.subtract.outer(np.arange(28), np.arange(28)))
+        h = (0.6 * t + 0.1 * np.exp(-rows / 2) @ t).astype(np.float32)
+        lower = FlowTile("h" + "⁰¹²³⁴"[k], h, scale, ("0.0120 from h" + "⁰¹²³⁴"[k - 1], "0.0142 from x"))
+        columns.append(FlowColumn(FlowTile(f"T(h{'⁰¹²³⁴'[k - 1]})", t), lower, "W" + "⁰¹²³⁴"[k], "T"))
+    view.set_columns(tuple(columns))
+    return view
+
+
+if __name__ == "__main__":
+    from slide_gui.gui.widgets._demo import show
+
+    show(_demo, 960, 580)

@@ -1,0 +1,45 @@
+"""A sweep whose process is killed goes on where it was."""
+
+import os
+import signal
+
+import pytest
+
+from tests.end_to_end.program import until
+from tests.end_to_end.run_pages import main_button, store_of, stored, turn_to, write_rectangles
+
+pytestmark = pytest.mark.display
+
+
+def begin_sweep(program):
+    until(lambda: program.title.startswith("outlines"), "the data")
+    program.settled(rows=5)
+    turn_to(program, "curves")
+    program.click(main_button(program))
+    program.rest()
+
+
+def test_that_a_killed_sweep_goes_on_where_it_was(start, tmp_path):
+    data = write_rectangles(tmp_path / "outlines.npz", 150, 300, side=14)
+    program = start(data, home=tmp_path / "home")
+    begin_sweep(program)
+    before = until(lambda: (found := stored(program)) and len(found) >= 3 and found, "three points", 60)
+    os.kill(program.process.pid, signal.SIGKILL)
+    program.process.wait(10)
+    before = stored(program)  # a point may have been finished meanwhile
+    files = {name: (store_of(program).with_name("runs.sqlite.arrays") / name).stat() for *_, name, _, _ in before}
+    orphan = store_of(program).with_name("runs.sqlite.arrays") / f"{'0' * 16}-{'1' * 16}.npz.part"
+    orphan.write_bytes(b"as a kill in mid-write leaves it")
+
+    again = start(data, home=tmp_path / "home")
+    begin_sweep(again)
+    after = until(lambda: (found := stored(again)) and len(found) >= len(before) + 2 and found, "two points more", 60)
+    assert after[: len(before)] == before  # hash, date and file of each: none was run again
+    assert len({key for key, *_ in after}) == len(after)
+    for name, stat in files.items():
+        now = (store_of(again).with_name("runs.sqlite.arrays") / name).stat()
+        assert (now.st_ino, now.st_mtime_ns) == (stat.st_ino, stat.st_mtime_ns)
+    again.key("ctrl+q")
+    assert again.wait_end() == (0, "", "")
+    folder = store_of(again).with_name("runs.sqlite.arrays")
+    assert sorted(os.listdir(folder)) == sorted(name for _, _, name, _, _ in stored(again))

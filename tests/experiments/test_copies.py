@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slide_gui.core.denoiser import CorruptedCopies, denoiser_weights
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.stack import fit_stack
+from slide_gui.experiments.copies import Copies, CopiesPoint, CopiesStudy
+from slide_gui.progress import Cancelled, Progress
+from tests.experiments.tiny import rectangles
+
+ROWS = rectangles(300).train[:, :24] + np.float32(0.05) * np.random.default_rng(0).random((300, 24), np.float32)
+
+
+def stack_of(depth: int = 1, **changes: object):
+    return fit_stack(ROWS, StackParameters(noise=0.4, depth=depth, **changes))
+
+
+def test_that_the_error_falls_as_the_square_root_of_the_copies() -> None:
+    copies = CopiesStudy(stack_of(), ROWS, most=512).run()
+    assert [point.copies for point in copies.points] == [2**k for k in range(10)]
+    slope = copies.slope()
+    assert slope is not None
+    assert -0.57 < slope < -0.43
+    errors = [mean for _, mean, _, _ in copies.curve()]
+    assert errors[-1] < 0.1 * errors[0]
+    assert copies.reference() == pytest.approx(errors[-1] * 512**0.5, rel=0.2)
+    row = copies.slope(5)
+    assert row is not None
+    assert -0.65 < row < -0.35
+
+
+def test_that_the_limit_of_all_rows_is_the_fitted_layer() -> None:
+    stack = stack_of(depth=3)
+    for layer in (1, 2, 3):
+        copies = CopiesStudy(stack, ROWS, layer, most=1, seeds=1).run()
+        np.testing.assert_allclose(copies.limit, stack.layers[layer - 1].weights, atol=2e-4)
+        assert (copies.n_rows, copies.n_all, copies.layer) == (300, 300, layer)
+
+
+def test_that_a_stack_fitted_on_squashed_values_is_copied_from_them() -> None:
+    stack = stack_of(depth=2, fit_on="thresholded", threshold=0.4)
+    copies = CopiesStudy(stack, ROWS, 2, most=1, seeds=1).run()
+    np.testing.assert_allclose(copies.limit, stack.layers[1].weights, atol=2e-4)
+
+
+def test_that_a_sample_of_rows_has_its_own_limit() -> None:
+    copies = CopiesStudy(stack_of(), ROWS, most=2, most_rows=80).run()
+    assert (copies.n_rows, copies.n_all) == (80, 300)
+    chosen = ROWS[np.sort(np.random.default_rng(0).choice(300, 80, replace=False))].astype(float)
+    clean = np.column_stack([chosen, np.ones(80)])
+    np.testing.assert_allclose(copies.limit, denoiser_weights(clean.T @ clean, 0.4), atol=1e-9)
+
+
+def test_that_errors_are_relative_to_the_limit_over_all_rows_and_each() -> None:
+    copies = CopiesStudy(stack_of(), ROWS, most=4, seeds=2).run()
+    point = copies.points[-1]
+    own = CorruptedCopies(np.ascontiguousarray(ROWS), 0.4, random_state=0)
+    own.add(4)
+    away = own.weights() - copies.limit
+    np.testing.assert_allclose(point.weights, own.weights(), atol=1e-5)
+    assert point.errors.shape == (2,)
+    assert point.errors[0] == pytest.approx(np.linalg.norm(away) / np.linalg.norm(copies.limit))
+    expected = np.linalg.norm(away, axis=1) / np.linalg.norm(copies.limit, axis=1)
+    np.testing.assert_allclose(point.row_errors[0], expected)
+
+
+class Impatient(Progress):
+    """Cancels after so many reports, and keeps the last payload."""
+
+    def __init__(self, reports: int) -> None:
+        self.left, self.seen, self.fractions = reports, None, []
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self.seen = payload or self.seen
+        self.fractions.append(fraction)
+        self.left -= 1
+        if self.left < 0:
+            raise Cancelled
+
+
+def test_that_a_cancelled_study_goes_on_where_it_was_and_ends_the_same() -> None:
+    whole = CopiesStudy(stack_of(), ROWS, most=16, seeds=2).run()
+    study, cancelled = CopiesStudy(stack_of(), ROWS, most=16, seeds=2), 0
+    for patience in (0, 1, 3, 4, 6, 9, 12):
+        with pytest.raises(Cancelled):
+            study.run(Impatient(patience))
+        cancelled += 1
+    last = study.run()
+    assert cancelled == 7
+    for one, other in zip(whole.points, last.points, strict=True):
+        np.testing.assert_array_equal(one.errors, other.errors)
+        np.testing.assert_array_equal(one.weights, other.weights)
+    assert study.run() is last
+
+
+def test_that_points_come_one_by_one_with_a_fraction_that_never_falls() -> None:
+    progress = Impatient(10_000)
+    result = CopiesStudy(stack_of(), ROWS, most=8, seeds=2).run(progress)
+    assert progress.seen is result
+    assert progress.fractions == sorted(progress.fractions)
+    assert progress.fractions[-1] == 1.0
+
+
+def test_that_a_dead_pixel_has_no_curve() -> None:
+    rows = ROWS.copy()
+    rows[:, 3] = 0.0
+    stack = fit_stack(rows, StackParameters(noise=0.4, depth=1))
+    copies = CopiesStudy(stack, rows, most=2, seeds=1).run()
+    assert np.isnan(copies.points[0].row_errors[0, 3])
+    assert copies.curve(3) == []
+    assert copies.slope(3) is None
+    assert copies.reference(3) is None
+    assert len(copies.curve(4)) == 2
+
+
+def test_that_slope_and_reference_of_an_exact_law_are_found() -> None:
+    points = tuple(
+        CopiesPoint(m, np.array([2.0 / m**0.5]), np.full((1, 2), 3.0 / m**0.5), np.zeros((2, 3), np.float32))
+        for m in (1, 2, 4, 8, 16, 32)
+    )
+    copies = Copies(0.3, 1e-5, 1, np.zeros((2, 3)), 10, 10, 1, points)
+    assert copies.slope() == pytest.approx(-0.5)
+    assert copies.reference() == pytest.approx(2.0)
+    assert copies.reference(1) == pytest.approx(3.0)
+
+
+def test_that_what_cannot_be_studied_is_refused_in_a_sentence() -> None:
+    with pytest.raises(ValueError, match="layer is 2; this stack has layers 1 to 1"):
+        CopiesStudy(stack_of(), ROWS, 2)
+    wide = np.zeros((3, 1100), np.float32)
+    wide[0, :] = 1
+    with pytest.raises(ValueError, match="1100 features; copies are solved for up to 1024"):
+        CopiesStudy(fit_stack(wide, StackParameters(depth=1)), wide)

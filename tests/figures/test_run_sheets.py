@@ -1,0 +1,121 @@
+"""Figures of runs: a bundle makes itself again, by its script and by its command line."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.cli import main
+from slide_gui.core.svm import SvmParameters
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.figures.run_sheets import run_sheet
+from slide_gui.figures.sheet import save_bundle, save_sheet
+from slide_gui.figures.style import Style
+from tests.experiments.tiny import rectangles, spec
+
+STYLE = Style(width="double", dpi=120)
+
+
+@pytest.fixture
+def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSource:
+    monkeypatch.chdir(tmp_path)
+    tiny = rectangles(60, 150)
+    images = {"X_train": tiny.train.reshape(-1, 8, 8), "X_test": tiny.test.reshape(-1, 8, 8)}
+    np.savez("tiny.npz", y_train=tiny.train_labels, y_test=tiny.test_labels, **images)
+    return DataSource(paths=("tiny.npz",))
+
+
+def recipe_of(figure: str, source: DataSource) -> Recipe:
+    dataset = source.load()
+    if figure != "curves":
+        return Recipe.of_run(figure, source, spec(dataset, noise=0.3))
+    sweep = SweepSpec(dataset.fingerprint, "tiny.npz", (0.1, 0.2, 0.4), (0, 1), svm=SvmParameters(starts=1))
+    return Recipe(figure, source, sweep.points())
+
+
+@pytest.mark.parametrize("figure", ["curves", "confusion", "widths"])
+def test_that_a_bundle_makes_itself_again_by_script_and_by_command(source: DataSource, figure: str) -> None:
+    recipe = recipe_of(figure, source)
+    dataset = source.load()
+    save_bundle(Path("bundle"), run_sheet(recipe, dataset, recipe.answers(dataset)), STYLE)
+    figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
+    assert sorted(os.listdir("bundle")) == sorted([*figures, f"{figure}.py", f"{figure}.json", "commands.txt"])
+    before = {name: Path("bundle", name).read_bytes() for name in figures}
+    os.makedirs("script")
+    os.link("tiny.npz", "script/tiny.npz")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    script = [sys.executable, f"../bundle/{figure}.py"]
+    subprocess.run(script, check=True, cwd="script", env=environment)
+    os.rename(f"bundle/{figure}.json", f"{figure}.json")
+    (command,) = Path("bundle/commands.txt").read_text(encoding="utf-8").splitlines()
+    assert command.startswith("slide-gui ")
+    assert main(command.split()[1:]) == 0
+    for name, content in before.items():
+        assert Path("script", name).read_bytes() == content
+        assert Path(name).read_bytes() == content
+
+
+def test_that_a_recipe_reads_back_with_its_neighbours(source: DataSource) -> None:
+    recipe = recipe_of("curves", source)
+    Path("curves.json").write_text(recipe.text(), encoding="utf-8")
+    read = Recipe.read("curves.json")
+    assert read == recipe
+    assert any(point.spec.neighbour is not None for point in read.points)
+    assert [point.spec.hash for point in read.points] == [point.spec.hash for point in recipe.points]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda text: "",
+        lambda text: "[]",
+        lambda text: "{" * 100_000,
+        lambda text: text.replace('"curves"', '"pie"'),
+        lambda text: text.replace('"format": 1', '"format": 2'),
+        lambda text: text.replace('"run": 0', '"run": 99'),
+        lambda text: text.replace('"noise": 0.1', '"noise": 7'),
+        lambda text: text.replace('"neighbour": null', '"neighbour": 5'),
+    ],
+)
+def test_that_a_damaged_recipe_is_refused_in_one_sentence(source: DataSource, damage) -> None:
+    text = recipe_of("curves", source).text()
+    assert damage(text) != text
+    Path("curves.json").write_text(damage(text), encoding="utf-8")
+    with pytest.raises(DataError, match=r"curves\.json"):
+        Recipe.read("curves.json")
+    assert main(["draw", "curves.json"]) == 1
+
+
+def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("widths.json").write_text(recipe_of("widths", source).text(), encoding="utf-8")
+    other = rectangles(60, 150, seed=1)
+    images = {"X_train": other.train.reshape(-1, 8, 8), "X_test": other.test.reshape(-1, 8, 8)}
+    np.savez("tiny.npz", y_train=other.train_labels, y_test=other.test_labels, **images)
+    assert main(["draw", "widths.json"]) == 1
+    assert "not the data of the run" in capsys.readouterr().err
+    assert not Path("widths.pdf").exists()
+
+
+def test_that_widths_that_were_not_learned_are_refused(source: DataSource) -> None:
+    dataset = source.load()
+    recipe = Recipe.of_run("widths", source, spec(dataset, widths="median", C=10.0))
+    with pytest.raises(ValueError, match="not learned"):
+        run_sheet(recipe, dataset, recipe.answers(dataset))
+
+
+def test_that_a_table_has_no_picture(tmp_path: Path) -> None:
+    from slide_gui.figures.sheet import Sheet
+
+    sheet = Sheet("runs", None, lambda path: path.write_text("a"), lambda style: "", lambda style: "")
+    with pytest.raises(ValueError, match="table"):
+        save_sheet(tmp_path / "runs.pdf", sheet, STYLE)
+    save_sheet(tmp_path / "runs.csv", sheet, STYLE)
+    assert (tmp_path / "runs.csv").exists()

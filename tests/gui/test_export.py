@@ -1,0 +1,138 @@
+"""What each page exports and copies, and what it says where there is nothing."""
+
+import csv
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFileDialog
+
+from slide_gui.core.svm import SvmParameters
+from slide_gui.experiments.recipe import Recipe
+from slide_gui.gui.export import ExportDialog
+from tests.gui.test_jobs import settle, wait
+from tests.gui.test_runs_pages import window  # noqa: F401
+
+
+@pytest.fixture
+def trained(window):  # noqa: F811
+    window.desk.train(window.desk.spec_of(SvmParameters()))
+    wait(lambda: window.desk.runs and not window.lane.busy, 60)
+    return window
+
+
+def dialog_of(window, page):  # noqa: F811
+    window.actions_by_name[f"page_{page}"].trigger()
+    settle(0.02)
+    window.actions_by_name["export"].trigger()
+    (dialog,) = window.findChildren(ExportDialog)
+    return dialog
+
+
+def choose(box, key):
+    assert box.findData(key) >= 0
+    box.setCurrentIndex(box.findData(key))
+
+
+@pytest.mark.parametrize(
+    ("page", "figure", "name"),
+    [
+        ("weights", "0", "weights"),
+        ("curves", "0", "curves"),
+        ("classifier", "0", "confusion"),
+        ("classifier", "1", "widths"),
+    ],
+)
+def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
+    trained, tmp_path, monkeypatch, page, figure, name
+):
+    dialog = dialog_of(trained, page)
+    choose(dialog._figure, figure)
+    choose(dialog._kind, "bundle")
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "bundle"))
+    dialog._choose_place()
+    wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
+    assert "Exported" in trained.notice.accessibleName()
+    found = {path.name for path in (tmp_path / "bundle").iterdir()}
+    assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= found
+    if name != "weights":
+        recipe = Recipe.read(tmp_path / "bundle" / f"{name}.json")
+        assert [point.spec.hash for point in recipe.points] == [trained.desk.runs[0].hash]
+
+
+def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(trained, tmp_path, monkeypatch):
+    dialog = dialog_of(trained, "classifier")
+    assert dialog.windowTitle() == "Export the confusion matrix"
+    choose(dialog._kind, "svg")
+    suggested = []
+
+    def ask(_parent, _title, suggestion, _filter):
+        suggested.append(suggestion)
+        return str(tmp_path / "figure"), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    dialog._choose_place()
+    wait((tmp_path / "figure.svg").exists, 60)
+    assert Path(suggested[0]).name == "confusion.svg"
+    wait(lambda: not trained.lane.busy, 60)
+
+
+def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
+    dialog = dialog_of(trained, "classifier")
+    wait(lambda: not dialog._preview.pixmap().isNull(), 60)
+    first = dialog._preview.pixmap().toImage()
+    choose(dialog._figure, "1")
+    assert dialog.windowTitle() == "Export the course of the widths"
+    wait(lambda: not dialog._preview.pixmap().isNull() and dialog._preview.pixmap().toImage() != first, 60)
+    dialog.reject()
+    wait(lambda: not trained.lane.busy, 60)
+
+
+def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monkeypatch):
+    dialog = dialog_of(trained, "runs")
+    assert [dialog._kind.itemData(i) for i in range(dialog._kind.count())] == ["csv"]
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "runs.csv"), ""))
+    dialog._choose_place()
+    wait((tmp_path / "runs.csv").exists)
+    with (tmp_path / "runs.csv").open(newline="", encoding="utf-8") as file:
+        (line,) = csv.DictReader(file)
+    result = trained.desk.result
+    assert line["hash"] == result.spec.hash
+    assert (float(line["C"]), int(line["n_support"])) == (result.classifier.C, result.classifier.n_support)
+    wait(lambda: not trained.lane.busy, 60)
+
+
+@pytest.mark.parametrize("page", ["curves", "classifier", "runs"])
+def test_that_a_page_without_results_says_so(window, page):  # noqa: F811
+    window.actions_by_name[f"page_{page}"].trigger()
+    wait(lambda: not window.lane.busy)
+    window.actions_by_name["export"].trigger()
+    assert window.findChildren(ExportDialog) == []
+    assert "Nothing to export yet" in window.notice.accessibleName()
+    window.notice.dismiss()
+    window.actions_by_name["copy_table"].trigger()
+    assert "Nothing to copy yet" in window.notice.accessibleName()
+
+
+def test_that_no_layer_is_no_weight_figure(window):  # noqa: F811
+    window.workspace.set_parameters(depth=0)
+    wait(lambda: not window.lane.busy)
+    window.actions_by_name["export"].trigger()
+    assert "raise the depth" in window.notice.accessibleName()
+
+
+@pytest.mark.parametrize(
+    ("page", "head"),
+    [
+        ("weights", "pixel\tlayer"),
+        ("curves", "noise\tdepth"),
+        ("classifier", "class\ttaken for across"),
+        ("runs", "Made\tData"),
+    ],
+)
+def test_that_each_page_copies_its_numbers(trained, page, head):
+    trained.actions_by_name[f"page_{page}"].trigger()
+    settle(0.02)
+    trained.actions_by_name["copy_table"].trigger()
+    text = QApplication.clipboard().text()
+    assert text.startswith(head)
+    assert len(text.splitlines()) > 1

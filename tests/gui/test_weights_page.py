@@ -1,0 +1,87 @@
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QPushButton
+
+from slide_gui.gui.jobs import Lane
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages import weights
+from slide_gui.gui.pages.weights import ALL_ROWS, PINNED, WeightsPage
+from slide_gui.gui.weights.view import View, ViewSpec
+from slide_gui.gui.widgets.mosaic import Mosaic
+from slide_gui.gui.workspace import Workspace
+from tests.gui.test_jobs import wait
+from tests.gui.test_workspace import Given, dataset
+
+
+class Counting(View):
+    """Counts how often it was asked to show what there is."""
+
+    def __init__(self, context, parent):
+        super().__init__(parent)
+        self.context, self.refreshed = context, 0
+
+    def refresh(self):
+        self.refreshed += 1
+
+
+@pytest.fixture
+def page(app, monkeypatch):
+    view = ViewSpec("counting", "Counting", "A view more", Counting)
+    panel = ViewSpec("beside", "Beside", "A panel", Counting)
+    monkeypatch.setattr(weights, "VIEWS", (*weights.VIEWS, view))
+    monkeypatch.setattr(weights, "PANELS", (panel,))
+    lane = Lane()
+    page = WeightsPage(Workspace(lane))
+    page.show()
+    page._workspace.open(Given(dataset()))
+    wait(lambda: page._workspace.model() is not None and not lane.busy)
+    yield page
+    lane.close()
+    page.close()
+    page.deleteLater()
+
+
+def button(page, text):
+    return next(found for found in page.findChildren(QPushButton) if found.text() == text)
+
+
+def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_shown(page):
+    assert page.findChild(Counting) is None
+    assert page.findChild(Mosaic) is None
+    button(page, "Counting").click()
+    view = page.findChild(Counting)
+    assert view.isVisible()
+    assert view.context.workspace is page._workspace
+    seen = view.refreshed
+    page._workspace.select(levels="tile")
+    assert view.refreshed == seen + 1
+    page.set_view(PINNED)
+    seen = view.refreshed
+    page._workspace.select(levels="layer")
+    assert view.refreshed == seen
+
+
+def test_that_a_panel_opens_beside_the_view_and_closes(page):
+    button(page, "Beside").click()
+    panel = page.findChild(Counting)
+    assert panel.isVisible()
+    assert page.pointer_and_tiles()[1].isVisible()
+    seen = panel.refreshed
+    page._workspace.select(levels="tile")
+    assert panel.refreshed > seen
+    page.set_view(ALL_ROWS)
+    assert panel.isVisible()
+    page.set_panel("beside", False)
+    assert not panel.isVisible()
+
+
+def test_that_pages_are_made_when_they_are_first_shown(app, tmp_path):
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(settings, tmp_path / "runs.sqlite")
+    assert window.pages.count() == 1
+    window.actions_by_name["page_runs"].trigger()
+    assert window.pages.currentWidget() is window.pages.page("runs")
+    assert window.pages.count() == 2
+    wait(lambda: not window.lane.busy)
+    window.close()
+    window.deleteLater()

@@ -1,0 +1,291 @@
+"""Flow, Copies and Explain in the window, offscreen."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QSlider
+
+from slide_gui.core.denoiser import expected_q
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.flow import Forward, survivors
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages.weights import COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.gui.weights import flow
+from slide_gui.gui.weights.explained import ExplainedWeight
+from tests.gui.test_jobs import settle, wait
+from tests.gui.test_workspace import Given, dataset
+
+
+@pytest.fixture
+def window(app, tmp_path):
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(settings, tmp_path / "runs.sqlite")
+    window.resize(1280, 720)
+    window.show()
+    opened(window, dataset())
+    yield window
+    window.close()
+    window.deleteLater()
+
+
+def opened(window, data):
+    window.workspace.open(Given(data))
+    wait(lambda: window.workspace.dataset is data and window.workspace.model() is not None)
+
+
+def plain():
+    rows = np.random.default_rng(0).random((200, 30)).astype("float32")
+    return Dataset("plain", rows[:150], rows[150:])
+
+
+def draw(part, row, column):
+    grid = part.view.canvas.grid()
+    spot = grid.rect(row * grid.shape[1] + column).center().toPoint()
+    QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=spot)
+
+
+# Flow --------------------------------------------------------------------------------------------------------
+
+
+def test_that_the_flow_is_that_of_the_sample_its_noise_and_its_stack(window):
+    part = window.weights_page.flow_part()
+    state = window.workspace.state
+    image = window.workspace.dataset.train[state.selection.sample]
+    kept = survivors(64, state.parameters.noise, 0)
+    expected = Forward().flow(window.workspace.stack, image, kept)
+    assert len(part.flow().layers) == 4
+    np.testing.assert_array_equal(part.flow().corrupted, expected.corrupted)
+    for shown, layer in zip(part.flow().layers, expected.layers, strict=True):
+        np.testing.assert_array_equal(shown.output, layer.output)
+    assert not window.weights_page._sample.isVisible()
+
+
+def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):
+    part = window.weights_page.flow_part()
+    window.actions_by_name["corrupt"].trigger()
+    before = part.flow()
+    assert before.survivors.all()
+    empty = int(np.argmin(before.clean))
+    draw(part, *divmod(empty, 8))
+    after = part.flow()
+    assert after.clean[empty] == 1.0
+    assert np.count_nonzero(after.clean != before.clean) == 1
+    for old, new in zip(before.layers, after.layers, strict=True):
+        assert not np.array_equal(old.output, new.output)
+    part._undo.click()
+    np.testing.assert_array_equal(part.flow().layers[3].output, before.layers[3].output)
+    assert not part._undo.isEnabled()
+    draw(part, *divmod(empty, 8))
+    window.actions_by_name["reset_drawing"].trigger()
+    np.testing.assert_array_equal(part.flow().clean, before.clean)
+
+
+def test_that_a_stroke_takes_little_of_the_event_loop(window):
+    part = window.weights_page.flow_part()
+    spent = []
+    for number in range(30):
+        image = (np.random.default_rng(number).random((8, 8)) > 0.5).astype("float32")
+        start = time.perf_counter()
+        part.view.canvas.drawn.emit(image)
+        spent.append(time.perf_counter() - start)
+    assert np.median(spent) < 0.008
+
+
+def test_that_a_new_corruption_blanks_other_pixels(window):
+    part = window.weights_page.flow_part()
+    first = part.flow().survivors
+    window.actions_by_name["corrupt_again"].trigger()
+    assert (part.flow().survivors != first).any()
+    part._corrupt.click()
+    assert part.flow().survivors.all()
+
+
+def test_that_the_noise_blanks_more_at_once_and_greys_the_layers_until_they_are_fitted(window):
+    part = window.weights_page.flow_part()
+    blanked = int((~part.flow().survivors).sum())
+    window.panel.noise_slider().findChild(QSlider).setValue(80)
+    assert int((~part.flow().survivors).sum()) > blanked
+    assert all(column.stale for column in part.view._columns[1:])
+    wait(lambda: window.workspace.model() is not None)
+    assert not any(column.stale for column in part.view._columns)
+    expected = Forward().flow(window.workspace.stack, part.flow().clean, part.flow().survivors)
+    np.testing.assert_array_equal(part.flow().layers[3].output, expected.layers[3].output)
+
+
+def test_that_depth_and_the_next_image_are_followed(window):
+    part = window.weights_page.flow_part()
+    window.actions_by_name["shallower"].trigger()
+    assert len(part.view._columns) == 4
+    first = part.flow().clean
+    window.actions_by_name["next_sample"].trigger()
+    assert not np.array_equal(part.flow().clean, first)
+    window.workspace.set_parameters(depth=0)
+    assert len(part.view._columns) == 1
+
+
+def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_lane(window, monkeypatch):
+    part = window.weights_page.flow_part()
+    before = part.flow()
+    monkeypatch.setattr(flow, "_AT_ONCE", 100)
+    draw(part, *divmod(int(np.argmin(before.clean)), 8))
+    assert part.flow() is before
+    wait(lambda: part.flow() is not before)
+    assert part.flow().clean.sum() == before.clean.sum() + 1 - before.clean.min()
+
+
+def test_that_a_test_image_goes_through_the_layers(window):
+    window.show_test_image(3)
+    part = window.weights_page._made[FLOW]
+    assert part.isVisible()
+    np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.test[3])
+
+
+def test_that_a_flow_hidden_while_the_stack_changed_catches_up(window):
+    part = window.weights_page.flow_part()
+    window.weights_page.set_view(PINNED)
+    assert window.weights_page._sample.isVisible()
+    window.workspace.set_parameters(noise=0.6)
+    wait(lambda: window.workspace.model() is not None)
+    window.weights_page.set_view(FLOW)
+    expected = Forward().flow(window.workspace.stack, part.flow().clean, survivors(64, 0.6, 0))
+    np.testing.assert_array_equal(part.flow().layers[0].output, expected.layers[0].output)
+
+
+def test_that_plain_features_flow_as_bars(window):
+    part = window.weights_page.flow_part()
+    opened(window, plain())
+    wait(lambda: part.flow().clean.size == 30)
+    assert not part.view.canvas.isVisible()
+    assert "Plain features cannot be drawn on" in part._legend.text()
+    assert part.view._columns[1].lower.values.shape == (30,)
+
+
+# Copies ------------------------------------------------------------------------------------------------------
+
+
+def all_points(part):
+    return part._copies is not None and len(part._copies.points) == 11 and part._job is None
+
+
+def test_that_points_appear_by_themselves_and_fall_as_the_law(window):
+    window.actions_by_name["view_copies"].trigger()
+    part = window.weights_page.copies_part()
+    assert part._job is not None
+    wait(lambda: part.plot.copies())
+    wait(lambda: all_points(part), 60)
+    assert part.plot.copies() == [2**k for k in range(11)]
+    assert -0.6 < part._copies.slope() < -0.4
+    assert not part._run.isVisible()
+
+
+def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_levels(window):
+    part = window.weights_page.copies_part()
+    wait(lambda: part._copies is not None and len(part._copies.points) > 6, 60)
+    part.slider.findChild(QSlider).setValue(2)
+    feature = part._pointing.features()[0]
+    estimate, limit, difference = part.tiles._rows[0].tiles
+    point = part._copies.points[2]
+    assert point.copies == 4
+    np.testing.assert_array_equal(estimate.values.reshape(-1), point.weights[feature, :-1])
+    np.testing.assert_allclose(difference.values, estimate.values - limit.values, atol=1e-6)
+    assert estimate.scale == limit.scale == difference.scale
+    assert part.plot._chosen == 4
+
+
+def test_that_other_work_comes_first_and_the_copies_go_on(window):
+    part = window.weights_page.copies_part()
+    wait(lambda: part._copies is not None and len(part._copies.points) > 2, 60)
+    window.workspace.set_parameters(noise=0.5)
+    wait(lambda: window.workspace.model() is not None)
+    wait(lambda: part._copies.noise == 0.5, 30)
+    wait(lambda: all_points(part), 60)
+
+
+def test_that_cancel_stops_the_copies_and_the_button_goes_on(window):
+    part = window.weights_page.copies_part()
+    wait(lambda: part._copies is not None and part._copies.points)
+    window.actions_by_name["cancel"].trigger()
+    assert part._job is None
+    assert part._run.text() == "Go on"
+    points = len(part._copies.points)
+    settle(0.1)
+    assert len(part._copies.points) == points
+    part._run.click()
+    assert part._run.text() == "Stop"
+    window.actions_by_name["run_copies"].trigger()
+    assert part._job is None
+    part._run.click()
+    wait(lambda: all_points(part), 60)
+
+
+def test_that_the_second_layer_has_its_own_limit(window):
+    part = window.weights_page.copies_part()
+    wait(lambda: part._copies is not None and part._copies.points)
+    button = next(b for b in part.findChildren(QPushButton) if b.accessibleName() == "layer 2")
+    button.click()
+    wait(lambda: part._copies.layer == 2, 30)
+    np.testing.assert_allclose(part._copies.limit, window.workspace.stack.layers[1].weights, atol=2e-3)
+
+
+def test_that_too_many_features_are_refused_on_screen(window):
+    rows = (np.random.default_rng(0).random((60, 1100)) > 0.5).astype("float32")
+    window.weights_page.set_view(COPIES)
+    part = window.weights_page.copies_part()
+    window.workspace.set_parameters(depth=1)
+    opened(window, Dataset("wide", rows[:50], rows[50:]))
+    wait(lambda: "1100 features" in part.plot.accessibleDescription(), 20)
+
+
+# Explain -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def explained(window):
+    window.weights_page.set_view(EXPLAIN)
+    return window.weights_page.findChild(ExplainedWeight)
+
+
+def value(part, name):
+    (line,) = (line for line in part.panel.lines() if line.name == name)
+    return float(line.value.replace("−", "-"))
+
+
+def test_that_the_numbers_are_those_of_the_pixel_pointed_at_and_the_one_under_the_cursor(window, explained):
+    window.weights_page._pointing.point_at(19)
+    explained.tiles.pixel_hovered.emit((0, 2, 27))
+    layer, parameters = window.workspace.stack.layers[0], window.workspace.state.parameters
+    assert value(explained, "S_{ab}") == pytest.approx(layer.scatter[19, 27], abs=0.006)
+    assert value(explained, "W_{ab}") == pytest.approx(layer.weights[19, 27], abs=6e-5)
+    expected = expected_q(layer.scatter, parameters.noise, 0.0)
+    assert value(explained, "E[Q]_{ab}") == pytest.approx(expected[19, 27], abs=0.006)
+    assert value(explained, "check") == pytest.approx(value(explained, "E[P]_{ab}"), abs=0.011)
+    explained.tiles.pixel_hovered.emit(None)
+    row = np.abs(layer.weights[19, :-1])
+    row[19] = 0
+    assert value(explained, "W_{ab}") == pytest.approx(layer.weights[19, row.argmax()], abs=6e-5)
+
+
+def test_that_the_numbers_follow_noise_and_layer(window, explained):
+    before = value(explained, "E[P]_{ab}")
+    window.workspace.set_parameters(noise=0.6)
+    wait(lambda: window.workspace.model() is not None)
+    assert value(explained, "q_{a}") == 0.4
+    assert value(explained, "E[P]_{ab}") != before
+    next(b for b in explained.findChildren(QPushButton) if b.accessibleName() == "layer 3").click()
+    a = window.weights_page._pointing.target
+    assert value(explained, "S_{aa}") == pytest.approx(window.workspace.stack.layers[2].scatter[a, a], abs=0.006)
+    assert "h²" in explained.panel.accessibleDescription()
+
+
+def test_that_depth_zero_and_plain_features_are_explained_too(window, explained):
+    window.workspace.set_parameters(depth=0)
+    assert "Depth 0" in explained.panel.accessibleDescription()
+    window.workspace.set_parameters(depth=2)
+    opened(window, plain())
+    wait(lambda: "x15" in explained.panel.accessibleDescription())
+    assert len(explained.panel.lines()) == 9

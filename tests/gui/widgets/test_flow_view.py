@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.widgets._flow_layout import FlowLayout
+from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
+
+WEIGHTS = ColorScale.symmetric("blue-white-red", 1.0)
+
+
+def columns(depth: int, shape: tuple[int, ...]) -> tuple[FlowColumn, ...]:
+    def values(k: int) -> np.ndarray:
+        return np.linspace(0, 1, int(np.prod(shape)), dtype=np.float32).reshape(shape) * (1 + k) / 5
+
+    made = [FlowColumn(FlowTile("x", values(4)), FlowTile("x̃", values(3), lines=("3 blanked",)), "corrupt", "T")]
+    for k in range(1, depth + 1):
+        lower = FlowTile(f"h{k}", -values(k), WEIGHTS, (f"0.0{k} from x",))
+        made.append(FlowColumn(FlowTile(f"T{k}", values(0)), lower, f"W{k}", "T"))
+    return tuple(made)
+
+
+@pytest.fixture
+def view(shown: Callable[..., Any]) -> FlowView:
+    made: FlowView = shown(FlowView(), 860, 500)
+    made.canvas.set_image(np.zeros((28, 28), np.float32))
+    made.set_columns(columns(4, (28, 28)))
+    return made
+
+
+@pytest.mark.parametrize("shape", [(28, 28), (12, 40), (40, 12), (8, 8), (96, 96), (300, 200), (50,), (900,)])
+@pytest.mark.parametrize("depth", [0, 1, 4, 8])
+@pytest.mark.parametrize("size", [(840, 480), (1480, 840), (480, 320)])
+def test_that_no_two_tiles_overlap_and_all_are_inside(
+    shape: tuple[int, ...], depth: int, size: tuple[int, int]
+) -> None:
+    layout = FlowLayout(*size, 1.0, depth, shape)
+    boxes = [box for k in range(depth + 1) for box in (layout.upper(k), layout.lower(k))]
+    assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
+    assert max(box.right() for box in boxes) <= size[0]
+    for box in boxes:
+        assert layout.captions(box).top() >= box.bottom()
+        if shape == (28, 28) and depth <= 4 and size[0] >= 840:
+            assert box.width() >= 112
+            assert layout.bottom <= size[1]
+
+
+def test_that_the_drawn_image_is_large_and_whole_device_pixels() -> None:
+    layout = FlowLayout(840, 480, 2.0, 4, (28, 28))
+    canvas, tile = layout.scales
+    assert canvas >= 6
+    assert (2 * canvas).is_integer()
+    assert (2 * tile).is_integer()
+
+
+def test_that_the_canvas_stands_where_the_layout_says(view: FlowView) -> None:
+    grid = view.canvas.grid()
+    assert grid is not None
+    origin = view.canvas.mapTo(view, QPoint(round(grid.x), round(grid.y)))
+    assert (origin.x(), origin.y()) == (view.layout_of().canvas.x(), view.layout_of().canvas.y())
+    assert grid.scale == view.layout_of().scales[0]
+
+
+def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowView) -> None:
+    heard: list[object] = []
+    view.pixel_hovered.connect(heard.append)
+    layout = view.layout_of()
+    spot = layout.grid(layout.lower(3)).rect(5 * 28 + 7).center().toPoint()
+    before = view.grab().toImage()
+    QTest.mouseMove(view, spot)
+    assert heard[-1] == 5 * 28 + 7
+    assert view.canvas.cursor_index == 5 * 28 + 7
+    after = view.grab().toImage()
+    for k in range(1, 5):
+        head = layout.head(layout.lower(k)).toAlignedRect()
+        assert before.copy(head) != after.copy(head)
+    lower = view._columns[3].lower
+    assert view._value(3, lower) == f"{float(lower.values[5, 7]):+.2f}".replace("-", "−")
+
+
+def test_that_a_stroke_is_passed_on(view: FlowView) -> None:
+    heard: list[np.ndarray] = []
+    view.drawn.connect(heard.append)
+    grid = view.canvas.grid()
+    assert grid is not None
+    QTest.mouseClick(view.canvas, Qt.MouseButton.LeftButton, pos=grid.rect(30).center().toPoint())
+    assert heard[-1].reshape(-1)[30] == 1.0
+
+
+def test_that_stale_layers_are_greyed(view: FlowView) -> None:
+    layout = view.layout_of()
+    box = layout.upper(2).toAlignedRect()
+    fresh = view.grab().toImage().copy(box)
+    stale = [FlowColumn(c.upper, c.lower, c.down, c.across, True) for c in view._columns]
+    view.set_columns(tuple(stale))
+    assert view.grab().toImage().copy(box) != fresh
+
+
+def test_that_plain_features_are_bars_without_a_canvas(view: FlowView) -> None:
+    view.set_columns(columns(2, (50,)))
+    assert not view.canvas.isVisible()
+    layout = view.layout_of()
+    middle = layout.upper(1).center().toPoint()
+    heard: list[object] = []
+    view.pixel_hovered.connect(heard.append)
+    QTest.mouseMove(view, middle)
+    assert heard == [25]
+    picture = view.grab().toImage()
+    assert len({picture.pixel(x, middle.y() - 5) for x in range(middle.x() - 40, middle.x() + 40)}) > 1
+
+
+def test_that_blanked_pixels_say_so(view: FlowView) -> None:
+    values = np.full((28, 28), np.nan, np.float32)
+    first = view._columns[0]
+    view.set_columns((FlowColumn(first.upper, FlowTile("x̃", values)), *view._columns[1:]))
+    view.set_cursor(3)
+    assert view._value(0, view._columns[0].lower) == "blanked"
+    assert "h1: 0.01 from x" in view.accessibleDescription()
