@@ -54,7 +54,7 @@ class SplitAnswer:
     spec_hash : str
         Of the run on test rows.
     chosen : str
-        What was chosen on validation, for people; empty if there was no choice.
+        What was chosen on validation, or the one candidate, for people; empty if the method has no parameters.
     error : float
         On the test rows.
     n_test : int
@@ -189,6 +189,8 @@ class BenchmarkState:
         None until something was measured.
     faults : tuple of str
         Stored runs that could not be trusted and were made again.
+    run_seconds : float or None
+        What all runs took when they were made; None until everything is there.
     """
 
     data: tuple[DataInfo, ...]
@@ -200,6 +202,7 @@ class BenchmarkState:
     total: int = 0
     seconds_left: float | None = None
     faults: tuple[str, ...] = field(default=())
+    run_seconds: float | None = None
 
     def cell(self, data: str, method: str) -> Cell | None:
         """Return a cell by its keys, or None."""
