@@ -8,12 +8,28 @@ from pathlib import Path
 from typing import NoReturn
 
 from slide_gui import __version__
-from slide_gui.cli import bench_command, copies, datasets, demo, doctor, draw, fit, flow, runs, sweep, train, weights
+from slide_gui.cli import (
+    bench_command,
+    benchmark,
+    copies,
+    datasets,
+    demo,
+    doctor,
+    draw,
+    fit,
+    flow,
+    runs,
+    sweep,
+    train,
+    weights,
+)
 from slide_gui.cli.console import DONE, UsageError
 
 __all__ = ["build_parser", "run"]
 
-_MODULES = (datasets, fit, weights, flow, copies, train, sweep, runs, draw, demo, bench_command, doctor)
+_MODULES = (
+    datasets, fit, weights, flow, copies, train, sweep, benchmark, runs, draw, demo, bench_command, doctor,
+)  # fmt: skip
 
 _DESCRIPTION = """\
 See and use stacked linear denoisers (SLIDE).

@@ -45,6 +45,12 @@ def register(commands: Subparsers) -> None:
         action="store_true",
         help="choose noise and depth by validation error, train those again on the whole training part, and test them",
     )
+    group.add_argument(
+        "--labels",
+        metavar="N,N,…",
+        help="at one noise and depth, error against the number of labelled rows: SLIDE fitted on all training rows, on "
+        "the labelled ones only, and Raw-SVM; each of --seeds draws the labels anew",
+    )
     parser.add_argument(
         "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
     )
@@ -100,6 +106,13 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.choose and arguments.training != "split":
         raise UsageError("--choose needs validation rows; add --on-split")
     arguments.noise = arguments.depth = None
+    counts, arguments.labels = arguments.labels, None
+    choices = run_choices(arguments)
+    arguments.method = choices["method"]
+    if counts is not None:
+        from slide_gui.cli.labels import run_labels
+
+        return run_labels(arguments, counts, (noises, depths), choices)
     axes = {
         "noises": noises,
         "depths": depths,
@@ -108,7 +121,7 @@ def _run(arguments: argparse.Namespace) -> int:
         "stack": stack_parameters(arguments),
         "svm": svm_parameters(arguments),
         "warm": not arguments.cold,
-        **run_choices(arguments),
+        **choices,
     }
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore

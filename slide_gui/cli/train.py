@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
 from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
-from slide_gui.cli.run_options import add_run_options, run_choices, svm_parameters
+from slide_gui.cli.run_options import add_method_options, add_run_options, run_choices, svm_parameters
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -32,6 +32,7 @@ def register(commands: Subparsers) -> None:
     )
     add_stack_options(parser)
     add_run_options(parser)
+    add_method_options(parser)
     parser.add_argument("--split", type=int, default=0, metavar="N", help="which 80/20 split (0)")
     parser.add_argument(
         "-o", "--output", type=Path, metavar="STORE", help="take the run from this store, or keep it there"
@@ -52,7 +53,7 @@ def describe_result(result: RunResult) -> dict[str, Any]:
         "error": result.error,
         "half_interval": result.half,
         "n_test": result.n_test,
-        "n_support": result.classifier.n_support,
+        "n_support": None if result.classifier is None else result.classifier.n_support,
         "confusion": result.confusion.tolist(),
         "misclassified": result.misclassified.tolist(),
         **document,
@@ -109,16 +110,22 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
 
 def print_result(result: RunResult) -> None:
     """Say what came out, for people."""
+    from slide_gui.experiments.describe import describe_spec
+
     spec, own, times = result.spec, result.classifier, result.timings
     mark = " (generated)" if result.generated and "generated" not in result.dataset else ""
-    print(f"{result.dataset}{mark}: {spec.method}, noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+    print(f"{result.dataset}{mark}: {describe_spec(spec)}")
     count = f"{len(result.misclassified)} of {result.n_test}"
     print(f"{spec.evaluate} error {100 * result.error:.2f} % ± {100 * result.half:.2f} ({count})")
     validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
     print(f"training error {100 * result.train_error:.2f} %{validation}, {result.n_train} rows trained on")
-    print(f"widths {', '.join(f'{w:.4g}' for w in own.widths)}; shares {', '.join(f'{s:.2f}' for s in own.shares)}")
-    print(f"C = {own.C:.4g}, {own.n_support} support vectors{'' if own.converged else ', NOT converged'}")
-    print(f"fit {times.fit:.2f} s, widths {times.widths:.2f} s, train {times.train:.2f} s, test {times.test:.2f} s")
+    if own is not None:
+        print(f"widths {', '.join(f'{w:.4g}' for w in own.widths)}; shares {', '.join(f'{s:.2f}' for s in own.shares)}")
+        print(f"C = {own.C:.4g}, {own.n_support} support vectors{'' if own.converged else ', NOT converged'}")
+    parts = {"fit": times.fit, "features": times.transform, "widths": times.widths, "train": times.train}
+    if own is None:
+        del parts["widths"]
+    print(", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items()))
 
 
 def _check_figure(path: Path) -> None:

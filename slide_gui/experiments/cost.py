@@ -2,37 +2,76 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-__all__ = ["CostModel"]
+from slide_gui.experiments.spec import RunSpec
+
+__all__ = ["CostModel", "RunKind"]
+
+
+@dataclass(frozen=True)
+class RunKind:
+    """What the time of a run depends on.
+
+    Attributes
+    ----------
+    data, method : str
+        Fingerprint of the data, and the method.
+    layers : int
+    rows : int
+        Trained on, about.
+    warm : bool
+        Whether it starts from a neighbour.
+    """
+
+    data: str
+    method: str
+    layers: int
+    rows: int
+    warm: bool = False
+
+    @classmethod
+    def of(cls, spec: RunSpec, n_train: int) -> RunKind:
+        """Return the kind of a run on data with so many training rows."""
+        rows = n_train if spec.labels is None else min(spec.labels, n_train)
+        return cls(spec.fingerprint, spec.method, spec.layers, rows, spec.neighbour is not None)
 
 
 class CostModel:
-    """Median seconds of a run by its depth and by whether it starts from a neighbour.
+    """Median seconds of each kind of run.
 
-    A kind of run that was not measured is taken to cost as much a column of its representation as the nearest that was.
+    A kind that was not measured is taken to cost as the nearest that was, times the ratio of their columns and the
+    square of the ratio of their rows: of the same method and data if possible, else of the same data.
     """
 
     def __init__(self) -> None:
-        self._seconds: dict[tuple[int, bool], list[float]] = {}
+        self._seconds: dict[RunKind, list[float]] = {}
 
-    def add(self, depth: int, warm: bool, seconds: float) -> None:
+    def add(self, kind: RunKind, seconds: float) -> None:
         """Take in a measured run."""
-        self._seconds.setdefault((depth, warm), []).append(seconds)
+        self._seconds.setdefault(kind, []).append(seconds)
 
-    def seconds(self, depth: int, warm: bool) -> float | None:
+    def seconds(self, kind: RunKind) -> float | None:
         """Return what a run will take, or None if nothing was measured."""
         if not self._seconds:
             return None
-        nearest = min(self._seconds, key=lambda kind: (abs(kind[0] - depth), kind[1] != warm))
-        return float(np.median(self._seconds[nearest])) * (depth + 1) / (nearest[0] + 1)
 
-    def left(self, runs: Sequence[tuple[int, bool]], fraction: float) -> float | None:
+        def distance(other: RunKind) -> tuple[bool, bool, float, int, bool]:
+            rows = abs(math.log(max(other.rows, 1) / max(kind.rows, 1)))
+            own = other.method != kind.method, other.data != kind.data
+            return (*own, rows, abs(other.layers - kind.layers), other.warm != kind.warm)
+
+        near = min(self._seconds, key=distance)
+        scale = (kind.layers + 1) / (near.layers + 1) * (max(kind.rows, 1) / max(near.rows, 1)) ** 2
+        return float(np.median(self._seconds[near])) * scale
+
+    def left(self, runs: Sequence[RunKind], fraction: float) -> float | None:
         """Return the seconds for runs, of the first of which `fraction` is done; None if nothing was measured."""
-        each = [self.seconds(depth, warm) for depth, warm in runs]
-        known = [seconds for seconds in each if seconds is not None]
-        if len(known) < len(each):
-            return None
-        return sum(known) - (fraction * known[0] if known else 0.0)
+        if not self._seconds:
+            return None if runs else 0.0
+        each = {kind: self.seconds(kind) or 0.0 for kind in set(runs)}
+        return sum(each[kind] for kind in runs) - (fraction * each[runs[0]] if runs else 0.0)

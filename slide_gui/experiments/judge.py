@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.baselines import OtherClassifier
 from slide_gui.core.pulse import Steady
-from slide_gui.core.stack import Stack
 from slide_gui.core.svm import SvmModel
+from slide_gui.experiments.representation import Representation
 from slide_gui.experiments.run_progress import Estimate
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Judgement", "judge"]
+__all__ = ["Judgement", "OtherPredictor", "Predictor", "SvmPredictor", "judge"]
 
 Indices = NDArray[np.intp]
 
@@ -55,9 +56,42 @@ class Judgement:
         return counts
 
 
+class Predictor(Protocol):
+    """Predicts classes from rows of the data."""
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return the class of each row and its decision values, (n, 1) for two classes, else (n, n_classes)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SvmPredictor:
+    """An SVM on a representation."""
+
+    representation: Representation
+    model: SvmModel
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return classes and margins, or scores."""
+        scores = self.model.scores(self.representation.transform(rows, progress=progress), progress=progress)
+        codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return codes, scores.reshape(len(rows), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class OtherPredictor:
+    """Another classifier on a representation."""
+
+    representation: Representation
+    model: OtherClassifier
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return classes and what they were decided by."""
+        return self.model.answer(self.representation.transform(rows, progress=progress))
+
+
 def judge(
-    stack: Stack,
-    model: SvmModel,
+    predictor: Predictor,
     part: NDArray[Any],
     codes: Indices,
     order: Indices,
@@ -68,9 +102,7 @@ def judge(
 
     Parameters
     ----------
-    stack : Stack
-        Makes the representation of each block.
-    model : SvmModel
+    predictor : Predictor
     part : ndarray of shape (n, d)
         Training or test rows.
     codes : ndarray of int, shape (n,)
@@ -82,21 +114,19 @@ def judge(
     """
     steady = Steady(progress)
     order = order.copy()  # each block is sorted in place
-    decisions = np.empty((len(order), 1 if model.n_classes == 2 else model.n_classes))
+    decisions: list[NDArray[np.float64]] = []
     predicted = np.empty(len(order), np.intp)
     wrong, start, size = 0, 0, _FIRST
     while start < len(order):
         block = np.sort(order[start : start + size])
         here = slice(start, start + len(block))
         order[here] = block
-        Z = stack.transform(part[block], progress=steady.pulse)
-        scores = model.scores(Z, progress=steady.pulse)
-        predicted[here] = scores > 0.0 if scores.ndim == 1 else np.argmax(scores, axis=1)
-        decisions[here] = scores.reshape(len(block), -1)
+        predicted[here], own = predictor.answer(part[block], steady.pulse)
+        decisions.append(own)
         wrong += int(np.count_nonzero(predicted[here] != codes[block]))
         start += len(block)
         steady.report(start / len(order), Estimate(wrong, start, len(order)))
         size = min(2 * size, _LARGEST)
     by_row = np.argsort(order)
     rows = order[by_row].astype(np.int64)
-    return Judgement(rows, codes[rows], predicted[by_row], decisions[by_row])
+    return Judgement(rows, codes[rows], predicted[by_row], np.concatenate(decisions)[by_row])

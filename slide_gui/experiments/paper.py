@@ -9,7 +9,7 @@ from typing import Any
 
 from slide_gui.resources import resource
 
-__all__ = ["Published", "Sensitivity", "data_key", "published", "published_splits", "sensitivity"]
+__all__ = ["Published", "Sensitivity", "data_key", "published", "published_seconds", "published_splits", "sensitivity"]
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,15 @@ def published(key: str) -> tuple[Published, ...]:
         if key in other["errors"]:
             found.append(Published(other["method"], other["errors"][key] / 100, other["place"]))
     return tuple(found)
+
+
+def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
+    """Return the paper's Table 2: seconds of feature generation of SLIDE and SdA, and the speed-up; None if absent."""
+    table = _document()["table2"]
+    seconds = table["seconds"]
+    found = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
+    slide, sda, speedup = (None if value is None else float(value) for value in found)
+    return slide, sda, speedup
 
 
 def published_splits(key: str) -> int:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.sda_history import SdaEpoch
 from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
+from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.statistics import half_interval
 
@@ -41,24 +43,31 @@ class Timings:
     Attributes
     ----------
     fit : float
-        Of the stack.
+        Fitting the representation, or as much of it as was not taken from other runs.
     widths : float
         Learning the widths, or searching the grid.
     train : float
-        Training, with the last adjustment of scale and C.
+        Training, with the last adjustment of scale and C. Fine-tuning that other runs share counts in each.
     test : float
         All predictions.
+    transform : float
+        Making the features of the rows trained on; 0 where it was counted as `widths`.
+    features : float or None
+        Feature generation: the whole fit of the representation on the rows it is fitted on, and making the features
+        of the rows trained on. None where not all of that was done for this run.
     """
 
     fit: float
     widths: float
     train: float
     test: float
+    transform: float = 0.0
+    features: float | None = None
 
     @property
     def total(self) -> float:
         """The sum."""
-        return self.fit + self.widths + self.train + self.test
+        return self.fit + self.transform + self.widths + self.train + self.test
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +128,8 @@ class RunResult:
         Whether the data came from a generator.
     labels : tuple of int
         The classes, in the order of the confusion matrix.
-    classifier : Classifier
+    classifier : Classifier or None
+        The SVM; None where another classifier, or the network itself, stood in its place.
     n_train : int
         Rows trained on.
     confusion : ndarray of int, shape (k, k)
@@ -138,13 +148,15 @@ class RunResult:
         On the split's 20 %; None if all rows were trained on.
     timings : Timings
     versions : tuple of (name, version)
+    network : NetworkRecord or None
+        How autoencoders were trained; None where there are none.
     """
 
     spec: RunSpec
     dataset: str
     generated: bool
     labels: tuple[int, ...]
-    classifier: Classifier
+    classifier: Classifier | None
     n_train: int
     confusion: Integers
     judged: Integers
@@ -155,6 +167,7 @@ class RunResult:
     validation_error: float | None
     timings: Timings
     versions: tuple[tuple[str, str], ...]
+    network: NetworkRecord | None = None
 
     @property
     def n_test(self) -> int:
@@ -173,8 +186,6 @@ class RunResult:
 
     def document(self) -> dict[str, Any]:
         """Return all but the arrays as what JSON can hold."""
-        apart = (*_OF_CLASSIFIER, "history", "grid")
-        classifier = {key: value for key, value in vars(self.classifier).items() if key not in apart}
         return {
             "spec": self.spec.document(),
             "dataset": self.dataset,
@@ -185,17 +196,18 @@ class RunResult:
             "validation_error": self.validation_error,
             "timings": asdict(self.timings),
             "versions": dict(self.versions),
-            "classifier": {
-                **classifier,
-                "history": [asdict(step) for step in self.classifier.history],
-                "grid": [asdict(point) for point in self.classifier.grid],
-            },
+            "classifier": None if self.classifier is None else _plain(self.classifier),
+            **({} if self.network is None else {"network": asdict(self.network)}),
         }
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by the names of `ARRAYS`."""
-        homes = {name: self.classifier if name in _OF_CLASSIFIER else self for name in ARRAYS}
-        return {name: np.ascontiguousarray(getattr(homes[name], name), ARRAYS[name][0]) for name in ARRAYS}
+        found = {}
+        for name, (dtype, ndim) in ARRAYS.items():
+            home = self.classifier if name in _OF_CLASSIFIER else self
+            array = np.empty((0,) * ndim) if home is None else getattr(home, name)
+            found[name] = np.ascontiguousarray(array, dtype)
+        return found
 
     @classmethod
     def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> RunResult:
@@ -209,22 +221,39 @@ class RunResult:
         for name, (dtype, ndim) in ARRAYS.items():
             if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
                 raise ValueError(f"{name} is {arrays[name].ndim}-D {arrays[name].dtype}, expected {ndim}-D {dtype}")
-        inner = dict(document["classifier"])
-        for name in ("widths", "shares", "medians"):
-            inner[name] = tuple(inner[name])
-        inner["history"] = tuple(_step(step) for step in inner["history"])
-        inner["grid"] = tuple(GridPoint(**point) for point in inner["grid"])
-        for name in _OF_CLASSIFIER:
-            inner[name] = arrays[name]
         parts = {
             "spec": RunSpec.from_document(document["spec"]),
             "labels": tuple(document["labels"]),
             "timings": Timings(**document["timings"]),
             "versions": tuple(document["versions"].items()),
-            "classifier": Classifier(**inner),
+            "classifier": None if document["classifier"] is None else _classifier(document["classifier"], arrays),
+            "network": _network(document["network"]) if "network" in document else None,
         }
         own = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
         return cls(**{**document, **parts, **own})
+
+
+def _plain(classifier: Classifier) -> dict[str, Any]:
+    """Return all but the arrays of a classifier as what JSON can hold."""
+    apart = (*_OF_CLASSIFIER, "history", "grid")
+    return {
+        **{key: value for key, value in vars(classifier).items() if key not in apart},
+        "history": [asdict(step) for step in classifier.history],
+        "grid": [asdict(point) for point in classifier.grid],
+    }
+
+
+def _classifier(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Classifier:
+    inner = dict(document)
+    for name in ("widths", "shares", "medians"):
+        inner[name] = tuple(inner[name])
+    inner["history"] = tuple(_step(step) for step in inner["history"])
+    inner["grid"] = tuple(GridPoint(**point) for point in inner["grid"])
+    return Classifier(**inner, **{name: arrays[name] for name in _OF_CLASSIFIER})  # type: ignore[arg-type]
+
+
+def _network(document: dict[str, Any]) -> NetworkRecord:
+    return NetworkRecord(tuple(SdaEpoch(**epoch) for epoch in document["epochs"]), document["best_epoch"])
 
 
 def _step(document: dict[str, Any]) -> WidthsStep:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
+from slide_gui.core.sda_history import SdaHistory
 from slide_gui.core.stack import Stack
 from slide_gui.core.svm import TrainingStep
 from slide_gui.core.svm_grid import GridPoint
@@ -58,6 +59,8 @@ class RunProgress:
         The points of cross-validation so far.
     training : TrainingStep or None
         The solver's last step.
+    epochs : SdaHistory or None
+        The epochs of autoencoders so far.
     train, validation, test : Estimate or None
     """
 
@@ -67,6 +70,7 @@ class RunProgress:
     history: tuple[WidthsStep, ...] = ()
     grid: tuple[GridPoint, ...] = ()
     training: TrainingStep | None = None
+    epochs: SdaHistory | None = None
     train: Estimate | None = None
     validation: Estimate | None = None
     test: Estimate | None = None
@@ -98,6 +102,8 @@ class Watch:
             case GridPoint():
                 change = {"grid": (*self._state.grid, payload)}
                 self.learned = time.perf_counter()
+            case SdaHistory():
+                change = {"epochs": payload}
             case TrainingStep():
                 change = {"training": payload}
             case Estimate():

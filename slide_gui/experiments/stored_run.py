@@ -113,6 +113,6 @@ def columns_of(result: RunResult, created: float) -> dict[str, object]:
         "created": created,
         "tags": "",
         "deleted": 0,
-        "C": result.classifier.C,
-        "n_support": result.classifier.n_support,
+        "C": None if result.classifier is None else result.classifier.C,
+        "n_support": None if result.classifier is None else result.classifier.n_support,
     }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.cost import CostModel
+from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.run_progress import RunProgress
@@ -146,9 +146,16 @@ def run_points(
     *,
     progress: Progress = NO_PROGRESS,
     pause: Pause | None = None,
+    reuse: Reuse | None = None,
+    cost: CostModel | None = None,
 ) -> SweepState:
-    """Answer some points, as `run_sweep` does; a point's neighbour must come before it or be in the store."""
-    return _Sweep(dataset, tuple(points), store, progress, Pause() if pause is None else pause).run()
+    """Answer some points, as `run_sweep` does; a point's neighbour must come before it or be in the store.
+
+    What they share with other runs on the same data goes through `reuse`, what runs take is added to `cost`.
+    """
+    reuse = Reuse(deepest=max((point.depth for point in points), default=0)) if reuse is None else reuse
+    pause, cost = Pause() if pause is None else pause, CostModel() if cost is None else cost
+    return _Sweep(dataset, tuple(points), store, progress, pause, reuse, cost).run()
 
 
 class _Sweep:
@@ -159,11 +166,12 @@ class _Sweep:
         store: RunStore,
         progress: Progress,
         pause: Pause,
+        reuse: Reuse,
+        cost: CostModel,
     ) -> None:
         self._dataset, self._store = dataset, store
         self._progress, self._pause = progress, pause
-        self._reuse = Reuse(deepest=max((point.depth for point in points), default=0))
-        self._cost = CostModel()
+        self._reuse, self._cost = reuse, cost
         self._state = SweepState(points)
         self._n_runs = len({point.spec.hash for point in points})
         self._n_answered = 0
@@ -174,10 +182,9 @@ class _Sweep:
         for point in list(self._left):
             self._state = replace(self._state, current=point, live=None)
             self._report(0.0)
-            spec = point.spec
-            result = run(self._dataset, spec, progress=_Point(self), reuse=self._needed(point))
+            result = run(self._dataset, point.spec, progress=_Point(self), reuse=self._needed(point))
             self._store.save(result)
-            self._cost.add(spec.stack.depth, spec.neighbour is not None, result.timings.total)
+            self._cost.add(self._kind(point), result.timings.total)
             self._left.remove(point)
             self._answer(result)
         self._state = replace(self._state, current=None, live=None, seconds_left=0.0)
@@ -203,7 +210,7 @@ class _Sweep:
             else:
                 if self._store.stored(spec_hash).deleted:
                     self._store.delete([spec_hash], undo=True)
-                self._cost.add(point.spec.stack.depth, point.spec.neighbour is not None, result.timings.total)
+                self._cost.add(self._kind(point), result.timings.total)
                 self._answer(result)
 
     def _answer(self, result: RunResult) -> None:
@@ -213,6 +220,9 @@ class _Sweep:
         place = {id(point): number for number, point in enumerate(self._state.points)}
         done = sorted([*self._state.done, *own], key=lambda answer: place[id(answer.point)])
         self._state = replace(self._state, done=tuple(done))
+
+    def _kind(self, point: SweepPoint) -> RunKind:
+        return RunKind.of(point.spec, len(self._dataset.train))
 
     def _needed(self, point: SweepPoint) -> Reuse:
         """Return what is shared, with the neighbour's result and no other."""
@@ -230,8 +240,7 @@ class _Sweep:
 
     def _report(self, fraction: float, news: bool = True) -> None:
         """Report the share of the work done, by the cost model, and wait while paused."""
-        left = [(point.spec.stack.depth, point.spec.neighbour is not None) for point in self._left]
-        seconds = self._cost.left(left, fraction)
+        seconds = self._cost.left([self._kind(point) for point in self._left], fraction)
         whole = min((self._n_answered + fraction) / max(self._n_runs, 1), 1.0)
         payload = None
         if news:
@@ -251,10 +260,11 @@ class _Point(Progress):
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Choose noise and depth by validation error: one point for each split and seed, in their order.
+    """Choose by validation error what the runs differ in: one point for each split and seed, in their order.
 
     Of equals, which a small validation part makes many, the one is taken whose error is least on average with those of
-    the next noises of its depth; of equals again the one with fewer layers, then the one with less noise.
+    its neighbours on the axis it lies on, the noises of its depth or what is kept; of equals again the one with fewer
+    layers, then the one with less noise or less kept, then the first.
 
     Raises
     ------
@@ -270,18 +280,30 @@ def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
 
 def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:
-    lines: dict[int, list[PointResult]] = {}
-    for answer in sorted(answers, key=lambda answer: answer.point.noise):
-        lines.setdefault(answer.point.depth, []).append(answer)
+    lines: dict[object, list[PointResult]] = {}
+    for answer in sorted(answers, key=lambda answer: _place(answer.point)):
+        lines.setdefault(_line(answer.point), []).append(answer)
 
     def rank(answer: PointResult) -> tuple[float, float, int, float]:
-        line = lines[answer.point.depth]
+        line = lines[_line(answer.point)]
         here = line.index(answer)
         around = [near.validation_error or 0.0 for near in line[max(here - 1, 0) : here + 2]]
         own = answer.validation_error or 0.0
-        return own, sum(around) / len(around), answer.point.depth, answer.point.noise
+        return own, sum(around) / len(around), answer.point.spec.layers, _place(answer.point)
 
     return rank
+
+
+def _line(point: SweepPoint) -> object:
+    """Return what the points of one axis have in common; autoencoders differ in too much to lie on one."""
+    return point.spec.hash if point.spec.sda is not None else point.depth
+
+
+def _place(point: SweepPoint) -> float:
+    """Return where a point lies on its axis."""
+    if point.spec.sda is not None:
+        return max(point.spec.sda.noises, default=0.0)
+    return point.noise if point.spec.kept is None else point.spec.kept
 
 
 def final_points(chosen: Sequence[PointResult], training: str = "whole") -> tuple[SweepPoint, ...]:

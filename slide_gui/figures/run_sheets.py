@@ -104,7 +104,7 @@ def _confusion(_recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) 
 
 def _widths(_recipe: Recipe, _dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
     result = results[0]
-    if not result.classifier.history:
+    if result.classifier is None or not result.classifier.history:
         raise ValueError("there is nothing to draw: the widths of this run were not learned")
     return lambda figure, style: draw_widths(figure, result, style), lambda path: widths_csv(path, result)
 

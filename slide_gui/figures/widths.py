@@ -38,13 +38,14 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     ValueError
         If the widths were not learned.
     """
-    history = result.classifier.history
-    if not history:
+    own = result.classifier
+    history = () if own is None else own.history
+    if own is None or not history:
         raise ValueError("there is nothing to draw: the widths of this run were not learned")
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
     second = f"{spec.svm.criterion}, noise 1 − p = {spec.stack.noise:g}, {spec.stack.depth} layers; ends at "
-    second += "shares " + ", ".join(f"{share:.2f}" for share in result.classifier.shares)
+    second += "shares " + ", ".join(f"{share:.2f}" for share in own.shares)
     plot.title(f"{titled(result.dataset, result.generated)}: learning the widths", second)
     names = [f"h{str(t).translate(_SUPERSCRIPTS)}" for t in range(len(history[0].shares))]
     left, top = 13.0 * s, 10.5 * s
@@ -69,9 +70,13 @@ def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
 
     Raises
     ------
+    ValueError
+        If the classifier was no SVM.
     OSError
         If the file cannot be written.
     """
+    if result.classifier is None:
+        raise ValueError("there are no widths: the classifier of this run was no SVM")
     history = result.classifier.history
     layers = range(len(result.classifier.widths))
     head = ["iteration", "start", "criterion", "C", "support vectors"]

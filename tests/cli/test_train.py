@@ -107,6 +107,33 @@ def test_that_figures_and_tables_are_written(data: Path) -> None:
     assert all(Path(name).stat().st_size > 40 for name in [*figures, "curves.svg", "curves.csv"])
 
 
+def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, capsys: Capture) -> None:
+    knn = ["--depth", "1", "--classifier", "neighbors.KNeighborsClassifier", "n_neighbors=3"]
+    assert main(["train", "tiny.npz", *knn]) == 0
+    said = capsys.readouterr().out
+    assert "scikit-learn, noise 1−p = 0.3, depth 1, KNeighborsClassifier(n_neighbors=3)" in said
+    assert "support vectors" not in said
+    assert main(["train", "tiny.npz", *knn, "--json", "-o", "r.sqlite"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_support"] is None
+    assert main(["train", "tiny.npz", "--transformer", "decomposition.PCA", "n_components=9"]) == 0
+    assert "PCA(n_components=9)" in capsys.readouterr().out
+    assert main(["train", "tiny.npz", "--method", "white-svm", "--kept", "0.8", "--labels", "40"]) == 0
+    assert "White-SVM, 80.0% of variance, 40 labels" in capsys.readouterr().out
+    sda = ["--units", "9,8", "--pretraining-epochs", "1", "--fine-tuning-epochs", "2", "--noise", "0.1"]
+    assert main(["train", "tiny.npz", "--method", "sda", *sda, "--on-split"]) == 0
+    assert "SdA, units 9–8, noise 0.1, 1 epoch a layer at rate 0.1, fine-tuning at rate 0.1" in capsys.readouterr().out
+
+
+def test_that_error_by_labels_is_swept_and_drawn(data: Path, capsys: Capture) -> None:
+    arguments = ["--labels", "20,40", "--seeds", "0", "1", "--method", "median", "--depth", "1", "--store", "r.sqlite"]
+    for name in ("labels.svg", "labels.csv"):
+        assert main(["sweep", "tiny.npz", *arguments, "--figure", name, "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)
+    assert [line["points"][1]["labels"] for line in said["lines"]] == [40, 40, 40]
+    assert len(Path("labels.csv").read_text().splitlines()) == 7
+    assert "fitted on all rows" in Path("labels.svg").read_text()
+
+
 def test_that_stored_runs_are_listed_shown_hidden_and_exported(data: Path, capsys: Capture) -> None:
     assert main(["train", "tiny.npz", "--method", "raw-svm", "-o", "r.sqlite"]) == 0
     assert main(["train", "tiny.npz", "--method", "raw-svm", "--seed", "1", "-o", "r.sqlite"]) == 0
@@ -137,6 +164,17 @@ def test_that_stored_runs_are_listed_shown_hidden_and_exported(data: Path, capsy
         (["train", "tiny.npz", "--loss", "square"], 2),
         (["train", "tiny.npz", "-C", "-1"], 2),
         (["train", "tiny.npz", "--figure", "picture.pdf"], 2),
+        (["train", "tiny.npz", "--method", "pca-svm"], 2),
+        (["train", "tiny.npz", "--classifier", "os.system"], 2),
+        (["train", "tiny.npz", "--classifier", "svm.SVC", "gamma"], 2),
+        (["train", "tiny.npz", "--classifier", "svm.SVC", "gamma=-1"], 1),
+        (["train", "tiny.npz", "--classifier", "svm.SVC", "--method", "raw-svm"], 2),
+        (["train", "tiny.npz", "--method", "sda", "--units", "a"], 2),
+        (["train", "tiny.npz", "--method", "sda", "--units", "0"], 2),
+        (["train", "tiny.npz", "--labels", "1000"], 1),
+        (["sweep", "tiny.npz", "--store", "r", "--labels", "ten"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--labels", "10", "--depth", "1,2"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--method", "pca-svm"], 2),
         (["train", "absent.npz"], 1),
         (["train", "tiny.npz", "-o", "tiny.npz"], 1),
         (["sweep", "tiny.npz"], 2),

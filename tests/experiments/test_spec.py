@@ -10,10 +10,13 @@ from dataclasses import fields, replace
 
 import pytest
 
+from slide_gui.core.baselines import Estimator
 from slide_gui.core.parameters import StackParameters
+from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.spec import RunSpec
 
+KNN = Estimator.of("neighbors.KNeighborsClassifier")
 BASE = RunSpec("ab" * 32, stack=StackParameters(noise=0.5, depth=2), training="split")
 
 
@@ -37,12 +40,26 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
             {"tol": 1e-4}, {"max_iter": 9}, {"subset_size": 99}, {"starts": 1}, {"retune": False}, {"memory": 1 << 20},
         )),
     ]  # fmt: skip
+    changed += [
+        *(replace(BASE, method="pca-svm", kept=kept) for kept in (0.5, 0.9)),
+        replace(BASE, method="white-svm", kept=0.9),
+        replace(BASE, method="randproj-svm", kept=9),
+        replace(BASE, method="custom", classifier=KNN),
+        replace(BASE, method="custom", classifier=Estimator.of(KNN.name, {"n_neighbors": 4})),
+        replace(BASE, method="custom", transformer=Estimator.of("decomposition.PCA")),
+        replace(BASE, method="sda"),
+        replace(BASE, method="sda", sda=SdaParameters(fine_tuning_rate=0.2)),
+        replace(BASE, method="sda-svm", sda=SdaParameters(noise=(0.1, 0.2, 0.3))),
+        replace(BASE, method="sda-svm", svm=SvmParameters(widths="median")),
+        replace(BASE, labels=10),
+        replace(BASE, labels=10, fitted_on="labelled"),
+    ]
     hashes = [spec.hash for spec in [BASE, *changed]]
     assert len(set(hashes)) == len(hashes)
     # A field added to a spec must be looked at here.
     assert {field.name for field in fields(RunSpec)} == {
         "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
-        "neighbour",
+        "neighbour", "kept", "transformer", "classifier", "labels", "fitted_on", "sda",
     }  # fmt: skip
 
 
@@ -58,10 +75,27 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
             replace(BASE, stack=StackParameters(noise=0.7, depth=0)),
         ),
         (replace(BASE, method="median"), replace(BASE, method="median", svm=SvmParameters(criterion="span"))),
+        (
+            replace(BASE, method="sda-svm"),
+            replace(BASE, method="sda-svm", sda=SdaParameters(fine_tuning_rate=0.2, seed=5)),
+        ),
+        (replace(BASE, method="sda"), replace(BASE, method="sda", svm=SvmParameters(C=9.0), stack=StackParameters())),
     ],
 )
 def test_that_what_cannot_change_a_result_does_not_change_the_hash(same: tuple[RunSpec, RunSpec]) -> None:
     assert same[0].hash == same[1].hash
+
+
+def test_that_hashes_of_the_first_format_stay() -> None:
+    plain = RunSpec("f" * 64)
+    raw = {"split": 3, "training": "split", "evaluate": "validation", "svm": SvmParameters(loss="hinge")}
+    warm = RunSpec("f" * 64, stack=StackParameters(noise=0.5, depth=2), neighbour=plain, training="split")
+    assert plain.hash == "23b6ec0d3c90c4101702d2c358f741d36da81216f29355fc162aad54279c2768"
+    assert replace(plain, method="raw-svm", **raw).hash == (  # type: ignore[arg-type]
+        "1f09f00979b623ee32df1f43123d85c29077ca81005c5dbebbf1bcc931f7fe08"
+    )
+    assert replace(plain, method="median").hash == "4b8564649439f33dcccf7001a5be63df6c176f15b4660bc592f293f019dbddb0"
+    assert warm.hash == "6f111f537caa927b88402882f68d92ce8e1e2224f2fc5e2ee7d5b765e3d0f6ab"
 
 
 def test_that_the_hash_is_the_same_in_another_process() -> None:
@@ -80,6 +114,10 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
     again = RunSpec.from_document(json.loads(json.dumps(spec.document())))
     assert again == spec
     assert again.hash == spec.hash
+    other = replace(BASE, method="custom", classifier=Estimator.of(KNN.name, {"n_neighbors": 4}), labels=9).checked()
+    assert RunSpec.from_document(json.loads(json.dumps(other.document()))) == other
+    network = replace(BASE, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))).checked()
+    assert RunSpec.from_document(json.loads(json.dumps(network.document()))) == network
     given = replace(BASE, svm=SvmParameters(widths=(0.1, 1 / 3, 7.0), C=1.0)).checked()
     assert RunSpec.from_document(json.loads(json.dumps(given.document()))) == given
 
@@ -95,6 +133,12 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
         ({"test_rows": 0}, "at least 1"),
         ({"stack": StackParameters(noise=1.0)}, "noise"),
         ({"svm": SvmParameters(loss="square")}, "loss"),
+        ({"method": "pca-svm"}, "kept is None"),
+        ({"method": "custom"}, "neither a transformer nor a classifier"),
+        ({"classifier": KNN}, "has its own parts"),
+        ({"labels": 1}, "at least 2"),
+        ({"fitted_on": "labelled"}, "how many labels"),
+        ({"fitted_on": "test", "labels": 9}, "fitted_on is"),
     ],
 )
 def test_that_a_spec_out_of_range_is_refused(change: dict[str, object], message: str) -> None:

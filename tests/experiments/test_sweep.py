@@ -12,7 +12,7 @@ import pytest
 
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments import sweep as sweep_module
-from slide_gui.experiments.cost import CostModel
+from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import same_numbers
 from slide_gui.experiments.run import run
 from slide_gui.experiments.store import RunStore
@@ -217,11 +217,14 @@ def test_that_an_empty_sweep_is_refused() -> None:
 
 def test_that_time_left_follows_what_was_measured() -> None:
     model = CostModel()
-    assert model.left([(1, False)], 0.0) is None
-    model.add(1, True, 4.0)
-    model.add(1, True, 6.0)
-    model.add(0, False, 1.0)
-    assert model.seconds(1, True) == 5.0
-    assert model.seconds(3, True) == 10.0
-    assert model.left([(1, True), (0, False)], 0.5) == pytest.approx(3.5)
+    cold, warm = RunKind("a", "slide-svm", 0, 100), RunKind("a", "slide-svm", 1, 100, warm=True)
+    assert model.left([warm], 0.0) is None
+    model.add(warm, 4.0)
+    model.add(warm, 6.0)
+    model.add(cold, 1.0)
+    assert model.seconds(warm) == 5.0
+    assert model.seconds(replace(warm, layers=3)) == 10.0
+    assert model.seconds(replace(warm, rows=200)) == 20.0
+    assert model.seconds(RunKind("a", "raw-svm", 0, 100)) == 1.0
+    assert model.left([warm, cold], 0.5) == pytest.approx(3.5)
     assert model.left([], 0.0) == 0.0

@@ -156,7 +156,8 @@ class ClassifierPage(Page):
             return Offer(name, title, sheet, Style(width="single" if name == "confusion" else "double"))
 
         found = (offer("confusion", "the confusion matrix"),)
-        return (*found, offer("widths", "the course of the widths")) if result.classifier.history else found
+        learned = result.classifier is not None and result.classifier.history
+        return (*found, offer("widths", "the course of the widths")) if learned else found
 
     def why_no_offer(self) -> str:
         if self._desk.result is not None:
@@ -231,7 +232,7 @@ class ClassifierPage(Page):
 
     def _show_result(self, result: RunResult) -> None:
         own = result.classifier
-        self._set_history(own.history)
+        self._set_history(() if own is None else own.history)
         stack = self._workspace.state.parameters
         asked = result.spec.stack
         stale = result.spec.method != "raw-svm" and (asked.noise, asked.depth, asked.threshold, asked.squashing) != (
@@ -240,16 +241,16 @@ class ClassifierPage(Page):
             stack.threshold,
             stack.squashing,
         )
-        pairs = zip(own.shares, own.widths, strict=True)
+        pairs = () if own is None else zip(own.shares, own.widths, strict=True)
         self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
         self._criterion.set_stale(stale)
         self._found.setText(f"{100 * result.error:.2f} % ± {100 * result.half:.2f}")
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
+        svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         self._details.setText(
             f"test error on {thousands(result.n_test)} images with its 95 % interval{behind} · "
-            f"training error {100 * result.train_error:.2f} % · C = {own.C:.3g} · "
-            f"{own.n_support} support vectors · {result.timings.total:.1f} s"
+            f"training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
         )
         names = self._names(result)
         self._confusion.set_counts(result.confusion, names, stale)

@@ -1,0 +1,296 @@
+"""Classes of scikit-learn, named by a path and plain parameters: the paper's linear baselines, and any other.
+
+PCA-SVM and White-SVM keep a fraction of the variance, Rand Proj-SVM a number of Gaussian random directions (paper,
+"Experiments Settings"). Only classes of scikit-learn itself can be named, and only numbers, texts and truth values
+given to them. scikit-learn is imported when a class is asked for, not before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = [
+    "PROJECTIONS",
+    "Estimator",
+    "OtherClassifier",
+    "Transformer",
+    "checked_kept",
+    "fit_classifier",
+    "fit_transformer",
+    "projection",
+]
+
+Indices = NDArray[np.intp]
+
+PROJECTIONS = ("pca-svm", "white-svm", "randproj-svm")
+"""Methods whose representation is one linear map fitted without labels."""
+
+_PATH = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.[A-Z][A-Za-z0-9]*")
+_BLOCK_ROWS = 4096
+_KINDS = {"classifier": "ClassifierMixin", "transformer": "TransformerMixin"}
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """A class of scikit-learn and what it is made with.
+
+    Attributes
+    ----------
+    name : str
+        Path within ``sklearn``, such as ``"neighbors.KNeighborsClassifier"``.
+    parameters : tuple of (name, value)
+        By name; numbers, texts, truth values, None, or tuples of them.
+    """
+
+    name: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    @classmethod
+    def of(cls, name: str, parameters: Mapping[str, Any] | None = None) -> Estimator:
+        """Return an estimator in its normal form: parameters by name, lists as tuples, no leading ``sklearn``."""
+        plain = sorted((parameters or {}).items())
+        return cls(name.removeprefix("sklearn."), tuple((key, _tuples(value)) for key, value in plain))
+
+    def document(self) -> dict[str, Any]:
+        """Return it as what JSON can hold."""
+        return {"name": self.name, "parameters": dict(self.parameters)}
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Estimator:
+        """Return the estimator of a document."""
+        return cls.of(document["name"], document["parameters"])
+
+    def __str__(self) -> str:
+        given = ", ".join(f"{key}={value!r}" for key, value in self.parameters)
+        return f"{self.name.rpartition('.')[2]}({given})"
+
+    def make(self, kind: str, seed: int) -> Any:
+        """Return a new object of the class.
+
+        Parameters
+        ----------
+        kind : {"classifier", "transformer"}
+        seed : int
+            Its random_state, where it has one that is not given.
+
+        Raises
+        ------
+        ValueError
+            If the name is none of such a class of scikit-learn, or the class cannot be made so.
+        """
+        found = self._class(kind)
+        given = dict(self.parameters)
+        if given.get("n_jobs") not in (None, 1):
+            raise ValueError(f"{self.name} with n_jobs={given['n_jobs']!r}: only n_jobs=1 is used here")
+        try:
+            made = found()
+            known = made.get_params()
+            unknown = [key for key in given if key not in known]
+            if unknown:
+                raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
+            if "random_state" in known and "random_state" not in given:
+                given["random_state"] = seed
+            return made.set_params(**given)
+        except TypeError:
+            raise ValueError(f"{self.name} is made of other estimators, which cannot be named here") from None
+
+    def _class(self, kind: str) -> Any:
+        from importlib import import_module
+
+        from sklearn import base
+
+        if not _PATH.fullmatch(self.name):
+            raise ValueError(
+                f"{self.name!r} names no {kind} of scikit-learn; expected a path such as "
+                f"{'neighbors.KNeighborsClassifier' if kind == 'classifier' else 'decomposition.PCA'}"
+            )
+        module, _, name = self.name.rpartition(".")
+        try:
+            found = getattr(import_module(f"sklearn.{module}"), name, None)
+        except ImportError:
+            found = None
+        ours = isinstance(found, type) and found.__module__.startswith("sklearn.")
+        if not ours or not issubclass(found, (base.BaseEstimator,)):  # type: ignore[arg-type]
+            raise ValueError(f"scikit-learn has no estimator {self.name!r}")
+        if not issubclass(found, getattr(base, _KINDS[kind])):  # type: ignore[arg-type]
+            raise ValueError(f"{self.name} is no {kind} of scikit-learn")
+        return found
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(_tuples(item) for item in value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise ValueError(f"{value!r} cannot be a parameter; expected numbers, texts, true, false, null or lists of them")
+
+
+def checked_kept(method: str, kept: float | None) -> float:
+    """Return how much a projection keeps: a fraction of the variance, or a number of random directions.
+
+    Raises
+    ------
+    ValueError
+        If it is missing or out of range.
+    """
+    if method == "randproj-svm":
+        if kept is None or int(kept) != kept or kept < 1:
+            raise ValueError(f"kept is {kept!r}; {method} needs a whole number of directions, 1 or more")
+    elif kept is None or not 0.0 < kept < 1.0:
+        raise ValueError(f"kept is {kept!r}; {method} needs a fraction of the variance, between 0 and 1")
+    return float(kept)
+
+
+def projection(method: str, kept: float) -> Estimator:
+    """Return the transformer of one of `PROJECTIONS`."""
+    if method == "randproj-svm":
+        return Estimator.of("random_projection.GaussianRandomProjection", {"n_components": int(kept)})
+    parameters = {"n_components": kept, "svd_solver": "covariance_eigh", "whiten": method == "white-svm"}
+    return Estimator.of("decomposition.PCA", parameters)
+
+
+@dataclass(frozen=True, eq=False)
+class Transformer:
+    """A fitted transformer of scikit-learn as a representation.
+
+    Attributes
+    ----------
+    estimator : object
+        Fitted; treated as frozen.
+    n_features : int
+        d of the rows it was fitted on.
+    """
+
+    estimator: Any
+    n_features: int
+
+    def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
+        """Return the representation of rows (n, d) as (n, k) float32, made block by block.
+
+        Raises
+        ------
+        ValueError
+            If the rows have another number of features, or a value is not finite.
+        """
+        if rows.ndim != 2 or rows.shape[1] != self.n_features:
+            raise ValueError(f"rows of shape {rows.shape}; this was fitted on {self.n_features} features")
+        blocks = []
+        for start in range(0, max(len(rows), 1), _BLOCK_ROWS):
+            made = self.estimator.transform(np.asarray(rows[start : start + _BLOCK_ROWS], np.float64))
+            dense = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+            blocks.append(dense.astype(np.float32))
+            if blocks[-1].ndim != 2 or not np.isfinite(blocks[-1]).all():
+                raise ValueError(f"{type(self.estimator).__name__} gave values that are no finite table")
+            progress.report(min(start + _BLOCK_ROWS, len(rows)) / max(len(rows), 1))
+        return np.concatenate(blocks)
+
+
+def fit_transformer(
+    rows: NDArray[Any], estimator: Estimator, seed: int, *, progress: Progress = NO_PROGRESS
+) -> Transformer:
+    """Fit a transformer of scikit-learn to rows, without labels.
+
+    The fit is one call of scikit-learn: it is cancelled before or after, not within.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+    estimator : Estimator
+    seed : int
+    progress : Progress
+
+    Raises
+    ------
+    ValueError
+        If it is no transformer, needs labels, or refuses the rows or its parameters.
+    """
+    made = estimator.make("transformer", seed)
+    progress.report(0.0)
+    _fit(made, np.asarray(rows, np.float64))
+    progress.report(1.0)
+    return Transformer(made, rows.shape[1])
+
+
+@dataclass(frozen=True, eq=False)
+class OtherClassifier:
+    """A fitted classifier of scikit-learn in the SVM's place.
+
+    Attributes
+    ----------
+    estimator : object
+        Fitted to the codes 0 … n_classes − 1; treated as frozen.
+    n_classes : int
+    """
+
+    estimator: Any
+    n_classes: int
+
+    def answer(self, Z: NDArray[Any]) -> tuple[Indices, NDArray[np.float64]]:
+        """Return the predicted class of each row, and what it decided by.
+
+        Returns
+        -------
+        codes : ndarray of int, shape (n,)
+        decisions : ndarray of shape (n, 1) for two classes, else (n, n_classes)
+            Decision values; else probabilities, less ½ for two classes; else 1 for the class predicted and 0 (two
+            classes: −1) for others.
+        """
+        codes = np.asarray(self.estimator.predict(Z)).astype(np.intp)
+        return codes, self._decisions(Z, codes)
+
+    def _decisions(self, Z: NDArray[Any], codes: Indices) -> NDArray[np.float64]:
+        two = self.n_classes == 2
+        if hasattr(self.estimator, "decision_function"):
+            found = np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
+            if found.shape[1] == (1 if two else self.n_classes):
+                return found
+        if hasattr(self.estimator, "predict_proba"):
+            shares = np.asarray(self.estimator.predict_proba(Z), np.float64)
+            if shares.shape == (len(Z), self.n_classes):
+                return shares[:, 1:] - 0.5 if two else shares
+        if two:
+            return np.where(codes == 1, 1.0, -1.0)[:, None]
+        return np.eye(self.n_classes)[codes]
+
+
+def fit_classifier(
+    Z: NDArray[Any], codes: Indices, estimator: Estimator, seed: int, *, progress: Progress = NO_PROGRESS
+) -> OtherClassifier:
+    """Fit a classifier of scikit-learn to a representation; one call, cancelled before or after.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, k)
+    codes : ndarray of int, shape (n,)
+        Classes 0 … n_classes − 1.
+    estimator : Estimator
+    seed : int
+    progress : Progress
+
+    Raises
+    ------
+    ValueError
+        If it is no classifier, or refuses the rows or its parameters.
+    """
+    made = estimator.make("classifier", seed)
+    progress.report(0.0)
+    _fit(made, Z, codes)
+    progress.report(1.0)
+    return OtherClassifier(made, int(codes.max()) + 1)
+
+
+def _fit(made: Any, *arguments: Any) -> None:
+    """Fit; whatever goes wrong is a ValueError that names the class."""
+    try:
+        made.fit(*arguments)
+    except (TypeError, AttributeError, ValueError) as error:
+        what = "these rows" if len(arguments) > 1 else "rows without labels"
+        raise ValueError(f"{type(made).__name__} cannot be fitted to {what} ({error})") from None

@@ -1,0 +1,241 @@
+"""How far the evaluation is: one cell a method and data set, filling in split by split."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.experiments.paper import Published, published
+from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.spec import METHODS
+from slide_gui.experiments.statistics import MeanError, mcnemar, mean_error
+
+__all__ = ["REFERENCE", "BenchmarkState", "Cell", "Comparison", "DataInfo", "SplitAnswer", "compare"]
+
+REFERENCE = "slide-svm"
+"""The method that the others are compared with."""
+
+_LEVEL = 0.05
+
+
+@dataclass(frozen=True)
+class DataInfo:
+    """A data set of the evaluation.
+
+    Attributes
+    ----------
+    key, title : str
+        Of the catalogue.
+    generated : bool
+        Whether it is the generated stand-in.
+    fingerprint : str
+    n_train, n_test : int
+    """
+
+    key: str
+    title: str
+    generated: bool
+    fingerprint: str
+    n_train: int
+    n_test: int
+
+
+@dataclass(frozen=True, eq=False)
+class SplitAnswer:
+    """What came out of one split.
+
+    Attributes
+    ----------
+    split : int
+    spec_hash : str
+        Of the run on test rows.
+    chosen : str
+        What was chosen on validation, for people; empty if there was no choice.
+    error : float
+        On the test rows.
+    n_test : int
+    wrong : ndarray of int
+        The test rows that were wrong.
+    validation_error : float or None
+        Of the candidate that was chosen; None if there was one candidate only.
+    features : float or None
+        Seconds of feature generation, as in `Timings`.
+    seconds : float
+        That the run on test rows took.
+    """
+
+    split: int
+    spec_hash: str
+    chosen: str
+    error: float
+    n_test: int
+    wrong: NDArray[np.int64]
+    validation_error: float | None
+    features: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """McNemar's test against SLIDE-SVM on the same splits.
+
+    Attributes
+    ----------
+    p : float
+        Two-sided and exact; of several splits, which share their test rows, twice the median of theirs, a bound that
+        holds however they depend on each other.
+    only_this, only_reference : int
+        Rows that only one of the two gets wrong, in the first split compared.
+    n_splits : int
+    difference : float
+        Mean error of this method less that of the reference, over these splits.
+    """
+
+    p: float
+    only_this: int
+    only_reference: int
+    n_splits: int
+    difference: float
+
+    @property
+    def significant(self) -> bool:
+        """Whether p is below 0.05."""
+        return self.p < _LEVEL
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One method on one data set.
+
+    Attributes
+    ----------
+    data, method : str
+        Keys.
+    asked : int
+        Splits asked for.
+    answers : tuple of SplitAnswer
+        Those that are there, by split.
+    comparison : Comparison or None
+        With SLIDE-SVM, where both have a split in common; None for SLIDE-SVM itself.
+    """
+
+    data: str
+    method: str
+    asked: int
+    answers: tuple[SplitAnswer, ...] = ()
+    comparison: Comparison | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the method, as in the paper."""
+        return METHODS[self.method]
+
+    @property
+    def mean(self) -> MeanError | None:
+        """Mean test error over the splits that are there, with its 95 % interval; None if there is none."""
+        if not self.answers:
+            return None
+        return mean_error([answer.error for answer in self.answers], self.answers[0].n_test)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all splits are there."""
+        return len(self.answers) >= self.asked
+
+    @property
+    def features(self) -> float | None:
+        """Median seconds of feature generation, of the runs where all of it was done; None if there are none."""
+        known = [answer.features for answer in self.answers if answer.features is not None]
+        return float(median(known)) if known else None
+
+    @property
+    def chosen(self) -> str:
+        """What was chosen most often, and in how many of the splits."""
+        words = [answer.chosen for answer in self.answers if answer.chosen]
+        if not words:
+            return ""
+        most = max(words, key=words.count)
+        return most if len(words) == 1 else f"{most} ({words.count(most)} of {len(words)} splits)"
+
+    @property
+    def paper(self) -> Published | None:
+        """The figure of the paper's Table 1."""
+        return next((one for one in published(self.data) if one.method == self.name), None)
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkState:
+    """Everything known of the evaluation so far.
+
+    Attributes
+    ----------
+    data : tuple of DataInfo
+        In the order of the protocol.
+    methods : tuple of str
+        Keys, in the order of the protocol.
+    cells : tuple of Cell
+        By data, then method.
+    current : tuple of (data, method, split) or None
+        What is being worked on.
+    live : RunProgress or None
+        What can be seen of the run.
+    done, total : int
+        Runs.
+    seconds_left : float or None
+        None until something was measured.
+    faults : tuple of str
+        Stored runs that could not be trusted and were made again.
+    """
+
+    data: tuple[DataInfo, ...]
+    methods: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    current: tuple[str, str, int] | None = None
+    live: RunProgress | None = None
+    done: int = 0
+    total: int = 0
+    seconds_left: float | None = None
+    faults: tuple[str, ...] = field(default=())
+
+    def cell(self, data: str, method: str) -> Cell | None:
+        """Return a cell by its keys, or None."""
+        return next((cell for cell in self.cells if (cell.data, cell.method) == (data, method)), None)
+
+    def of(self, data: str) -> tuple[Cell, ...]:
+        """Return the cells of a data set, in the order of the methods."""
+        return tuple(cell for cell in self.cells if cell.data == data)
+
+    def of_method(self, method: str) -> tuple[Cell, ...]:
+        """Return the cells of a method, in the order of the data sets."""
+        return tuple(cell for cell in self.cells if cell.method == method)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all splits of all cells are there."""
+        return all(cell.complete for cell in self.cells)
+
+
+def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
+    """Compare a method with another on the splits that both have, each pair judged on the same test rows.
+
+    Returns
+    -------
+    Comparison or None
+        None if they have no such split in common.
+    """
+    theirs = {answer.split: answer for answer in reference}
+    pairs = [
+        (answer, theirs[answer.split])
+        for answer in answers
+        if answer.split in theirs and answer.n_test == theirs[answer.split].n_test
+    ]
+    if not pairs:
+        return None
+    tests = [mcnemar(own.wrong, other.wrong) for own, other in pairs]
+    p = tests[0].exact if len(tests) == 1 else min(1.0, 2.0 * float(median(test.exact for test in tests)))
+    difference = float(np.mean([own.error - other.error for own, other in pairs]))
+    return Comparison(p, tests[0].only_first, tests[0].only_second, len(pairs), difference)

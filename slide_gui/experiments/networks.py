@@ -1,0 +1,224 @@
+"""Stacked denoising autoencoders in a run: as a representation, as a classifier, and shared between runs."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.sda_fine_tuning import fine_tune
+from slide_gui.core.sda_history import SdaEpoch, SdaHistory
+from slide_gui.core.sda_model import Sda, SdaClassifier
+from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.sda_pretraining import pretrain
+from slide_gui.core.sda_rows import into_range, range_of
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["NetworkRecord", "Networks", "SdaFeatures", "Tuned", "pretrained", "tuned"]
+
+Indices = NDArray[np.intp]
+
+_MOST = 24  # of either kind are kept
+
+
+@dataclass(frozen=True)
+class NetworkRecord:
+    """How autoencoders were trained.
+
+    Attributes
+    ----------
+    epochs : tuple of SdaEpoch
+        Of pre-training, and of fine-tuning if there was any.
+    best_epoch : int or None
+        Of fine-tuning: whose parameters were kept.
+    """
+
+    epochs: tuple[SdaEpoch, ...]
+    best_epoch: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class SdaFeatures:
+    """Pre-trained autoencoders as a representation; values outside [0, 1] are brought there first.
+
+    Attributes
+    ----------
+    sda : Sda
+    limits : (float, float)
+        What is brought to 0 and to 1.
+    seconds : tuple of float
+        That pre-training took to the end of each layer.
+    """
+
+    sda: Sda
+    limits: tuple[float, float]
+    seconds: tuple[float, ...]
+
+    def transform(self, rows: NDArray[Any], *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
+        """Return [x | h¹ | … | hˡ] of shape (n, Σ sizes)."""
+        return self.sda.transform(into_range(rows, self.limits), progress=progress)
+
+    def first(self, depth: int) -> SdaFeatures:
+        """Return the lowest layers alone, which are what pre-training only so many gives."""
+        return replace(self, sda=self.sda.first(depth), seconds=self.seconds[:depth])
+
+
+@dataclass(frozen=True, eq=False)
+class Tuned:
+    """A fine-tuned network, which predicts classes from rows.
+
+    Attributes
+    ----------
+    network : SdaClassifier
+    limits : (float, float)
+        What is brought to 0 and to 1.
+    seconds : float
+        Of fine-tuning.
+    """
+
+    network: SdaClassifier
+    limits: tuple[float, float]
+    seconds: float
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return classes and log-probabilities; of two classes, how much the second is above the first."""
+        scores = self.network.scores(into_range(rows, self.limits), progress=progress).astype(np.float64)
+        decisions = scores[:, 1:] - scores[:, :1] if scores.shape[1] == 2 else scores
+        return np.asarray(scores.argmax(axis=1), np.intp), decisions
+
+
+class Networks:
+    """Networks trained lately, so that runs which need the same ones do not train them again."""
+
+    def __init__(self) -> None:
+        self._pretrained: list[tuple[str, SdaFeatures]] = []
+        self._tuned: dict[str, Tuned] = {}
+
+    def pretrained(
+        self, dataset: Dataset, parameters: SdaParameters, *, progress: Progress = NO_PROGRESS
+    ) -> SdaFeatures:
+        """Return autoencoders pre-trained on the training part, from the first layers of deeper ones where there are.
+
+        Parameters
+        ----------
+        dataset : Dataset
+        parameters : SdaParameters
+            In their normal form.
+        progress : Progress
+        """
+        for fingerprint, known in self._pretrained:
+            if fingerprint == dataset.fingerprint and _begins(known.sda.parameters, parameters):
+                return known.first(len(parameters.n_units))
+        made = pretrained(dataset.train, parameters, progress=progress)
+        self._pretrained = [*self._pretrained[1 - _MOST :], (dataset.fingerprint, made)]
+        return made
+
+    def tuned(self, spec_hash: str) -> Tuned | None:
+        """Return a fine-tuned network by the hash of a run that trains it, or None."""
+        return self._tuned.get(spec_hash)
+
+    def keep(self, spec_hash: str, made: Tuned) -> None:
+        """Keep a fine-tuned network; the oldest gives way."""
+        self._tuned[spec_hash] = made
+        if len(self._tuned) > _MOST:
+            del self._tuned[next(iter(self._tuned))]
+
+
+def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:
+    """Pre-train autoencoders on rows, and note the time at the end of each layer."""
+    limits = range_of(rows)
+    clock = _LayerClock(progress)
+    sda = pretrain(into_range(rows, limits), _unsupervised(parameters), clock)
+    return SdaFeatures(sda, limits, clock.ends(len(parameters.n_units)))
+
+
+def tuned(
+    features: SdaFeatures,
+    dataset: Dataset,
+    codes: Indices,
+    rows: Indices,
+    validation: Indices,
+    spec: RunSpec,
+    networks: Networks,
+    progress: Progress,
+) -> Tuned:
+    """Fine-tune autoencoders on some rows, stopping early on the validation rows if there are any.
+
+    Parameters
+    ----------
+    features : SdaFeatures
+    dataset : Dataset
+    codes : ndarray of int
+        The class of each row of the training part.
+    rows, validation : ndarray of int
+        Rows of the training part.
+    spec : RunSpec
+        In its normal form.
+    networks : Networks
+        Where the same network may be known.
+    progress : Progress
+    """
+    key = replace(spec, evaluate="test", test_rows=None).hash
+    known = networks.tuned(key)
+    if known is not None:
+        return known
+    started = time.perf_counter()
+
+    def part(wanted: Indices) -> tuple[NDArray[Any], Indices]:
+        taken = dataset.train if len(wanted) == len(dataset.train) else dataset.train[wanted]
+        return into_range(taken, features.limits), codes[wanted]
+
+    n_classes = int(codes.max()) + 1
+    X, own = part(rows)
+    X_valid, own_valid = part(validation) if len(validation) else (None, None)
+    network = fine_tune(features.sda, X, own, n_classes, X_valid, own_valid, spec.sda, progress)
+    made = Tuned(network, features.limits, time.perf_counter() - started)
+    networks.keep(key, made)
+    return made
+
+
+class _LayerClock(Progress):
+    """Passes reports on, and notes when the last epoch of each layer was told."""
+
+    def __init__(self, whole: Progress) -> None:
+        self._whole = whole
+        self._started = time.perf_counter()
+        self._told: dict[int, float] = {}
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        if isinstance(payload, SdaHistory) and payload.epochs:
+            self._told[payload.epochs[-1].layer] = time.perf_counter() - self._started
+        self._whole.report(fraction, payload)
+
+    def ends(self, depth: int) -> tuple[float, ...]:
+        """Return the seconds to the end of each layer; a layer without epochs took none."""
+        ends: list[float] = []
+        for layer in range(1, depth + 1):
+            ends.append(self._told.get(layer, ends[-1] if ends else 0.0))
+        return tuple(ends)
+
+
+def _unsupervised(parameters: SdaParameters) -> SdaParameters:
+    """Return the parameters with those of fine-tuning, which pre-training does not use, at their defaults."""
+    unused = SdaParameters()
+    return replace(
+        parameters,
+        fine_tuning_rate=unused.fine_tuning_rate,
+        fine_tuning_epochs=unused.fine_tuning_epochs,
+        patience=unused.patience,
+    )
+
+
+def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
+    """Whether the lowest layers of the deeper autoencoders are the wanted ones."""
+    depth = len(wanted.n_units)
+    if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
+        return False
+    return replace(_unsupervised(deeper), n_units=(), noise=0.0) == replace(
+        _unsupervised(wanted), n_units=(), noise=0.0
+    )

@@ -1,0 +1,151 @@
+"""From the rows of a data set to what the classifier sees: SLIDE's layers, a projection, or another transformer."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.baselines import PROJECTIONS, fit_transformer, projection
+from slide_gui.core.stack import InputScatter, Stack, StackParameters, fit_stack, input_scatter
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.networks import Networks, pretrained
+from slide_gui.experiments.spec import NETWORKS, RunSpec
+from slide_gui.progress import NO_PROGRESS, Progress
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.result import RunResult
+
+__all__ = ["Representation", "Reuse", "feature_seconds", "represent"]
+
+Indices = NDArray[np.intp]
+
+
+class Representation(Protocol):
+    """What a run fits to rows without labels."""
+
+    def transform(self, rows: NDArray[Any], *, progress: Progress = ...) -> NDArray[np.floating]:
+        """Return the columns that the classifier sees, (n, k)."""
+        ...
+
+
+@dataclass
+class Reuse:
+    """What several runs on the same data share; nothing in it changes a result.
+
+    Attributes
+    ----------
+    deepest : int
+        A stack is fitted so deep at once, for runs of all depths.
+    results : dict
+        Hash → result of runs that others may start from.
+    networks : Networks
+        Autoencoders that were trained.
+    """
+
+    deepest: int = 0
+    results: dict[str, RunResult] = field(default_factory=dict)
+    networks: Networks = field(default_factory=Networks)
+    _scatter: tuple[object, InputScatter] | None = None
+    _stack: tuple[object, Stack] | None = None
+
+    def stack(self, dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> Stack:
+        """Return the stack fitted on the training part, from the first layers of a deeper one where there is one."""
+        if parameters.depth == 0:
+            return Stack(parameters, (), dataset.n_features, len(dataset.train))
+        key = dataset.fingerprint, replace(parameters, depth=0)
+        if self._stack is None or self._stack[0] != key or len(self._stack[1].layers) < parameters.depth:
+            scatter = self._input_scatter(dataset, parameters, progress.part(0.0, 0.2))
+            whole = replace(parameters, depth=max(parameters.depth, self.deepest))
+            self._stack = key, fit_stack(dataset.train, whole, scatter=scatter, progress=progress.part(0.2, 1.0))
+        return replace(self._stack[1], parameters=parameters, layers=self._stack[1].layers[: parameters.depth])
+
+    def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
+        """Whether `stack` would take anything from an earlier run, or fit more layers than asked for."""
+        scatter = dataset.fingerprint, replace(parameters, depth=0, noise=0.0)
+        known = self._scatter is not None and self._scatter[0] == scatter
+        return known or self.deepest > parameters.depth
+
+    def _input_scatter(self, dataset: Dataset, parameters: StackParameters, progress: Progress) -> InputScatter:
+        key = dataset.fingerprint, replace(parameters, depth=0, noise=0.0)
+        if self._scatter is None or self._scatter[0] != key:
+            self._scatter = key, input_scatter(dataset.train, parameters, progress=progress)
+        return self._scatter[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A representation, the columns of each of its blocks, and what its fit took.
+
+    Attributes
+    ----------
+    representation : Representation
+    groups : int or tuple of int
+        Equal blocks of columns, or their sizes; each has a kernel width of its own.
+    seconds : float or None
+        Of the whole fit; None where a part of it was taken from other runs.
+    """
+
+    representation: Representation
+    groups: int | tuple[int, ...]
+    seconds: float | None
+
+
+def represent(dataset: Dataset, spec: RunSpec, labelled: Indices, reuse: Reuse, progress: Progress) -> Fitted:
+    """Fit the representation of a spec, which takes no labels.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    spec : RunSpec
+        In its normal form.
+    labelled : ndarray of int
+        The rows of the training part that have a label; it is fitted on these alone if the spec says so.
+    reuse : Reuse
+    progress : Progress
+    """
+    started = time.perf_counter()
+    rows = dataset.train if spec.fitted_on == "training" else dataset.train[labelled]
+    if spec.stacked:
+        whole = True
+        if spec.fitted_on == "training":
+            whole = not reuse.holds(dataset, spec.stack)
+            made: Representation = reuse.stack(dataset, spec.stack, progress=progress)
+        else:
+            made = fit_stack(rows, spec.stack, progress=progress)
+        return Fitted(made, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
+    if spec.method in NETWORKS:
+        assert spec.sda is not None
+        if spec.fitted_on == "training":
+            features = reuse.networks.pretrained(dataset, spec.sda, progress=progress)
+        else:
+            features = pretrained(rows, spec.sda, progress=progress)
+        return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
+    if spec.transformer is None and spec.method not in PROJECTIONS:
+        raw = Stack(spec.stack, (), dataset.n_features, len(rows))
+        return Fitted(raw, 1, time.perf_counter() - started)
+    chosen = spec.transformer
+    if chosen is None:
+        assert spec.kept is not None
+        chosen = projection(spec.method, spec.kept)
+    fitted = fit_transformer(rows, chosen, spec.seed, progress=progress)
+    return Fitted(fitted, 1, time.perf_counter() - started)
+
+
+def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS) -> float:
+    """Return the seconds of feature generation: fitting SLIDE and making the features of the training part.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    spec : RunSpec
+        On SLIDE's features.
+    progress : Progress
+    """
+    started = time.perf_counter()
+    stack = fit_stack(dataset.train, spec.checked().stack, progress=progress)
+    stack.transform(dataset.train, progress=progress)
+    return time.perf_counter() - started

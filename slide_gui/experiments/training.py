@@ -1,0 +1,123 @@
+"""Training the classifier of a run: widths learned, widths by a grid, or another classifier in the SVM's place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.kernel import Embedding, block_sizes, median_distances
+from slide_gui.core.svm import SvmModel, SvmParameters, fit_svm, train
+from slide_gui.core.svm_grid import GridPoint, median_width_search
+from slide_gui.experiments.result import Classifier, RunResult
+from slide_gui.experiments.spec import LEARNED, RunSpec
+from slide_gui.experiments.splits import stratified_sample
+from slide_gui.progress import Progress
+
+__all__ = ["model_of", "train_svm"]
+
+Indices = NDArray[np.intp]
+
+_GRID_ROWS = 10_000  # rows of a grid search
+
+
+def train_svm(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    groups: int | tuple[int, ...],
+    spec: RunSpec,
+    neighbour: RunResult | None,
+    progress: Progress,
+) -> tuple[SvmModel, Classifier]:
+    """Choose widths and C as the method says, and train.
+
+    Parameters
+    ----------
+    Z : ndarray of shape (n, k)
+        The representation of the rows trained on.
+    codes : ndarray of int, shape (n,)
+    groups : int or tuple of int
+        Blocks of the columns of Z, with one width each.
+    spec : RunSpec
+        Its method says whether widths are learned, or one global width and C chosen by cross-validation.
+    neighbour : RunResult or None
+        A run to start from.
+    progress : Progress
+    """
+    svm = replace(spec.svm, groups=groups)
+    sizes = block_sizes(Z.shape[1], groups)
+    medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
+    plain = tuple(medians.tolist())
+    if spec.method not in LEARNED or (spec.method == "sda-svm" and spec.svm.widths == "median"):
+        grid = _grid(Z, codes, svm, progress.part(0.0, 0.7))
+        widths, C = np.asarray(grid.widths), grid.C
+        model = train(Z, codes, sizes, widths, C, svm, medians=medians, progress=progress.part(0.7, 1.0))
+        return model, _classifier(model, plain, grid.points)
+    start = None
+    if neighbour is not None and neighbour.classifier is not None:
+        svm, start = _from_neighbour(svm, plain, neighbour.classifier, int(codes.max()) + 1)
+    model = fit_svm(Z, codes, svm, start=start, progress=progress)
+    return model, _classifier(model, plain, ())
+
+
+def _from_neighbour(
+    parameters: SvmParameters, medians: tuple[float, ...], near: Classifier, n_classes: int
+) -> tuple[SvmParameters, SvmModel]:
+    """Return parameters that start at the neighbour's shares and C, and its coefficients as a model to start from."""
+    ratios = [m / n if m > 0.0 and n > 0.0 else 1.0 for m, n in zip(medians, near.medians, strict=True)]
+    widths = tuple(float(w * ratio**0.5) for w, ratio in zip(near.widths, ratios, strict=True))
+    nowhere = np.empty((0, 0))
+    start = model_of(near, Embedding((), (), nowhere[0:0].ravel()), nowhere, n_classes)
+    return replace(parameters, near=(widths, near.C)), start
+
+
+def _grid(Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, progress: Progress) -> Any:
+    most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
+    rows = np.sort(stratified_sample(codes, most, svm.seed))
+    return median_width_search(
+        Z if len(rows) == len(Z) else Z[rows],
+        codes[rows],
+        svm.groups,
+        **({} if svm.C is None else {"Cs": (svm.C,)}),  # type: ignore[arg-type]
+        squared=svm.loss == "squared_hinge",
+        memory=svm.memory,
+        seed=svm.seed,
+        progress=progress,
+    )
+
+
+def _classifier(model: SvmModel, medians: tuple[float, ...], grid: tuple[GridPoint, ...]) -> Classifier:
+    return Classifier(
+        model.widths,
+        model.shares,
+        medians,
+        float(model.C),
+        model.history,
+        grid,
+        float(model.gap),
+        bool(model.converged),
+        model.vectors.dtype.name,
+        model.support.astype(np.int64),
+        model.coefficients,
+        model.biases,
+    )
+
+
+def model_of(own: Classifier, embedding: Embedding, vectors: NDArray[np.floating], n_classes: int) -> SvmModel:
+    """Return the model that a classifier was, with its support vectors embedded again."""
+    return SvmModel(
+        embedding,
+        vectors,
+        own.support.astype(np.intp),
+        own.coefficients,
+        own.biases,
+        n_classes,
+        own.shares,
+        own.C,
+        own.history,
+        own.gap,
+        0,
+        own.converged,
+    )

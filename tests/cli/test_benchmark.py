@@ -1,0 +1,53 @@
+"""`slide-gui benchmark`: the protocol's cells, kept, gone on with, and written as tables."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from slide_gui.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
+
+
+def test_that_cells_are_filled_once_and_written_in_every_form(capsys: Capture) -> None:
+    arguments = ["benchmark", "rectangles", "--quick", "--methods", "raw-svm", "randproj-svm", "--generated"]
+    arguments += ["--store", "r.sqlite", "--json"]
+    names = [f"{kind}.{suffix}" for kind in ("errors", "times") for suffix in ("csv", "md", "tex")] + ["errors.svg"]
+    assert main([*arguments, "--tables", *names]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert {cell["method"]: len(cell["splits"]) for cell in first["cells"]} == {"raw-svm": 1, "randproj-svm": 1}
+    assert first["cells"][0]["splits"][0]["n_test"] == 2000
+    assert first["data"][0]["generated"]
+    assert first["runs"] == first["runs_done"] == 2
+    assert all(Path(name).stat().st_size > 100 for name in names)
+    assert main(arguments) == 0
+    again = json.loads(capsys.readouterr().out)
+    assert again["cells"] == first["cells"]  # its times too
+    assert main([*arguments[:-1], "--stored"]) == 0
+    assert "Rand Proj-SVM" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["benchmark"],
+        ["benchmark", "cifar", "--store", "r"],
+        ["benchmark", "--methods", "magic", "--store", "r"],
+        ["benchmark", "--splits", "0", "--store", "r"],
+        ["benchmark", "--store", "r", "--tables", "errors.doc"],
+    ],
+)
+def test_that_what_cannot_be_meant_is_one_sentence(capsys: Capture, arguments: list[str]) -> None:
+    assert main(arguments) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("slide-gui: ")
+    assert said.count("\n") == 1

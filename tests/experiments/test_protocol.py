@@ -1,0 +1,231 @@
+"""The plan of the evaluation, and its run: chosen on validation, judged once, broken off and gone on with."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments import benchmark as benchmark_module
+from slide_gui.experiments.benchmark import read_benchmark, run_benchmark
+from slide_gui.experiments.benchmark_state import BenchmarkState, SplitAnswer, compare
+from slide_gui.experiments.protocol import CellPlan, plan
+from slide_gui.experiments.spec import METHODS
+from slide_gui.experiments.splits import split_rows
+from slide_gui.experiments.statistics import mcnemar, mean_error
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import choose, final_points, run_sweep
+from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from tests.experiments.tiny import rectangles
+
+DATA = rectangles(80, 150)
+SDA = (("n_units", ((12,), (12, 8))), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
+CELLS = (
+    CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1, 2))), widths="median"),
+    CellPlan("rectangles", "raw-svm", 2),
+    CellPlan("rectangles", "pca-svm", 2, (("kept", (0.6, 0.9)),)),
+    CellPlan("rectangles", "sda", 1, SDA, train="split"),
+)
+
+
+def load(key: str, progress: Progress) -> Dataset:
+    assert key == "rectangles"
+    return DATA
+
+
+class Listener(Progress):
+    def __init__(self, stop_after: int = 10**9) -> None:
+        self.states: list[BenchmarkState] = []
+        self.fractions: list[float] = []
+        self.left = stop_after
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self.fractions.append(fraction)
+        if isinstance(payload, BenchmarkState):
+            self.states.append(payload)
+        self.left -= 1
+        if self.left < 0:
+            raise Cancelled
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[BenchmarkState, Path, Listener]:
+    path, listener = tmp_path_factory.mktemp("store") / "runs.sqlite", Listener()
+    with RunStore(path) as store:
+        return run_benchmark(CELLS, load, store, progress=listener), path, listener
+
+
+def same(first: BenchmarkState, second: BenchmarkState) -> bool:
+    def plain(state: BenchmarkState) -> list[object]:
+        return [
+            (cell.data, cell.method, cell.comparison, [(a.split, a.spec_hash, a.error, a.chosen) for a in cell.answers])
+            for cell in state.cells
+        ]
+
+    return plain(first) == plain(second)
+
+
+def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
+    for extent in ("full", "quick"):
+        cells = plan(extent)
+        assert {cell.data for cell in cells} == {"rectangles", "convex", "rectangles-images", "mnist"}
+        assert {METHODS[cell.method] for cell in cells} == {
+            "SLIDE-SVM", "Raw-SVM", "PCA-SVM", "White-SVM", "Rand Proj-SVM", "SdA-SVM", "SdA",
+        }  # fmt: skip
+        for cell in cells:
+            points = cell.candidates("ab" * 32, "", 0)
+            assert len({point.spec.hash for point in points}) == cell.n_candidates
+            assert all(point.spec.evaluate == "validation" for point in points)
+            assert cell.final(points[0]).spec.evaluate == "test"
+            assert cell.final(points[0]).spec.neighbour is None
+    assert {cell.data: cell.n_splits for cell in plan()} == {
+        "rectangles": 10, "convex": 3, "rectangles-images": 3, "mnist": 1,
+    }  # fmt: skip
+    assert [cell.n_splits for cell in plan("full", ["convex"], ["raw-svm", "sda"], splits=5)] == [5, 5]
+    with pytest.raises(ValueError, match="has no 'cifar'"):
+        plan("full", ["cifar"])
+
+
+def test_that_slides_candidates_are_those_of_a_sweep_that_chooses() -> None:
+    cell = plan("full", ["rectangles"], ["slide-svm"])[0]
+    axes = dict(cell.axes)
+    svm = replace(SweepSpec("").svm, loss="hinge")
+    sweep = SweepSpec(
+        "ab" * 32,
+        noises=axes["noise"],
+        depths=axes["depth"],
+        splits=(3,),
+        training="split",
+        evaluate="validation",
+        svm=svm,
+    )
+    assert [point.spec.hash for point in cell.candidates("ab" * 32, "", 3)] == [p.spec.hash for p in sweep.points()]
+
+
+def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
+    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path
+) -> None:
+    state, path, _ = whole
+    plan_of = CELLS[0]
+    points = [point for split in (0, 1) for point in plan_of.candidates(DATA.fingerprint, "rectangles", split)]
+    svm = points[0].spec.svm
+    sweep = SweepSpec(
+        DATA.fingerprint,
+        noises=(0.3, 0.5),
+        depths=(1, 2),
+        splits=(0, 1),
+        method="median",
+        training="split",
+        evaluate="validation",
+        svm=svm,
+    )
+    with RunStore(tmp_path / "other.sqlite") as store:
+        chosen = choose(run_sweep(DATA, sweep, store).done)
+    finals = final_points(chosen)
+    cell = state.cell("rectangles", "slide-svm")
+    assert cell is not None
+    assert [answer.spec_hash for answer in cell.answers] == [point.spec.hash for point in finals]
+    assert [answer.validation_error for answer in cell.answers] == [answer.validation_error for answer in chosen]
+    with RunStore(path) as store:
+        results = [store.load(point.spec.hash) for point in finals]
+    assert cell.mean == mean_error([result.error for result in results], 150)
+    assert all(result.n_train == 80 for result in results)
+    assert cell.features is not None
+
+
+def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[BenchmarkState, Path, Listener]) -> None:
+    state, path, _ = whole
+    cell = state.cell("rectangles", "sda")
+    assert cell is not None
+    with RunStore(path) as store:
+        result = store.load(cell.answers[0].spec_hash)
+    inside, _ = split_rows(DATA.train_labels, 0, 0)
+    assert result.n_train == len(inside)
+    assert result.spec.evaluate == "test"
+    assert cell.answers[0].features is not None
+
+
+def test_that_methods_are_compared_with_slide_svm_row_by_row(whole: tuple[BenchmarkState, Path, Listener]) -> None:
+    state = whole[0]
+    slide, raw, sda = (state.cell("rectangles", name) for name in ("slide-svm", "raw-svm", "sda"))
+    assert slide is not None
+    assert raw is not None
+    assert sda is not None
+    assert slide.comparison is None
+    assert raw.comparison is not None
+    assert sda.comparison is not None
+    tests = [mcnemar(a.wrong, b.wrong) for a, b in zip(raw.answers, slide.answers, strict=True)]
+    assert raw.comparison.n_splits == 2
+    assert raw.comparison.p == min(1.0, 2 * np.median([test.exact for test in tests]))
+    assert sda.comparison.p == mcnemar(sda.answers[0].wrong, slide.answers[0].wrong).exact
+
+
+def test_that_two_methods_with_the_same_mistakes_do_not_differ() -> None:
+    answers = [SplitAnswer(k, "h", "", 0.1, 50, np.arange(5), None, None, 1.0) for k in range(3)]
+    same_mistakes = compare(answers, answers)
+    assert same_mistakes is not None
+    assert (same_mistakes.p, same_mistakes.significant, same_mistakes.difference) == (1.0, False, 0.0)
+    worse = [replace(answer, wrong=np.arange(40), error=0.8) for answer in answers]
+    different = compare(worse, answers)
+    assert different is not None
+    assert different.significant
+    assert different.difference == pytest.approx(0.7)
+    assert compare(answers, [replace(answer, n_test=60) for answer in answers]) is None
+
+
+def test_that_progress_rises_and_says_what_is_left(whole: tuple[BenchmarkState, Path, Listener]) -> None:
+    state, _, listener = whole
+    assert listener.fractions == sorted(listener.fractions)
+    assert listener.fractions[-1] == 1.0
+    assert state.complete
+    assert (state.done, state.total) == (5 + 5 + 1 + 1 + 3 + 3 + 3, 21)
+    assert state.seconds_left == 0.0
+    currents = list(dict.fromkeys(s.current for s in listener.states if s.current is not None))
+    assert currents == [
+        ("rectangles", cell.method, split) for split in (0, 1) for cell in CELLS if split < cell.n_splits
+    ]
+    assert any(s.seconds_left for s in listener.states)
+
+
+def test_that_a_benchmark_broken_off_goes_on_to_the_same_answers(
+    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "broken.sqlite"
+    for reports in (400, 900, 1500):
+        with RunStore(path) as store, pytest.raises(Cancelled):
+            run_benchmark(CELLS, load, store, progress=Listener(reports))
+    with RunStore(path) as store:
+        assert same(run_benchmark(CELLS, load, store), whole[0])
+
+        def no_run(*arguments: object, **options: object) -> None:
+            raise AssertionError("a run was made again")
+
+        monkeypatch.setattr(benchmark_module, "run_points", no_run)
+        again = run_benchmark(CELLS, load, store)
+        assert same(again, whole[0])
+        assert again.done == again.total
+
+
+def test_that_the_store_is_read_without_running_anything(
+    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path
+) -> None:
+    state, path, _ = whole
+    with RunStore(path) as store:
+        assert same(read_benchmark(CELLS, state.data, store), state)
+        assert not read_benchmark(CELLS, (), store).cells[0].answers
+    with RunStore(tmp_path / "empty.sqlite") as store:
+        empty = read_benchmark(CELLS, state.data, store)
+    assert all(cell.mean is None for cell in empty.cells)
+
+
+def test_that_a_choice_between_one_candidate_takes_no_run(tmp_path: Path) -> None:
+    cell = CellPlan("rectangles", "randproj-svm", 1, (("kept", (20,)),), labels=30, train_rows=40, test_rows=100)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        state = run_benchmark([cell], load, store, progress=NO_PROGRESS)
+        assert len(store.runs()) == state.total == 1
+        result = store.load(state.cells[0].answers[0].spec_hash)
+    assert (result.n_train, result.n_test) == (40, 100)

@@ -1,0 +1,133 @@
+"""The tables of the evaluation: the same numbers in every form, the best bold, what differs marked."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from slide_gui.core.sda_parameters import TUTORIAL
+from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer, compare
+from slide_gui.experiments.timing import Extrapolated, time_rows
+from slide_gui.figures.benchmark import draw_errors, draw_times, standing
+from slide_gui.figures.benchmark_text import (
+    error_table,
+    errors_csv,
+    latex,
+    markdown,
+    seconds_text,
+    time_table,
+    times_csv,
+)
+from slide_gui.figures.style import Style
+
+
+def answers(error: float, splits: int, features: float) -> tuple[SplitAnswer, ...]:
+    wrong = np.arange(round(error * 1000))
+    return tuple(
+        SplitAnswer(k, "ab", "80.0% of variance", error, 1000, wrong, 0.1, features, 3.0) for k in range(splits)
+    )
+
+
+def state() -> BenchmarkState:
+    slide = answers(0.05, 2, 2.0)
+    cells = [Cell("rectangles", "slide-svm", 2, slide)]
+    for method, error, splits in (("raw-svm", 0.08, 2), ("pca-svm", 0.02, 2), ("white-svm", 0.051, 1)):
+        own = answers(error, splits, 1.0)
+        cells.append(Cell("rectangles", method, 2, own, compare(own, slide)))
+    cells.append(Cell("rectangles", "sda-svm", 2, answers(0.05, 1, 300.0)))
+    cells.append(Cell("rectangles", "sda", 2))
+    info = DataInfo("rectangles", "Rectangles", True, "ab" * 32, 1200, 1000)
+    return BenchmarkState((info,), tuple(cell.method for cell in cells), tuple(cells))
+
+
+def drawn_texts(figure: Figure) -> str:
+    axes = [label.get_text() for one in figure.axes for label in one.get_yticklabels()]
+    return "\n".join([*axes, *(text.get_text() for text in figure.texts)])
+
+
+def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
+    table = error_table(state())
+    assert table.head == ("Error in %", "Raw-SVM", "SdA", "SdA-SVM", "SLIDE-SVM", "PCA-SVM", "White-SVM")
+    ours, paper = table.rows
+    assert ours[0] == "Rectangles (generated)"
+    assert ours[1] == "8.00 ± 1.68 (+)"
+    assert ours[2] == "–"
+    assert ours[4] == "5.00 ± 1.35"
+    assert ours[5] == "2.00 ± 0.87 (−)"
+    assert ours[6] == "5.10 ± 1.36 [1/2]"
+    assert paper[1:] == ("2.45", "2.43", "1.10", "1.38", "1.54", "0.96")
+    assert table.bold == {(0, 5)}
+    assert any("SdA-3 (Vincent et al. 2010): Rectangles 1.99" in note for note in table.notes)
+
+
+def test_that_markdown_and_latex_hold_every_cell() -> None:
+    table = error_table(state())
+    text = markdown(table)
+    assert "| **2.00 ± 0.87 (−)** |" in text
+    assert all(cell.strip() in text for row in table.rows for cell in row)
+    tex = latex(table)
+    assert r"\textbf{2.00 $\pm$ 0.87 ($-$)}" in tex
+    assert tex.count(r"\\") == 3
+    assert r"Error in \%" in tex
+    assert all(ord(letter) < 128 for letter in tex)
+
+
+def test_that_times_say_what_was_extrapolated() -> None:
+    tutorial = {"rectangles": Extrapolated(600.0, 2.0, 400, TUTORIAL)}
+    rows = time_rows(state(), tutorial)
+    assert (rows[0].slide, rows[0].sda, rows[0].speedup, rows[0].tutorial_speedup) == (2.0, 300.0, 150.0, 300.0)
+    text = markdown(time_table(rows))
+    assert "EXTRAPOLATED from one epoch of 400 rows" in text
+    assert "| SLIDE | 2.0 s |" in text
+    assert "| paper: × speed-up | 1080 |" in text
+    assert "EXTRAPOLATED" not in markdown(time_table(time_rows(state())))
+    assert [seconds_text(t) for t in (None, 0.123, 5.04, 42.0, 125.0, 5400.0)] == [
+        "–", "0.12 s", "5.0 s", "42 s", "2 min 5 s", "1 h 30 min",
+    ]  # fmt: skip
+
+
+def test_that_tables_of_numbers_read_back(tmp_path: Path) -> None:
+    errors_csv(tmp_path / "errors.csv", state())
+    with open(tmp_path / "errors.csv", newline="", encoding="utf-8") as stream:
+        rows = list(csv.DictReader(stream))
+    by_method = {row["method"]: row for row in rows}
+    assert float(by_method["Raw-SVM"]["error"]) == 0.08
+    assert float(by_method["Raw-SVM"]["p against SLIDE-SVM"]) < 0.05
+    assert by_method["SdA"]["error"] == ""
+    assert by_method["SdA-3"]["published by"] == "Vincent et al. 2010"
+    times_csv(tmp_path / "times.csv", time_rows(state()))
+    assert "Rectangles,True,2.0,300.0," in (tmp_path / "times.csv").read_text()
+
+
+def test_that_the_figure_orders_methods_by_error_and_tells_them_apart() -> None:
+    found = {cell.method: standing(cell) for cell in state().cells}
+    assert found == {
+        "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",
+        "sda": "equal",
+    }  # fmt: skip
+    for width in ("single", "double", "slide"):
+        figure = Figure()
+        draw_errors(figure, state(), Style(width=width))
+        names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+        assert names == ["PCA-SVM", "SLIDE-SVM", "SdA-SVM", "White-SVM", "Raw-SVM"]
+        assert "5.10 ± 1.36  1/2" in drawn_texts(figure)
+
+
+def test_that_the_figure_of_times_shows_both_speed_ups() -> None:
+    figure = Figure()
+    draw_times(
+        figure, time_rows(state(), {"rectangles": Extrapolated(600.0, 2.0, 400, TUTORIAL)}), Style(width="double")
+    )
+    assert "× 150 over SdA" in drawn_texts(figure)
+    assert "× 300 over tutorial" in drawn_texts(figure)
+
+
+def test_that_nothing_is_not_drawn() -> None:
+    with pytest.raises(ValueError, match="nothing to draw"):
+        draw_errors(Figure(), BenchmarkState((), (), ()), Style())
+    with pytest.raises(ValueError, match="nothing to draw"):
+        draw_times(Figure(), (), Style())
