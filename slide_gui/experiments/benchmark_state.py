@@ -183,6 +183,8 @@ class BenchmarkState:
         What is being worked on.
     live : RunProgress or None
         What can be seen of the run.
+    stage : tuple of (int, int)
+        Of the current split: candidates answered of all candidates; (0, 1) while what was chosen is judged.
     done, total : int
         Runs.
     seconds_left : float or None
@@ -200,6 +202,7 @@ class BenchmarkState:
     total: int = 0
     seconds_left: float | None = None
     faults: tuple[str, ...] = field(default=())
+    stage: tuple[int, int] = (0, 0)
 
     def cell(self, data: str, method: str) -> Cell | None:
         """Return a cell by its keys, or None."""
