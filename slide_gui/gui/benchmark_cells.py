@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, DataInfo
-from slide_gui.experiments.paper import published
+from slide_gui.experiments.paper import published, published_seconds
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.timing import TimeRow
 from slide_gui.figures.benchmark import standing
@@ -15,7 +15,7 @@ from slide_gui.gui.benchmark_desk import BenchmarkChoice
 from slide_gui.gui.widgets._numbers import THIN, count, fixed
 from slide_gui.gui.widgets.benchmark_table import BenchmarkCell, BenchmarkHead, BenchmarkRow
 
-__all__ = ["error_heads", "error_rows", "time_heads", "time_rows_of"]
+__all__ = ["all_times", "error_heads", "error_rows", "time_heads", "time_rows_of"]
 
 _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "judging", "test": "judging"}
@@ -30,14 +30,10 @@ def error_heads(state: BenchmarkState, choice: BenchmarkChoice) -> tuple[Benchma
         if info is None:
             note = "no runs yet"
         else:
-            note = f"{'generated' if info.generated else 'real'}, {_rows(info.n_train)} / {_rows(info.n_test)} rows"
+            note = f"{'generated' if info.generated else 'real'}, {count(info.n_train)} / {count(info.n_test)} rows"
         tip = f"{known.title}\nClick to put the methods in the order of this data set"
         heads.append(BenchmarkHead(known.title, note, tip))
     return tuple(heads)
-
-
-def _rows(n: int) -> str:
-    return count(n)
 
 
 def error_rows(
@@ -145,9 +141,8 @@ def _tip(cell: Cell, info: DataInfo | None, note: str) -> str:
         n, splits = cell.answers[0].n_test, len(cell.answers)
         low, high = (fixed(100 * (mean.error + sign * mean.half), 2) for sign in (-1, 1))
         over = f"mean of {splits} splits, each" if splits > 1 else "one split,"
-        lines.append(
-            f"{fixed(100 * mean.error, 2)}{THIN}%, 95{THIN}%: {low} to {high}; {over} n = {count(n)} test rows"
-        )
+        error = fixed(100 * mean.error, 2)
+        lines.append(f"{error}{THIN}%, 95{THIN}%: {low} to {high}; {over} n = {count(n)} test rows")
     if cell.chosen:
         lines.append(f"Chosen on validation: {cell.chosen}")
     if other is not None:
@@ -163,12 +158,24 @@ def _tip(cell: Cell, info: DataInfo | None, note: str) -> str:
     return "\n".join(lines)
 
 
+def all_times(rows: Sequence[TimeRow], choice: BenchmarkChoice) -> tuple[TimeRow, ...]:
+    """Return a row for every data set of the table, those that were not timed with the paper's figures alone."""
+    known = {row.data.key: row for row in rows}
+    found = []
+    for key in dict.fromkeys(cell.data for cell in choice.table()):
+        empty = DataInfo(key, entry(key).title, False, "", 0, 0)
+        found.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
+    return tuple(found)
+
+
 def time_heads(rows: Sequence[TimeRow]) -> tuple[BenchmarkHead, ...]:
     """Return a column's head for every data set that was timed."""
     return tuple(
         BenchmarkHead(
             row.data.title,
-            f"{'generated' if row.data.generated else 'real'}, {_rows(row.data.n_train)} rows",
+            f"{'generated' if row.data.generated else 'real'}, {count(row.data.n_train)} rows"
+            if row.data.fingerprint
+            else "no runs yet",
             row.data.title,
         )
         for row in rows

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QStackedWidget,
 from slide_gui.experiments.benchmark_state import BenchmarkState
 from slide_gui.experiments.timing import TimeRow
 from slide_gui.figures.sheet import Sheet
-from slide_gui.gui.benchmark_cells import error_heads, error_rows, time_heads, time_rows_of
+from slide_gui.gui.benchmark_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.benchmark_desk import BenchmarkDesk
 from slide_gui.gui.pages.benchmark_controls import BenchmarkControls
 from slide_gui.gui.pages.header import add_button, header
@@ -24,8 +24,8 @@ from slide_gui.progress import Progress
 __all__ = ["BenchmarkPage"]
 
 _SUBTITLES = {
-    "full": "mean test error in % ± half its 95 % interval, ours beside the paper’s",
-    "quick": "the quick protocol: 600 training and 2\u202f000 test rows, few candidates; not the paper’s figures",
+    "full": "test error in %, ± half its 95 % interval",
+    "quick": "quick: 600 training rows, not the paper’s figures",
 }
 
 
@@ -66,6 +66,7 @@ class BenchmarkPage(Page):
         layout.addWidget(self._controls)
         layout.addLayout(self._build_course())
         self._errors = BenchmarkTable(self, name="Error rates")
+        self._errors.set_order(0)
         self._errors.runs_requested.connect(self._ask_runs)
         self._views = QStackedWidget(self)
         self._views.addWidget(self._errors)
@@ -170,10 +171,8 @@ class BenchmarkPage(Page):
         self._subtitle.setText(_SUBTITLES[desk.choice.extent])
         rows = error_rows(state, desk.choice, desk.running, desk.paused)
         self._errors.set_table(error_heads(state, desk.choice), rows)
-        times = desk.times()
-        empty = "No time was measured yet: press Start, with SLIDE-SVM and SdA-SVM or SdA among the methods."
-        known = times if any(_timed(row) for row in times) else ()
-        self._times.set_table(time_heads(known), time_rows_of(known) if known else (), empty)
+        times = all_times(desk.times(), desk.choice)
+        self._times.set_table(time_heads(times), time_rows_of(times))
         self._time.setEnabled(not desk.timing and bool(desk.choice.data))
         self._controls.refresh()
         self._show_course()

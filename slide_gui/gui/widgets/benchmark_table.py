@@ -97,11 +97,12 @@ class BenchmarkRow:
 class _Model(QAbstractTableModel):
     """The rows in the order of one column."""
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, parent: QObject, ordered: bool) -> None:
         super().__init__(parent)
         self.heads: tuple[BenchmarkHead, ...] = ()
         self.rows: tuple[BenchmarkRow, ...] = ()
         self.order: int | None = None
+        self.ordered = ordered
         self._given: tuple[BenchmarkRow, ...] = ()
 
     def set_content(self, heads: Sequence[BenchmarkHead], rows: Sequence[BenchmarkRow]) -> None:
@@ -189,16 +190,18 @@ class _Head(QHeaderView):
         self.setSectionsClickable(True)
         self.setHighlightSections(False)
         self.setFixedHeight(_HEAD)
+        self.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table goes round the head too
 
     def paintSection(self, painter: QPainter, rect: Any, section: int) -> None:
         theme, box = theme_of(self), QRectF(rect)
         painter.fillRect(box, QColor(theme.panel))
         painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.line))
-        if section == 0:
+        if not section and not self._content.ordered:
             return
-        head = self._content.heads[section - 1]
+        head = self._content.heads[section - 1] if section else BenchmarkHead("Method", "the paper’s order")
         room = box.adjusted(_PAD, 5, -_PAD, -5)
-        chosen = self._content.order == section - 1
+        order = self._content.order
+        chosen = self._content.ordered and section == (0 if order is None else order + 1)
         painter.setFont(figure_font(self, BODY, strong=True))
         painter.setPen(QColor(theme.accent_text if chosen else theme.text))
         _line(painter, room, head.title + (" ↓" if chosen else ""), top=True)
@@ -291,7 +294,7 @@ class BenchmarkTable(QTableView):
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
-        self._content, self._ordered = _Model(self), ordered
+        self._content = _Model(self, ordered)
         self._empty = ""
         self.setHorizontalHeader(_Head(self._content, self))
         self.setModel(self._content)
