@@ -34,6 +34,7 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "hover": window.hover,
     "drag": window.drag,
     "start": window.start,
+    "benchmark-page": window.benchmark_page,
     "lateness": window.lateness,
     "lateness-runs": window.lateness_runs,
     "svm": classifying.svm,

@@ -30,14 +30,16 @@ def _wait(
             raise TimeoutError("the window did not get there")
 
 
-def _open() -> tuple[Any, Any]:
-    """Return the application and its window; the runs go to a store that is thrown away."""
+def _open(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
+    """Return the application and its window; the runs go to a store that is prepared before and thrown away after."""
     from slide_gui.gui.app import make_application, make_settings, prepare_interpreter
     from slide_gui.gui.main_window import MainWindow
 
     app = make_application()
     folder = tempfile.TemporaryDirectory()
-    window = MainWindow(make_settings(), Path(folder.name) / "runs.sqlite")
+    store = Path(folder.name) / "runs.sqlite"
+    prepare(store)
+    window = MainWindow(make_settings(), store)
     window.destroyed.connect(folder.cleanup)
     window.start([])
     prepare_interpreter(window)
@@ -148,6 +150,26 @@ def start() -> dict[str, Any]:
     return {"clickable": clickable, "fitted": fitted}
 
 
+def benchmark_page() -> dict[str, Any]:
+    """Open the Benchmark page for the first time, with 10 000 runs in the store."""
+    from slide_gui.cli.bench.full_store import fill
+
+    app, window = _open(lambda path: fill(path, 10_000))
+    _fitted(app, window)
+    start = time.perf_counter()
+    window.actions_by_name["page_benchmark"].trigger()
+    app.processEvents()
+    painted = time.perf_counter() - start
+    desk = window.benchmark
+    _wait(app, lambda: desk.known)
+    app.processEvents()
+    filled = time.perf_counter() - start
+    cells = sum(cell.complete for cell in desk.state().cells)
+    assert cells == len(desk.state().cells), f"only {cells} cells are filled"
+    window.close()
+    return {"painted": painted, "filled": filled, "count": cells}
+
+
 def lateness() -> dict[str, Any]:
     """Fit 60 000 rows five times while the monitor ticks and the mouse moves."""
     from PySide6.QtCore import QPoint
@@ -247,6 +269,7 @@ def main(name: str) -> None:
         "hover": hover,
         "drag": drag,
         "start": start,
+        "benchmark-page": benchmark_page,
         "lateness": lateness,
         "lateness-sweep": lateness_sweep,
         "lateness-training": lateness_training,
