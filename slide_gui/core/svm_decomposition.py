@@ -186,6 +186,8 @@ class _Rows:
     def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the kernel among some points: from kept rows where there are any, computed where not."""
         kept = self._slot[points] >= 0
+        if not kept.any():
+            return self._source.kernel(points, points, out=out, progress=self._progress)
         old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
         for top in range(0, len(old), _TILE):
             own = old[top : top + _TILE]
@@ -194,7 +196,11 @@ class _Rows:
             out[np.ix_(new, own)] = values[:, new].T
             self._progress.report(0.0)
         if len(new):
-            out[np.ix_(new, new)] = self._source.kernel(points[new], points[new], progress=self._progress)
+            own_points = points[new]
+            made = self._source.kernel(own_points, own_points, progress=self._progress)
+            for top in range(0, len(new), _TILE):
+                out[np.ix_(new[top : top + _TILE], new)] = made[top : top + _TILE]
+                self._progress.report(0.0)
         return out
 
     def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
@@ -234,6 +240,8 @@ class _Rows:
         kept = kept[np.argsort(self._slot[kept])]
         for target, point in enumerate(kept):  # in place: a row never moves behind one not yet moved
             self._store[target] = self._store[self._slot[point]]
+            if target % _TILE == 0:
+                self._progress.report(0.0)
         self._slot[:] = -1
         self._slot[kept] = np.arange(len(kept))
         self._used = len(kept)

@@ -18,13 +18,14 @@ from slide_gui.core.svm_decomposition import SolverOptions, solve
 from slide_gui.core.svm_multiclass import class_scores, pairs_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["GridPoint", "GridResult", "grid_search", "median_width_search", "raw_search", "stratified_folds"]
+__all__ = ["GridPoint", "GridResult", "median_width_search", "stratified_folds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 SIGMA_FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ² as multiples of the typical Σ_t D_t/σ_t²
 CS = (1.0, 10.0, 100.0)
+FINER = (2.0 / 3.0, 1.5)  # of σ², beside the best of them at its C
 
 
 @dataclass(frozen=True)
@@ -79,33 +80,30 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
     return folds
 
 
-def grid_search(
+def median_width_search(
     Z: NDArray[np.floating],
     codes: Indices,
-    sizes: tuple[int, ...],
-    widths: Array,
-    sigmas: Sequence[float],
-    Cs: Sequence[float],
+    groups: int | tuple[int, ...] | None = None,
     *,
+    factors: Sequence[float] = SIGMA_FACTORS,
+    Cs: Sequence[float] = CS,
     n_folds: int = 5,
     squared: bool = False,
     memory: int = 2 << 30,
     seed: int = 0,
     progress: Progress = NO_PROGRESS,
 ) -> GridResult:
-    """Cross-validate k = exp(−(1/σ²) Σ_t D_t/σ_t²) over σ × C.
+    """Fix σ_t² to the median D_t and cross-validate k = exp(−(1/σ²) Σ_t D_t/σ_t²) over σ × C, then around the best σ.
 
     Parameters
     ----------
     Z : ndarray of shape (n, d)
     codes : ndarray of int, shape (n,)
         Classes 0 … k − 1.
-    sizes : tuple of int
-        Columns of each block.
-    widths : ndarray of shape (L,)
-        σ_t.
-    sigmas, Cs : sequence of float
-        The grid.
+    groups : int, tuple of int, or None
+        Blocks of columns; None is one block of all: Raw-SVM, where Z are the inputs.
+    factors, Cs : sequence of float
+        The grid: σ² = factor · (number of blocks), and C.
     n_folds : int
         Stratified, seeded.
     squared : bool
@@ -130,22 +128,34 @@ def grid_search(
             f"{memory / 1e6:.0f} MB it may use; raise the memory or search on fewer rows"
         )
     steady = Steady(progress)
+    pulse = steady.pulse
     folds = stratified_folds(codes, n_folds, seed)
-    distances = Vectors(Embedding.of(Z, sizes, widths, steady.pulse)(Z, progress=steady.pulse)).distances(steady.pulse)
-    points = []
-    total = len(sigmas) * len(Cs)
-    for sigma in sigmas:
+    sizes = block_sizes(Z.shape[1], groups)
+    widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
+    distances = Vectors(Embedding.of(Z, sizes, widths, pulse)(Z, progress=pulse)).distances(pulse)
+    points: list[GridPoint] = []
+    total = len(factors) * len(Cs) + len(FINER)
+
+    def judge(sigma: float, Cs: Sequence[float]) -> None:
         starts: dict[tuple[int, int, int], Array] = {}
         for C in Cs:
             source = Gram(distances, np.arange(n), 1.0 / sigma**2)
             options = SolverOptions(squared, C, memory=memory // 2, seed=seed)
-            wrong = 0
-            for fold in range(n_folds):
-                wrong += _errors(source, codes, folds != fold, options, starts, fold, steady.pulse)
+            wrong = sum(_errors(source, codes, folds != fold, options, starts, fold, pulse) for fold in range(n_folds))
             points.append(GridPoint(sigma, C, wrong / n))
             steady.report(len(points) / total, points[-1])
-    best = min(points, key=lambda point: point.error)
-    return GridResult(best.sigma, best.C, tuple((best.sigma * np.asarray(widths)).tolist()), tuple(points))
+
+    for factor in factors:
+        judge(float(np.sqrt(factor * len(sizes))), Cs)
+    coarse = min(points, key=_error)
+    for factor in FINER:
+        judge(coarse.sigma * factor**0.5, (coarse.C,))
+    best = min(points, key=_error)
+    return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
+
+
+def _error(point: GridPoint) -> float:
+    return point.error
 
 
 def _errors(
@@ -174,62 +184,3 @@ def _errors(
     else:
         predicted = np.argmax(class_scores(margins, n_classes), axis=1)
     return int(np.count_nonzero(predicted != codes[outside]))
-
-
-def median_width_search(
-    Z: NDArray[np.floating],
-    codes: Indices,
-    groups: int | tuple[int, ...] | None,
-    *,
-    factors: Sequence[float] = SIGMA_FACTORS,
-    Cs: Sequence[float] = CS,
-    n_folds: int = 5,
-    squared: bool = False,
-    memory: int = 2 << 30,
-    seed: int = 0,
-    progress: Progress = NO_PROGRESS,
-) -> GridResult:
-    """Fix σ_t² to the median D_t and choose σ² among `factors` · L, and C, by cross-validation."""
-    sizes = block_sizes(Z.shape[1], groups)
-    widths = widths_from(median_distances(Z, sizes, seed=seed))
-    sigmas = [float(np.sqrt(factor * len(sizes))) for factor in factors]
-    return grid_search(
-        Z,
-        codes,
-        sizes,
-        widths,
-        sigmas,
-        Cs,
-        n_folds=n_folds,
-        squared=squared,
-        memory=memory,
-        seed=seed,
-        progress=progress,
-    )
-
-
-def raw_search(
-    X: NDArray[np.floating],
-    codes: Indices,
-    *,
-    factors: Sequence[float] = SIGMA_FACTORS,
-    Cs: Sequence[float] = CS,
-    n_folds: int = 5,
-    squared: bool = False,
-    memory: int = 2 << 30,
-    seed: int = 0,
-    progress: Progress = NO_PROGRESS,
-) -> GridResult:
-    """Choose one width σ² among `factors` · median D, and C, by cross-validation: Raw-SVM."""
-    return median_width_search(
-        X,
-        codes,
-        None,
-        factors=factors,
-        Cs=Cs,
-        n_folds=n_folds,
-        squared=squared,
-        memory=memory,
-        seed=seed,
-        progress=progress,
-    )

@@ -7,12 +7,14 @@ active sets; an exact line search along the step makes it converge.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.blocked import solve_symmetric
+from slide_gui.core.blocked import inverse_definite, solve_symmetric
+from slide_gui.core.rows import square, taken
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["NewtonSolution", "bordered", "bordered_inverse", "leave_one_out_outputs", "newton"]
@@ -23,6 +25,7 @@ Indices = NDArray[np.intp]
 _MOST_STEPS = 60
 _PART_FROM = 1000  # points from which a quarter is solved first
 _SOFTER = 10.0
+_TILE = 256
 
 
 @dataclass(frozen=True)
@@ -46,19 +49,19 @@ class NewtonSolution:
     ridge: float
 
 
-def _symmetric(matrix: Array, right: Array, progress: Progress) -> tuple[Array, float]:
+def _softly(matrix: Array, solve: Callable[[Array], Array], progress: Progress) -> tuple[Array, float]:
     """Solve, raising the diagonal softly where the matrix is singular; return the solution and what was added."""
     added = 0.0
     while True:
-        system = matrix.copy()
+        system = taken(matrix, np.arange(len(matrix)), progress)
         system.flat[:: len(matrix) + 1] += added
         progress.report(0.0)
         try:
-            solution = solve_symmetric(system, right, progress)
+            solution = solve(system)
+            if np.isfinite(solution).all():
+                return solution, added
         except np.linalg.LinAlgError:
-            solution = np.full_like(right, np.nan)
-        if np.isfinite(solution).all():
-            return solution, added
+            pass
         if added > 1e6:
             raise FloatingPointError("the kernel matrix is not finite; check the widths")
         added = max(added * _SOFTER, 1e-10)
@@ -76,19 +79,24 @@ def bordered(
     added : float
         What had to be added to the diagonal of a singular M; 0 as a rule.
     """
-    both, added = _symmetric(matrix, np.column_stack([right, np.ones(len(right))]), progress)
+    columns = np.column_stack([right, np.ones(len(right))])
+    both, added = _softly(matrix, lambda system: solve_symmetric(system, columns, progress), progress)
     b = float((both[:, 0].sum() - total) / both[:, 1].sum())
     return both[:, 0] - b * both[:, 1], b, added
 
 
 def bordered_inverse(matrix: Array, progress: Progress = NO_PROGRESS) -> Array:
     """Return the top-left block of [M 1; 1ᵀ 0]⁻¹, = M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1, for symmetric positive definite M."""
-    identity = np.eye(len(matrix))
-    progress.report(0.0)
-    inverse, _ = _symmetric(matrix, identity, progress)
+    inverse, _ = _softly(matrix, lambda system: inverse_definite(system, progress), progress)
     ones = inverse.sum(axis=1)
-    inverse -= np.outer(ones, ones / ones.sum())
-    return (inverse + inverse.T) / 2.0
+    share = ones / ones.sum()
+    for top in range(0, len(inverse), _TILE):
+        own, rest = slice(top, top + _TILE), slice(top, None)
+        tile = (inverse[own, rest] + inverse[rest, own].T) / 2.0 - np.outer(ones[own], share[rest])
+        inverse[own, rest] = tile
+        inverse[rest, own] = tile.T
+        progress.report(0.0)
+    return inverse
 
 
 def newton(
@@ -125,7 +133,7 @@ def newton(
         output += bias
     elif n >= _PART_FROM:
         part = np.sort(np.concatenate([np.flatnonzero(y > 0)[::4], np.flatnonzero(y < 0)[::4]]))
-        first = newton(kernel[np.ix_(part, part)], y[part], ridge, progress=progress)
+        first = newton(square(kernel, part, progress), y[part], ridge, progress=progress)
         beta[part], bias = first.beta, first.bias
         output = kernel @ beta + bias
     active = np.flatnonzero(y * output < 1.0)
@@ -134,9 +142,8 @@ def newton(
         progress.report(0.0)
         if not len(active):  # a start beyond every margin says nothing
             beta, bias, output, active = np.zeros(n), 0.0, np.zeros(n), np.arange(n)
-        system = kernel[np.ix_(active, active)]
+        system = square(kernel, active, progress)
         system.flat[:: len(active) + 1] += ridge + extra
-        progress.report(0.0)
         part_beta, new_bias, added = bordered(system, y[active], progress=progress)
         extra += added
         target = np.zeros(n)

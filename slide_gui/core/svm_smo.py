@@ -120,7 +120,7 @@ def minimise(
         steps += taken
         # the residuals of single precision drift: they are made anew after each round
         change = moved - beta
-        made_anew = residual - _accurate_product(kernel, change, tol)
+        made_anew = residual - _accurate_product(kernel, change, tol, progress)
         gained = 0.5 * float(change @ (residual + made_anew))
         if gained <= 0.0:  # the precision of the kernel allows no more
             break
@@ -132,7 +132,7 @@ def _round_steps(size: int) -> int:
     return 5 * size + 2000
 
 
-def _accurate_product(kernel: NDArray[np.floating], change: Array, tol: float) -> Array:
+def _accurate_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress) -> Array:
     """Return kernel @ change, in double precision where single would disturb the gap of the conditions."""
     moved = np.flatnonzero(change)
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
@@ -141,6 +141,7 @@ def _accurate_product(kernel: NDArray[np.floating], change: Array, tol: float) -
     for top in range(0, len(moved), _TILE):
         rows = moved[top : top + _TILE]
         total += change[rows] @ kernel[rows].astype(np.float64)
+        progress.report(0.0)
     return total
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.pulse import Steady
+from slide_gui.core.rows import taken
 from slide_gui.core.stratified import held_out_mask, stratified_subset
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -62,8 +63,8 @@ def tune(
         return points[0]
     held_out = held_out_mask(codes[rows], parameters.seed)
     inside, outside = rows[~held_out], rows[held_out]
-    fitted, judged = np.asarray(Z[inside]), np.asarray(Z[outside])
     steady = Steady(progress)
+    fitted, judged = taken(Z, inside, steady.pulse), taken(Z, outside, steady.pulse)
     best, fewest = points[0], len(outside) + 1
     medians = np.ones(len(sizes))
     for number, (scale, C) in enumerate(points):

@@ -8,7 +8,9 @@ grown large switches its layer off for good.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -17,6 +19,7 @@ from numpy.typing import NDArray
 from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
 from slide_gui.core.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.pulse import Steady
+from slide_gui.core.rows import taken
 from slide_gui.core.stratified import held_out_mask, stratified_subset
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -35,6 +38,7 @@ _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PRIOR = 0.01
 _REACH = 4.0
+_TILE = 256
 
 
 @dataclass(frozen=True)
@@ -133,9 +137,7 @@ class _Objective:
         rates = np.exp(-2.0 * log_widths)
         ridge = float(np.exp(-log_c))
         self.progress.report(0.0)
-        kernel = np.tensordot(-rates, self.distances, 1)
-        np.exp(kernel, out=kernel)
-        self.progress.report(0.0)
+        kernel = self._kernel(rates)
         found = evaluate(self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
         self.n_support = found.n_support
         self.progress.report(0.0)
@@ -148,6 +150,17 @@ class _Objective:
         if self.options.C is None:
             slope[len(rates)] = -ridge * by_ridge
         return found.value, slope
+
+    def _kernel(self, rates: Array) -> Array:
+        kernel: Array = np.empty(self.distances.shape[1:])
+        for top in range(0, len(kernel), _TILE):
+            tile = kernel[top : top + _TILE]
+            np.multiply(self.distances[0, top : top + _TILE], -rates[0], out=tile)
+            for rate, distances in zip(rates[1:], self.distances[1:], strict=True):
+                tile -= rate * distances[top : top + _TILE]
+            np.exp(tile, out=tile)
+            self.progress.report(0.0)
+        return kernel
 
 
 @dataclass
@@ -205,7 +218,7 @@ class _Descent:
 
     def run(self) -> None:
         """Descend."""
-        from scipy.optimize import minimize
+        minimize = _minimize(self.progress)
 
         self.penalised(self.origin)
         self.note(self.origin)
@@ -218,6 +231,16 @@ class _Descent:
             callback=self.after_iteration,
             options={"maxiter": self.objective.options.max_iter, "gtol": 1e-5, "ftol": 0.0},
         )
+
+
+def _minimize(progress: Progress) -> Callable[..., Any]:
+    """Return SciPy's `minimize`, imported in pieces the first time: as a whole it would take a quarter of a second."""
+    for name in ("scipy.linalg", "scipy.sparse", "scipy.sparse.linalg", "scipy.spatial", "scipy.optimize"):
+        import_module(name)
+        progress.report(0.0)
+    from scipy.optimize import minimize
+
+    return minimize  # type: ignore[no-any-return]
 
 
 def learn_widths(
@@ -258,8 +281,8 @@ def learn_widths(
             f"learning {len(sizes)} widths on {len(subset)} points needs about {need / 1e6:.0f} MB, more than the "
             f"{options.memory / 1e6:.0f} MB it may use; raise the memory or learn on a smaller subset"
         )
-    sample = np.asarray(Z[subset])
     steady = Steady(progress)
+    sample = taken(Z, subset, steady.pulse)
     quiet = steady.pulse
     medians = median_distances(sample, sizes, seed=options.seed, progress=quiet)
     distances = layer_distances(sample, sizes, quiet)

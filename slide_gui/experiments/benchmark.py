@@ -79,7 +79,14 @@ def run_benchmark(
     return _Benchmark(tuple(cells), load, store, progress, Pause() if pause is None else pause).run()
 
 
-def read_benchmark(cells: Sequence[CellPlan], data: Sequence[DataInfo], store: RunStore) -> BenchmarkState:
+def read_benchmark(
+    cells: Sequence[CellPlan],
+    data: Sequence[DataInfo],
+    store: RunStore,
+    *,
+    rows: Sequence[StoredRun] | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> BenchmarkState:
     """Return what the store holds of the evaluation; nothing is run.
 
     Parameters
@@ -88,10 +95,14 @@ def read_benchmark(cells: Sequence[CellPlan], data: Sequence[DataInfo], store: R
     data : sequence of DataInfo
         The data sets that are known; cells of others stay empty.
     store : RunStore
+    rows : sequence of StoredRun, optional
+        The table of the store, where it was read already.
+    progress : Progress
     """
-    reader = _Reader(store, {info.key: info for info in data})
-    state = _empty(cells, data)
-    for task in _tasks(cells):
+    reader = _Reader(store, {info.key: info for info in data}, rows)
+    state, tasks = _empty(cells, data), list(_tasks(cells))
+    for number, task in enumerate(tasks):
+        progress.report(number / len(tasks))
         if task.plan.data in reader.infos:
             state = _with(state, task, reader.look(task))
     return state
@@ -164,10 +175,10 @@ def _with(state: BenchmarkState, task: _Task, answer: SplitAnswer | None) -> Ben
 class _Reader:
     """Looks up what the store holds of each task."""
 
-    def __init__(self, store: RunStore, infos: Mapping[str, DataInfo]) -> None:
+    def __init__(self, store: RunStore, infos: Mapping[str, DataInfo], rows: Sequence[StoredRun] | None = None) -> None:
         self.infos = dict(infos)
         self._store = store
-        self.rows = {stored.hash: stored for stored in store.runs()}
+        self.rows = {stored.hash: stored for stored in (store.runs() if rows is None else rows)}
 
     def candidates(self, task: _Task) -> tuple[SweepPoint, ...]:
         """Return the runs to choose from."""
@@ -248,7 +259,7 @@ class _Benchmark:
         self._take_stored()
         for task, _ in list(self._todo):
             place = (task.plan.data, task.plan.method, task.split)
-            self._state = replace(self._state, current=place, live=None)
+            self._state = replace(self._state, current=place, live=None, stage=(0, 0))
             self._do(task)
             self._todo.pop(0)
         self._measure_features()
@@ -346,7 +357,7 @@ class _Benchmark:
 
     def seen(self, inner: SweepState, before: int) -> None:
         """Take in what the runs of the current task report."""
-        self._state = replace(self._state, live=inner.live)
+        self._state = replace(self._state, live=inner.live, stage=(len(inner.done), len(inner.points)))
         here = inner.seconds_left
         after = [kind for _, kinds in self._todo[1:] for kind in kinds]
         if len(self._todo[0][1]) > 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from statistics import median
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from slide_gui.experiments.paper import Published, published
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.spec import METHODS
-from slide_gui.experiments.statistics import MeanError, mcnemar, mean_error
+from slide_gui.experiments.statistics import McNemar, MeanError, mcnemar, mean_error
 
 __all__ = ["REFERENCE", "BenchmarkState", "Cell", "Comparison", "DataInfo", "SplitAnswer", "compare"]
 
@@ -183,6 +184,8 @@ class BenchmarkState:
         What is being worked on.
     live : RunProgress or None
         What can be seen of the run.
+    stage : tuple of (int, int)
+        Of the current split: candidates answered of all candidates; (0, 1) while what was chosen is judged.
     done, total : int
         Runs.
     seconds_left : float or None
@@ -203,6 +206,7 @@ class BenchmarkState:
     seconds_left: float | None = None
     faults: tuple[str, ...] = field(default=())
     run_seconds: float | None = None
+    stage: tuple[int, int] = (0, 0)
 
     def cell(self, data: str, method: str) -> Cell | None:
         """Return a cell by its keys, or None."""
@@ -222,6 +226,12 @@ class BenchmarkState:
         return all(cell.complete for cell in self.cells)
 
 
+@lru_cache(maxsize=1024)
+def _test(own: SplitAnswer, other: SplitAnswer) -> McNemar:
+    """Return the test of two answers, made once: comparisons are made anew with every answer that comes."""
+    return mcnemar(own.wrong, other.wrong)
+
+
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
     """Compare a method with another on the splits that both have, each pair judged on the same test rows.
 
@@ -238,7 +248,7 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
     ]
     if not pairs:
         return None
-    tests = [mcnemar(own.wrong, other.wrong) for own, other in pairs]
+    tests = [_test(own, other) for own, other in pairs]
     p = tests[0].exact if len(tests) == 1 else min(1.0, 2.0 * float(median(test.exact for test in tests)))
     difference = float(np.mean([own.error - other.error for own, other in pairs]))
     return Comparison(p, tests[0].only_first, tests[0].only_second, len(pairs), difference)

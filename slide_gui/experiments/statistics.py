@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["McNemar", "MeanError", "half_interval", "mcnemar", "mean_error"]
 
@@ -89,18 +89,24 @@ def mcnemar(wrong_first: ArrayLike, wrong_second: ArrayLike) -> McNemar:
     wrong_first, wrong_second : array_like of int
         Indices of the misclassified rows.
     """
-    first, second = np.unique(np.asarray(wrong_first)), np.unique(np.asarray(wrong_second))
-    b, c = len(np.setdiff1d(first, second)), len(np.setdiff1d(second, first))
+    first, second = _distinct(wrong_first), _distinct(wrong_second)
+    common = len(np.intersect1d(first, second, assume_unique=True))
+    b, c = len(first) - common, len(second) - common
     n, least = b + c, min(b, c)
     if n == 0:
         return McNemar(0, 0, 1.0, 1.0)
-    terms = [_log_binomial(n, k) for k in range(least + 1)]
-    top = max(terms)
-    tail = math.exp(top) * math.fsum(math.exp(term - top) for term in terms)
-    seen = math.exp(terms[-1])
+    seen = math.exp(_log_binomial(n, least))
+    k = np.arange(least, 0, -1)
+    tail = seen * (1.0 + float(np.cumprod(k / (n - k + 1.0)).sum()))  # P(K = k − 1) = P(K = k)·k/(n − k + 1)
     if b == c:
         return McNemar(b, c, 1.0, 1.0 - 0.5 * seen)
     return McNemar(b, c, min(1.0, 2.0 * tail), 2.0 * tail - seen)
+
+
+def _distinct(rows: ArrayLike) -> NDArray[np.int64]:
+    """Return row numbers sorted, each once, as those of a result are already."""
+    found = np.asarray(rows, np.int64)
+    return found if bool((np.diff(found) > 0).all()) else np.unique(found)
 
 
 def _log_binomial(n: int, k: int) -> float:

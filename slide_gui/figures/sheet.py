@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slide_gui.core.parameters import StackParameters
+from slide_gui.experiments.files import write_whole
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.export import FORMATS, save_figure
 from slide_gui.figures.style import Style
@@ -35,6 +36,8 @@ class Sheet:
         is no bundle.
     extra : mapping of str to str
         Name → text of further files of a bundle, which commands and script read.
+    texts : mapping of str to str
+        Suffix → the table as a text, such as ``.md`` and ``.tex``.
     """
 
     name: str
@@ -43,21 +46,25 @@ class Sheet:
     commands: Callable[[Style], str] | None = None
     script: Callable[[Style], str] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
 
 
 def save_sheet(path: Path, sheet: Sheet, style: Style) -> None:
-    """Write the figure, or with the suffix .csv its numbers.
+    """Write the figure, or with the suffix .csv its numbers, or with that of a text the text.
 
     Raises
     ------
     ValueError
-        If the suffix is none of PDF, SVG, PNG and CSV, or there is nothing to draw.
+        If the suffix is none of PDF, SVG, PNG and CSV and of no text, or there is nothing to draw.
     OSError
         If the file cannot be written.
     """
     draw = sheet.draw
     if path.suffix.lower() == ".csv":
         sheet.table(path)
+    elif path.suffix.lower() in sheet.texts:
+        text = sheet.texts[path.suffix.lower()]
+        write_whole(path, lambda file: file.write(text.encode()))
     elif draw is None:
         raise ValueError(f"{path.name}: this is a table; it is written as .csv")
     else:

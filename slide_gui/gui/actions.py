@@ -53,6 +53,7 @@ ACTIONS = (
     ActionSpec("page_weights", "Weights", "View", "Ctrl+1", "weights"),
     ActionSpec("page_curves", "Error curves", "View", "Ctrl+2", "curves"),
     ActionSpec("page_classifier", "Classifier", "View", "Ctrl+3", "classifier"),
+    ActionSpec("page_benchmark", "Benchmark", "View", "Ctrl+4", "benchmark"),
     ActionSpec("page_runs", "Runs", "View", "Ctrl+5", "runs"),
     ActionSpec("view_pinned", "Pinned pixels", "View", "Alt+1"),
     ActionSpec("view_all", "All rows of a layer", "View", "Alt+2"),

@@ -36,28 +36,28 @@ def run(files: Sequence[Path]) -> int:
     if problem is not None:
         print(f"slide-gui: {problem}", file=sys.stderr)
         return 1
-    from PySide6.QtCore import QTimer
-
     app = make_application()
     window = make_window(files)
-    prepare_interpreter()
-    collector = QTimer()
-    collector.setInterval(_COLLECT_MILLISECONDS)
-    collector.timeout.connect(gc.collect)
-    collector.start()
+    prepare_interpreter(window)
     window.show()
     return int(app.exec())
 
 
-def prepare_interpreter() -> None:
-    """Keep the GUI thread responsive beside a worker.
+def prepare_interpreter(window: MainWindow) -> None:
+    """Keep the GUI thread responsive beside a worker, for as long as the window lives.
 
     Reference cycles are collected by a timer on the GUI thread only, since Qt objects must not die on a worker.
     """
+    from PySide6.QtCore import QTimer
+
     gc.collect()
     gc.freeze()
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
+    collector = QTimer(window)
+    collector.setInterval(_COLLECT_MILLISECONDS)
+    collector.timeout.connect(gc.collect)
+    collector.start()
 
 
 def make_application() -> QApplication:

@@ -109,6 +109,11 @@ class Commands(QObject):
         self._window.pages.turn_to("classifier")
 
     @Slot()
+    def do_page_benchmark(self) -> None:
+        """Show the Benchmark page."""
+        self._window.pages.turn_to("benchmark")
+
+    @Slot()
     def do_page_runs(self) -> None:
         """Show the Runs page."""
         self._window.pages.turn_to("runs")

@@ -39,7 +39,14 @@ _FORMATS = {
     "svg": "SVG, to edit",
     "png": "PNG, 300 dots per inch",
     "csv": "CSV, the numbers",
+    "tex": "LaTeX, the table",
+    "md": "Markdown, the table",
     "bundle": "Folder: figure, numbers, command line and script",
+}
+_NOTES = {
+    "csv": "Numbers read back exactly.",
+    "tex": "A table float, its notes in the caption.",
+    "md": "A table, its notes below it.",
 }
 _WIDTH_TITLES = {
     "single": "single column",
@@ -59,7 +66,7 @@ class ExportRequest:
     ----------
     path : Path
         A file, or the folder of a bundle.
-    kind : {"pdf", "svg", "png", "csv", "bundle"}
+    kind : {"pdf", "svg", "png", "csv", "tex", "md", "bundle"}
     style : Style
     sheet : callable
         As in `Offer`.
@@ -191,10 +198,8 @@ class ExportDialog(QDialog):
     @Slot()
     def _changed(self) -> None:
         kind = self._kind.currentData()
-        self._form.setRowVisible(self._width, kind != "csv")
-        self._note.setText(
-            "Numbers read back exactly." if kind == "csv" else "Text stays text; the same figure gives the same bytes."
-        )
+        self._form.setRowVisible(self._width, kind not in _NOTES)
+        self._note.setText(_NOTES.get(kind, "Text stays text; the same figure gives the same bytes."))
         if self._preview.isVisibleTo(self):
             self._rest.start()
         self.adjustSize()
@@ -227,6 +232,7 @@ class ExportDialog(QDialog):
             sheet = offer.sheet(progress) if ready is None else ready
             draw, small = sheet.draw, replace(style, dpi=dots)
             assert draw is not None
+            progress.report(0.5)  # drawing cannot be broken off
             return offer, sheet, figure_bytes(lambda figure: draw(figure, small), ".png", small)
 
         self._lane.submit(

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 __all__ = ["LatenessMonitor"]
 
 _PERIOD = 0.01  # seconds between two ticks
-_KEPT = 6000
+_KEPT = 60_000  # ten minutes
 
 
 class LatenessMonitor(QObject):

@@ -28,7 +28,9 @@ from slide_gui.gui.widgets.notice import Notice
 from slide_gui.gui.workspace import Problem, Workspace
 
 if TYPE_CHECKING:
+    from slide_gui.gui.benchmark_desk import BenchmarkDesk
     from slide_gui.gui.desk import RunDesk
+    from slide_gui.gui.pages.runs import RunsPage
 
 __all__ = ["MainWindow"]
 
@@ -56,6 +58,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.settings, self._store = settings, store
         self._desk: RunDesk | None = None
+        self._benchmark: BenchmarkDesk | None = None
         self.lane = Lane(self)
         self.workspace = Workspace(self.lane, self)
         self.opening = Opening(self.workspace, settings, self)
@@ -136,6 +139,21 @@ class MainWindow(QMainWindow):
             self._desk.refresh()
         return self._desk
 
+    @property
+    def benchmark(self) -> BenchmarkDesk:
+        """The owner of the evaluation, made when it is first needed."""
+        if self._benchmark is None:
+            from slide_gui.gui.benchmark_desk import BenchmarkDesk
+
+            self._benchmark = BenchmarkDesk(self.workspace, self._store, self)
+            self._benchmark.ended.connect(self._benchmark_ended)
+        return self._benchmark
+
+    @Slot()
+    def _benchmark_ended(self) -> None:
+        if self._desk is not None:
+            self._desk.refresh()
+
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path]) -> None:
@@ -175,6 +193,12 @@ class MainWindow(QMainWindow):
         self.weights_page.set_view(FLOW)
         self.pages.turn_to("weights")
 
+    @Slot(object)
+    def show_runs(self, asked: tuple[tuple[str, ...], str]) -> None:
+        """Show some runs, by their hashes and words that find them, in the table of all."""
+        self.pages.turn_to("runs")
+        cast("RunsPage", self.pages.page("runs")).show_runs(*asked)
+
     def stop(self) -> None:
         """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
         if self.notice.isVisible() and not self.lane.busy:
@@ -182,6 +206,8 @@ class MainWindow(QMainWindow):
         if self._desk is not None:
             self._desk.stop()
         self.workspace.cancel()
+        if self._benchmark is not None:
+            self._benchmark.stop()
 
     # Showing ---------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,15 @@ def _classifier(window: MainWindow) -> Page:
     return page
 
 
+def _benchmark(window: MainWindow) -> Page:
+    from slide_gui.gui.pages.benchmark import BenchmarkPage
+
+    page = BenchmarkPage(window.workspace, window.benchmark, window)
+    page.runs_requested.connect(window.show_runs)
+    page.export_requested.connect(window.commands.do_export)
+    return page
+
+
 def _runs(window: MainWindow) -> Page:
     from slide_gui.gui.pages.runs import RunsPage
 
@@ -67,6 +76,7 @@ PAGES = (
     PageSpec("weights", "Weights", _weights),
     PageSpec("curves", "Curves", _curves),
     PageSpec("classifier", "Classifier", _classifier),
+    PageSpec("benchmark", "Benchmark", _benchmark),
     PageSpec("runs", "Runs", _runs),
 )
 

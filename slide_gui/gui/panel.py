@@ -126,6 +126,7 @@ class ParameterPanel(QScrollArea):
         self._counts.setProperty("role", "secondary")
         self._counts.setWordWrap(True)
         self._counts.setMinimumHeight(30)
+        self._counts.setAlignment(Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
         self._layout.addLayout(row)

@@ -336,7 +336,8 @@ def sentence(error: Exception) -> str:
     """Return what an error says as one sentence for a person."""
     if isinstance(error, MemoryError):
         return "There is not enough memory for this; close other programs, or use fewer rows or features."
-    text = str(error).strip() or type(error).__name__
+    said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
+    text = str(said).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
 
 

@@ -17,9 +17,21 @@ def test_that_an_inverse_and_a_product_in_pieces_equal_numpys(monkeypatch):
     np.testing.assert_allclose(blocked.inverse_symmetric(a), np.linalg.inv(a), atol=1e-12)
 
 
+def test_that_the_inverse_of_a_kernel_matrix_with_a_small_ridge_is_as_accurate_as_numpys():
+    rows = np.random.default_rng(0).standard_normal((1300, 5))
+    distances = np.square(rows[:, None] - rows[None]).sum(-1)
+    matrix = np.exp(-distances / 10.0) + 1e-4 * np.eye(1300)
+    expected = np.linalg.inv(matrix)
+    found = blocked.inverse_definite(matrix.copy())
+    assert np.abs(found - expected).max() <= 1e-8 * np.abs(expected).max()
+    np.testing.assert_array_equal(found, found.T)
+
+
 def test_that_a_singular_large_matrix_is_refused():
     with pytest.raises(np.linalg.LinAlgError):
         blocked.inverse_symmetric(np.zeros((500, 500)))
+    with pytest.raises(np.linalg.LinAlgError):
+        blocked.inverse_definite(np.zeros((700, 700)))
     with pytest.raises(np.linalg.LinAlgError):
         blocked.solve_symmetric(np.zeros((1500, 1500)), np.ones((1500, 2)))
 
@@ -51,6 +63,8 @@ def test_that_a_large_inverse_can_be_cancelled():
 
     with pytest.raises(Cancelled):
         blocked.inverse_symmetric(np.eye(2000), Stop())
+    with pytest.raises(Cancelled):
+        blocked.inverse_definite(np.eye(1200), Stop())
 
 
 def test_that_a_solve_in_pieces_equals_numpys(monkeypatch):

@@ -13,7 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
 from slide_gui.core.svm_estimator import MultiWidthSVC
-from slide_gui.core.svm_grid import median_width_search, raw_search, stratified_folds
+from slide_gui.core.svm_grid import median_width_search, stratified_folds
 from slide_gui.core.svm_multiclass import class_scores
 from slide_gui.core.widths import WidthsStep
 from slide_gui.progress import Cancelled
@@ -194,7 +194,7 @@ def test_that_the_same_seed_gives_the_same_bits():
 
 def test_that_the_grid_equals_cross_validation_with_SVC():
     Z, y = layers(120)
-    found = raw_search(Z, y, factors=(0.5, 2.0), Cs=(1.0, 10.0), n_folds=4, seed=1)
+    found = median_width_search(Z, y, factors=(0.5, 2.0), Cs=(1.0, 10.0), n_folds=4, seed=1)
     folds = stratified_folds(y, 4, 1)
     assert np.bincount(folds).tolist() == [30, 30, 30, 30]
     median = np.median(np.square(Z[:, None] - Z[None]).sum(-1)[np.triu_indices(120, 1)])

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.generators.rectangles import rectangles
+from slide_gui.gui.actions import ACTIONS
+from slide_gui.gui.page_stack import PAGES
 from tests.end_to_end.program import Program, until
 from tests.end_to_end.screen import CONTENT, Box, Picture, extent, of_colour
 
@@ -26,6 +28,21 @@ def write_rectangles(path: Path, n_train: int, n_test: int, side: int = 28) -> P
     labels = {"y_train": made.train_labels, "y_test": made.test_labels}
     np.savez(path, X_train=images(made.train), X_test=images(made.test), **labels)
     return path
+
+
+def turn_to(program: Program, name: str) -> None:
+    """Turn to a page by its keys, and wait until the navigation marks it."""
+    (keys,) = [action.shortcut.lower() for action in ACTIONS if action.name == f"page_{name}"]
+    place = [page.name for page in PAGES].index(name)
+    program.focus()
+    program.rest()
+    program.key(keys)
+
+    def marked() -> bool:
+        box = extent(of_colour(program.picture()[:, :3], program.theme.accent))
+        return box is not None and abs(box.center[1] - (76 + 56 * place)) < 8
+
+    until(marked, f"the page {name}")
 
 
 def store_of(program: Program) -> Path:
@@ -53,6 +70,7 @@ def main_button(program: Program) -> tuple[int, int]:
         mask[:, :CONTENT] = mask[:, 600:] = False
         return extent(mask)
 
+    program.rest()  # under the mouse the button has another colour
     return until(found, "the page with its button").center
 
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from tests.end_to_end.program import until
-from tests.end_to_end.run_pages import main_button, store_of, stored, write_rectangles
+from tests.end_to_end.run_pages import main_button, store_of, stored, turn_to, write_rectangles
 
 pytestmark = pytest.mark.display
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.display
 def begin_sweep(program):
     until(lambda: program.title.startswith("outlines"), "the data")
     program.settled(rows=5)
-    program.key("ctrl+2")
+    turn_to(program, "curves")
     program.click(main_button(program))
     program.rest()
 

@@ -7,7 +7,7 @@ import pytest
 
 from slide_gui.gui.theme import LIGHT
 from tests.end_to_end.program import until
-from tests.end_to_end.run_pages import colourful, cursor, dot, main_button, shares, stored, write_rectangles
+from tests.end_to_end.run_pages import colourful, cursor, dot, main_button, shares, stored, turn_to, write_rectangles
 
 pytestmark = pytest.mark.display
 
@@ -42,8 +42,7 @@ def at_rest(program, seconds=30.0):
 
 
 def test_that_the_shares_move_while_training_and_a_cancelled_training_is_not_kept(program):
-    program.focus()
-    program.key("ctrl+3")
+    turn_to(program, "classifier")
     button = main_button(program)
     at_rest(program)
     program.click(button)
@@ -67,8 +66,7 @@ def test_that_the_shares_move_while_training_and_a_cancelled_training_is_not_kep
 
 
 def test_that_a_training_left_alone_ends_with_error_confusion_and_mistakes(program):
-    program.focus()
-    program.key("ctrl+3")
+    turn_to(program, "classifier")
     button = main_button(program)
     assert colourful(at_rest(program)) < 500
     program.click(button)
@@ -81,11 +79,10 @@ def test_that_a_training_left_alone_ends_with_error_confusion_and_mistakes(progr
 
 
 def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_of_a_point_back(program):
-    program.focus()
-    program.key("ctrl+1")
+    turn_to(program, "weights")
     page = program.settled(rows=5)
     handle = program.sliders()[0]
-    program.key("ctrl+2")
+    turn_to(program, "curves")
     here = until(lambda: cursor(program, program.picture()), "the curves")
     first = at_rest(program)
     kept = dot(program, first, here, DEPTH)
@@ -110,7 +107,7 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     program.click(dot(program, settled, here, DEPTH))
     until(lambda: program.sliders()[0] == handle, "the slider of the point's model")
     at_rest(program)
-    program.key("ctrl+1")
+    turn_to(program, "weights")
     back = program.settled(rows=5)
     assert [len(row) for row in back.rows] == [DEPTH] * 5
     for layer in range(1, DEPTH + 1):
@@ -125,19 +122,18 @@ def cursor_at_rest(program):
 
 
 @pytest.mark.parametrize(
-    ("key", "title", "name", "begins"),
+    ("page", "title", "name", "begins"),
     [
-        ("ctrl+1", "Export the weight figure", "weights.pdf", b"%PDF"),
-        ("ctrl+2", "Export the error curves", "curves.pdf", b"%PDF"),
-        ("ctrl+3", "Export the confusion matrix", "confusion.pdf", b"%PDF"),
-        ("ctrl+5", "Export the table of runs", "runs.csv", b"hash,data,"),
+        ("weights", "Export the weight figure", "weights.pdf", b"%PDF"),
+        ("curves", "Export the error curves", "curves.pdf", b"%PDF"),
+        ("classifier", "Export the confusion matrix", "confusion.pdf", b"%PDF"),
+        ("runs", "Export the table of runs", "runs.csv", b"hash,data,"),
     ],
 )
-def test_that_each_page_is_exported_by_its_dialog(program, key, title, name, begins):
+def test_that_each_page_is_exported_by_its_dialog(program, page, title, name, begins):
     target = program.home / "exported" / name
     target.parent.mkdir(exist_ok=True)
-    program.focus()
-    program.key(key)
+    turn_to(program, page)
     at_rest(program)
     program.key("ctrl+e")
     program.wait_for(title)

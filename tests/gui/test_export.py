@@ -50,7 +50,7 @@ def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
     choose(dialog._kind, "bundle")
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "bundle"))
     dialog._choose_place()
-    wait(lambda: trained.notice.isVisible() and not trained.lane.busy)
+    wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
     assert "Exported" in trained.notice.accessibleName()
     found = {path.name for path in (tmp_path / "bundle").iterdir()}
     assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= found
@@ -71,20 +71,20 @@ def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(tra
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
     dialog._choose_place()
-    wait((tmp_path / "figure.svg").exists)
+    wait((tmp_path / "figure.svg").exists, 60)
     assert Path(suggested[0]).name == "confusion.svg"
-    wait(lambda: not trained.lane.busy)
+    wait(lambda: not trained.lane.busy, 60)
 
 
 def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
     dialog = dialog_of(trained, "classifier")
-    wait(lambda: not dialog._preview.pixmap().isNull())
+    wait(lambda: not dialog._preview.pixmap().isNull(), 60)
     first = dialog._preview.pixmap().toImage()
     choose(dialog._figure, "1")
     assert dialog.windowTitle() == "Export the course of the widths"
-    wait(lambda: not dialog._preview.pixmap().isNull() and dialog._preview.pixmap().toImage() != first)
+    wait(lambda: not dialog._preview.pixmap().isNull() and dialog._preview.pixmap().toImage() != first, 60)
     dialog.reject()
-    wait(lambda: not trained.lane.busy)
+    wait(lambda: not trained.lane.busy, 60)
 
 
 def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monkeypatch):
@@ -98,7 +98,7 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
     result = trained.desk.result
     assert line["hash"] == result.spec.hash
     assert (float(line["C"]), int(line["n_support"])) == (result.classifier.C, result.classifier.n_support)
-    wait(lambda: not trained.lane.busy)
+    wait(lambda: not trained.lane.busy, 60)
 
 
 @pytest.mark.parametrize("page", ["curves", "classifier", "runs"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+import textwrap
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
@@ -21,7 +23,7 @@ from slide_gui.cli.bench import (
 from slide_gui.cli.bench.figure import Figure
 from slide_gui.cli.console import DONE, FAILED, UsageError, print_json
 
-__all__ = ["MEASUREMENTS", "Figure", "bench"]
+__all__ = ["MEASUREMENTS", "Figure", "bench", "listing"]
 
 MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "fit": fitting.fit_and_transform,
@@ -29,10 +31,13 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "memory": memory.fit_memory,
     "amat": reading.amat,
     "cancel": cancelling.cancel,
+    "cancel-runs": cancelling.cancel_runs,
     "hover": window.hover,
     "drag": window.drag,
     "start": window.start,
+    "benchmark-page": window.benchmark_page,
     "lateness": window.lateness,
+    "lateness-runs": window.lateness_runs,
     "svm": classifying.svm,
     "svm-mnist": classifying.svm_mnist,
     "sda": autoencoding.sda,
@@ -42,6 +47,23 @@ MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "reproduce": reproducing.reproduce_quick,
 }
 """Name on the command line → function that measures one or several figures."""
+
+
+def listing() -> str:
+    """Return one line a measurement, as the help shows them."""
+    lines = []
+    for name, measure in MEASUREMENTS.items():
+        says = (measure.__doc__ or "").strip().splitlines()[0].rstrip(".")
+        lines += textwrap.wrap(says, 110, initial_indent=f"  {name:<15}", subsequent_indent=17 * " ")
+    return "\n".join(
+        [
+            "figures:",
+            *lines,
+            "",
+            "Each line printed says whether its bound is met; the exit code is 0 if all are.",
+            "Real data are used where they are found (slide-gui datasets).",
+        ]
+    )
 
 
 def bench(names: Sequence[str], as_json: bool) -> int:
@@ -58,6 +80,7 @@ def bench(names: Sequence[str], as_json: bool) -> int:
     if unknown:
         raise UsageError(f"there is no measurement {unknown[0]!r}; choose from {', '.join(MEASUREMENTS)}")
     figures: list[Figure] = []
+    start = time.perf_counter()
     for name in names or MEASUREMENTS:
         if sys.stderr.isatty():
             print(f"measuring {name} …", file=sys.stderr)
@@ -67,4 +90,7 @@ def bench(names: Sequence[str], as_json: bool) -> int:
                 print(figure.line(), flush=True)
     if as_json:
         print_json([asdict(figure) for figure in figures])
+    else:
+        met, minutes = sum(figure.met for figure in figures), (time.perf_counter() - start) / 60
+        print(f"{met} of {len(figures)} bounds met, in {minutes:.1f} min")
     return DONE if all(figure.met for figure in figures) else FAILED

@@ -13,7 +13,7 @@ import numpy as np
 
 from slide_gui.cli.bench.figure import Figure, absolute
 
-__all__ = ["drag", "hover", "lateness", "start"]
+__all__ = ["benchmark_page", "drag", "hover", "lateness", "lateness_runs", "start"]
 
 
 def _child(name: str) -> dict[str, Any]:
@@ -56,6 +56,17 @@ def start() -> list[Figure]:
     return [absolute("first-window", first, "s", 1.0, note)]
 
 
+def benchmark_page() -> list[Figure]:
+    """Click to Benchmark page painted, and to all its cells filled, with 10 000 runs in the store."""
+    runs = [_child("benchmark-page") for _ in range(3)]
+    painted, filled = (1000 * float(np.median([run[name] for run in runs])) for name in ("painted", "filled"))
+    note = f"median of {len(runs)} first openings, {runs[0]['platform']}"
+    return [
+        absolute("benchmark-page", painted, "ms", 200.0, f"to the page painted and answering, {note}"),
+        absolute("benchmark-filled", filled, "ms", 1000.0, f"to all {runs[0]['count']} cells filled, {note}"),
+    ]
+
+
 def lateness() -> list[Figure]:
     """How late a 10 ms tick comes while 60 000 rows are fitted."""
     result = _child("lateness")
@@ -63,4 +74,23 @@ def lateness() -> list[Figure]:
     return [
         absolute("lateness-p99", 1000 * result["p99"], "ms", 16.0, note),
         absolute("lateness-max", 1000 * result["max"], "ms", 100.0, note),
+    ]
+
+
+def lateness_runs() -> list[Figure]:
+    """How late a 10 ms tick comes during a minute of a sweep, and while Convex is learned and tested."""
+    sweep, training = _child("lateness-sweep"), _child("lateness-training")
+    swept = f"a minute of the Rectangles sweep, {sweep['done']} points, Error curves painted {sweep['paints']} times"
+    trained = (
+        f"{training['data']}, 8 000 × 2 352 and 50 000 test rows, widths learned, {training['seconds']:.0f} s, "
+        f"Classifier painted {training['paints']} times"
+    )
+    return [*_late("lateness-sweep", sweep, swept), *_late("lateness-training", training, trained)]
+
+
+def _late(name: str, result: dict[str, Any], what: str) -> list[Figure]:
+    note = f"{result['count']} ticks, {what}, {result['platform']}"
+    return [
+        absolute(f"{name}-p99", 1000 * result["p99"], "ms", 16.0, note),
+        absolute(f"{name}-max", 1000 * result["max"], "ms", 100.0, note),
     ]

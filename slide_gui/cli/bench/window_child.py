@@ -6,28 +6,43 @@ import gc
 import json
 import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 _LIMIT = 60.0  # seconds for anything awaited
+_TRAINING_LIMIT = 600.0
+_SWEEP_SECONDS = 60.0
+_MOUSE_SECONDS = 0.016  # between two moves, as from a mouse
 
 
-def _wait(app: Any, done: Callable[[], bool]) -> None:
-    end = time.perf_counter() + _LIMIT
+def _wait(
+    app: Any, done: Callable[[], bool], limit: float = _LIMIT, meanwhile: Callable[[], None] = lambda: None
+) -> None:
+    end = time.perf_counter() + limit
     while not done():
+        meanwhile()
         app.processEvents()
         time.sleep(0.001)  # short beside what is measured; shorter would take a core from the worker
         if time.perf_counter() > end:
             raise TimeoutError("the window did not get there")
 
 
-def _open() -> tuple[Any, Any]:
-    from slide_gui.gui.app import make_application, make_window, prepare_interpreter
+def _open(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
+    """Return the application and its window; the runs go to a store that is prepared before and thrown away after."""
+    from slide_gui.gui.app import make_application, make_settings, prepare_interpreter
+    from slide_gui.gui.main_window import MainWindow
 
     app = make_application()
-    window = make_window([])
-    prepare_interpreter()
+    folder = tempfile.TemporaryDirectory()
+    store = Path(folder.name) / "runs.sqlite"
+    prepare(store)
+    window = MainWindow(make_settings(), store)
+    window.destroyed.connect(folder.cleanup)
+    window.start([])
+    prepare_interpreter(window)
     window.show()
     return app, window
 
@@ -135,6 +150,26 @@ def start() -> dict[str, Any]:
     return {"clickable": clickable, "fitted": fitted}
 
 
+def benchmark_page() -> dict[str, Any]:
+    """Open the Benchmark page for the first time, with 10 000 runs in the store."""
+    from slide_gui.cli.bench.full_store import fill
+
+    app, window = _open(lambda path: fill(path, 10_000))
+    _fitted(app, window)
+    start = time.perf_counter()
+    window.actions_by_name["page_benchmark"].trigger()
+    app.processEvents()
+    painted = time.perf_counter() - start
+    desk = window.benchmark
+    _wait(app, lambda: desk.known)
+    app.processEvents()
+    filled = time.perf_counter() - start
+    cells = sum(cell.complete for cell in desk.state().cells)
+    assert cells == len(desk.state().cells), f"only {cells} cells are filled"
+    window.close()
+    return {"painted": painted, "filled": filled, "count": cells}
+
+
 def lateness() -> dict[str, Any]:
     """Fit 60 000 rows five times while the monitor ticks and the mouse moves."""
     from PySide6.QtCore import QPoint
@@ -163,9 +198,83 @@ def lateness() -> dict[str, Any]:
     return {"p99": _percentile(samples, 0.99), "max": max(samples), "count": len(samples), "data": data}
 
 
+def lateness_sweep() -> dict[str, Any]:
+    """Sweep over Rectangles for a minute with the Error curves in view, the mouse moving over them."""
+    from slide_gui.core.svm import SvmParameters
+
+    app, window = _open()
+    _fitted(app, window)
+    window.actions_by_name["page_curves"].trigger()
+    desk = window.desk
+    end = time.perf_counter() + _SWEEP_SECONDS
+    desk.start_sweep(SvmParameters(retune=False))
+    result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not desk.sweeping)
+    result["done"] = 0 if desk.sweep is None else len(desk.sweep.done)
+    window.close()
+    return result
+
+
+def lateness_training() -> dict[str, Any]:
+    """Learn widths, train and test on Convex, 8 000 and 50 000 rows, with the Classifier in view."""
+    from slide_gui.core.svm import SvmParameters
+    from slide_gui.experiments.source import DataSource
+
+    app, window = _open()
+    _fitted(app, window)
+    window.workspace.set_parameters(depth=2)
+    window.workspace.open(DataSource(key="convex"))
+    _wait(app, lambda: window.workspace.dataset.name.lower().startswith("convex"), _TRAINING_LIMIT)
+    _fitted(app, window)
+    window.actions_by_name["page_classifier"].trigger()
+    desk = window.desk
+    desk.train(desk.spec_of(SvmParameters(retune=False)))
+    result = _watched(app, window, "CriterionPlot", lambda: desk.training is None)
+    dataset = window.workspace.dataset
+    result["data"] = "generated Convex" if dataset.generated else "Convex"
+    result["seconds"] = desk.result.timings.total
+    window.close()
+    return result
+
+
+def _watched(app: Any, window: Any, plot: str, done: Callable[[], bool]) -> dict[str, Any]:
+    """Move the mouse over a plot until the work is done, and return how late the ticks came."""
+    from PySide6.QtCore import QPoint
+    from PySide6.QtTest import QTest
+    from PySide6.QtWidgets import QWidget
+
+    target = next(widget for widget in window.findChildren(QWidget) if type(widget).__name__ == plot)
+    assert target.isVisible()
+    paints = _painted(target)
+    window.lateness.start()
+
+    moved = 0.0
+
+    def move() -> None:
+        nonlocal moved
+        now = time.perf_counter()
+        if now < moved + _MOUSE_SECONDS:
+            return
+        moved, way = now, int(now * 100)
+        QTest.mouseMove(target, QPoint(20 + way % (target.width() - 40), 20 + way // 3 % (target.height() - 40)))
+
+    _wait(app, done, _TRAINING_LIMIT, move)
+    samples = list(window.lateness.samples)
+    window.lateness.stop()
+    return {"p99": _percentile(samples, 0.99), "max": max(samples), "count": len(samples), "paints": len(paints)}
+
+
 def main(name: str) -> None:
     """Measure one thing and print it."""
-    result = {"hover": hover, "drag": drag, "start": start, "lateness": lateness}[name]()
+    measurements = {
+        "hover": hover,
+        "drag": drag,
+        "start": start,
+        "benchmark-page": benchmark_page,
+        "lateness": lateness,
+        "lateness-sweep": lateness_sweep,
+        "lateness-training": lateness_training,
+    }
+    result = measurements[name]()
     from PySide6.QtGui import QGuiApplication
 
     result["platform"] = QGuiApplication.platformName()

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Evaluation", "symmetrised"]
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["Evaluation", "spread", "subtract_symmetrised"]
 
 Array = NDArray[np.float64]
+
+_TILE = 256
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,19 @@ class Evaluation:
     n_support: int
 
 
-def symmetrised(a: Array, b: Array) -> Array:
-    """Return sym(a bᵀ) = (a bᵀ + b aᵀ)/2 for two vectors, or for two matrices of columns."""
-    product = np.outer(a, b) if a.ndim == 1 else a @ b.T
-    return np.asarray((product + product.T) / 2.0)
+def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress = NO_PROGRESS) -> None:
+    """Take sym(a bᵀ) = (a bᵀ + b aᵀ)/2 off a matrix in place, for two vectors or two matrices of columns."""
+    a, b = a.reshape(len(matrix), -1), b.reshape(len(matrix), -1)
+    for top in range(0, len(matrix), _TILE):
+        own = slice(top, top + _TILE)
+        matrix[own] -= (a[own] @ b.T + b[own] @ a.T) / 2.0
+        progress.report(0.0)
+
+
+def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress = NO_PROGRESS) -> Array:
+    """Return an (n, n) matrix with the given one in these rows and columns, and 0 elsewhere."""
+    whole = np.zeros((n, n))
+    for top in range(0, len(places), _TILE):
+        whole[np.ix_(places[top : top + _TILE], places)] = matrix[top : top + _TILE]
+        progress.report(0.0)
+    return whole

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.criteria.evaluation import Evaluation, symmetrised
+from slide_gui.core.criteria.evaluation import Evaluation, spread, subtract_symmetrised
+from slide_gui.core.rows import square
 from slide_gui.core.svm_newton import bordered, newton
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -33,7 +34,7 @@ def hold_out(
         The points not trained on; both classes must remain among the others.
     """
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
-    inner = kernel[np.ix_(train, train)]
+    inner = square(kernel, train, progress)
     svm = newton(inner, y[train], ridge, start=None if start is None else start[train], progress=progress)
     beta = svm.beta[svm.active]
     active = train[svm.active]
@@ -41,12 +42,13 @@ def hold_out(
     labels = y[test]
     tanh = np.tanh(-_STEEPNESS * labels * (across @ beta + svm.bias))
     by_output = -(_STEEPNESS / (2.0 * len(test))) * labels * (1.0 - tanh**2)
-    system = inner[np.ix_(svm.active, svm.active)]
+    system = square(inner, svm.active, progress)
     system.flat[:: len(active) + 1] += svm.ridge
     adjoint, _, _ = bordered(system, across.T @ by_output, float(by_output.sum()), progress)
-    gradient = np.zeros_like(kernel)
+    inside = np.zeros((len(active), len(active)))
+    subtract_symmetrised(inside, adjoint, beta, progress)
+    gradient = spread(inside, active, len(y), progress)
     gradient[np.ix_(test, active)] = np.outer(by_output, beta)
-    gradient[np.ix_(active, active)] = -symmetrised(adjoint, beta)
-    spread = np.zeros(len(y))
-    spread[active] = beta
-    return Evaluation(float(np.mean(0.5 * (1.0 + tanh))), gradient, spread, len(active))
+    coefficients = np.zeros(len(y))
+    coefficients[active] = beta
+    return Evaluation(float(np.mean(0.5 * (1.0 + tanh))), gradient, coefficients, len(active))

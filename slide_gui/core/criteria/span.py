@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.blocked import product
-from slide_gui.core.criteria.evaluation import Evaluation, symmetrised
+from slide_gui.core.criteria.evaluation import Evaluation, spread, subtract_symmetrised
+from slide_gui.core.rows import square, taken
 from slide_gui.core.svm_newton import bordered, bordered_inverse, newton
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -32,9 +33,9 @@ def span(
     active = svm.active
     beta, labels = svm.beta[active], y[active]
     size = np.maximum(np.abs(beta), _LEAST)
-    system = kernel[np.ix_(active, active)]
+    system = square(kernel, active, progress)
     system.flat[:: len(active) + 1] += svm.ridge
-    loosened = system.copy()
+    loosened = taken(system, np.arange(len(active)), progress)
     loosened.flat[:: len(active) + 1] += _SMOOTHING / size
     inverse = bordered_inverse(loosened, progress)
     diagonal = np.diag(inverse)
@@ -48,7 +49,6 @@ def span(
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
     adjoint, _, _ = bordered(system, by_beta, progress=progress)
-    progress.report(0.0)
-    gradient = np.zeros((n, n))
-    gradient[np.ix_(active, active)] = weighted - symmetrised(adjoint, beta)
+    subtract_symmetrised(weighted, adjoint, beta, progress)
+    gradient = spread(weighted, active, n, progress)
     return Evaluation(float(np.sum(0.5 * (1.0 + tanh)) / n), gradient, svm.beta, len(active))

@@ -176,11 +176,13 @@ def _tile(row: NDArray[np.float64], scale: ColorScale, shape: tuple[int, int] | 
 
 def _short(result: RunResult) -> str:
     stack = result.spec.stack
+    if stack.depth == 0:
+        return "no layer"
     return f"noise {stack.noise:.2f}, {stack.depth} layer" + ("" if stack.depth == 1 else "s")
 
 
 def _brief(result: RunResult) -> str:
-    return f"noise {result.spec.stack.noise:.2f}" if result.spec.stack.depth else "no layer"
+    return _short(result).split(",")[0]  # the tiles show how many layers there are
 
 
 def _describe(result: RunResult) -> str:

@@ -14,10 +14,11 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.sheet import Sheet
 
-__all__ = ["FIGURE", "TABLE", "Offer", "Page"]
+__all__ = ["FIGURE", "TABLE", "TABLES", "Offer", "Page"]
 
 FIGURE = ("pdf", "svg", "png", "csv", "bundle")
 TABLE = ("csv",)
+TABLES = ("pdf", "svg", "png", "csv", "tex", "md")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class Offer:
     style : Style
         What the dialog begins with.
     kinds : tuple of str
-        `FIGURE` or `TABLE`.
+        `FIGURE`, `TABLE` or `TABLES`.
     of_weights : bool
         Whether levels, colours and biases can be chosen.
     """

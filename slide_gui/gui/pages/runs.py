@@ -65,6 +65,7 @@ class RunsPage(Page):
         self._table.compare_requested.connect(self._compare)
         self._table.tag_edited.connect(desk.tag)
         self._comparison = ComparisonView(self)
+        self._wanted: tuple[str, ...] = ()
         self._views = QStackedWidget(self)
         self._views.addWidget(self._table)
         self._views.addWidget(self._comparison)
@@ -82,6 +83,22 @@ class RunsPage(Page):
             self._table.set_rows([_row(run) for run in self._desk.runs])
             self._count.setText(f"{len(self._desk.runs)} kept")
             self._undelete.setEnabled(self._desk.can_undelete)
+            self._choose_wanted()
+
+    def show_runs(self, keys: tuple[str, ...], words: str) -> None:
+        """Show the runs that some words find, and choose those with these hashes, once they are listed."""
+        self._show_view(0)
+        self._table.set_filter(words)
+        self._wanted = keys
+        if set(keys) - {run.hash for run in self._desk.runs}:
+            self._desk.refresh()
+        self._choose_wanted()
+
+    def _choose_wanted(self) -> None:
+        listed = {run.hash for run in self._desk.runs}
+        if self._wanted and listed.issuperset(self._wanted):
+            self._table.select(self._wanted)
+            self._wanted = ()
 
     @Slot(int)
     def _show_view(self, view: int) -> None:

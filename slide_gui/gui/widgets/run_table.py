@@ -261,7 +261,8 @@ class RunTable(QWidget):
     def _tell(self) -> None:
         """Bring count, buttons and the empty state up to date."""
         chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
-        text = f"{count(shown)} of {count(total)} runs" if shown != total else f"{count(total)} runs"
+        noun = "run" if total == 1 else "runs"
+        text = f"{count(shown)} of {count(total)} {noun}" if shown != total else f"{count(total)} {noun}"
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
         for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
             self._actions[name].setEnabled(enabled)

@@ -1,0 +1,226 @@
+"""The Benchmark page: the paper's two tables, filling in as runs finish, ours beside the paper's."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QStackedWidget, QVBoxLayout, QWidget
+
+from slide_gui.experiments.benchmark_state import BenchmarkState
+from slide_gui.experiments.timing import TimeRow
+from slide_gui.figures.sheet import Sheet
+from slide_gui.gui.benchmark_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
+from slide_gui.gui.benchmark_desk import BenchmarkDesk
+from slide_gui.gui.pages.benchmark_controls import BenchmarkControls
+from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.page import TABLES, Offer, Page
+from slide_gui.gui.widgets._standing import StandingLegend
+from slide_gui.gui.widgets.benchmark_table import BenchmarkTable
+from slide_gui.gui.workspace import Workspace
+from slide_gui.progress import Progress
+
+__all__ = ["BenchmarkPage"]
+
+_SUBTITLES = {
+    "full": "test error in %, ± half its 95 % interval",
+    "quick": "quick: 600 training rows, not the paper’s figures",
+}
+
+
+class BenchmarkPage(Page):
+    """Both tables, and what is asked of them.
+
+    Signals
+    -------
+    runs_requested(object)
+        Hashes of runs, a tuple, and the words by which the table of runs finds them.
+    export_requested()
+        A table is to be exported.
+    """
+
+    runs_requested = Signal(object)
+    export_requested = Signal()
+
+    def __init__(self, workspace: Workspace, desk: BenchmarkDesk, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._desk = workspace, desk
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(20, 12, 20, 8)
+        layout.setSpacing(8)
+        row, self._subtitle, self._tabs = header(
+            self,
+            "Benchmark",
+            "",
+            (
+                ("Error rates", "The paper’s Table 1: every method on every data set"),
+                ("Running time", "The paper’s Table 2: feature generation, SLIDE against autoencoders"),
+            ),
+        )
+        self._tabs.idClicked.connect(self._show_view)
+        export = add_button(self, row, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
+        export.clicked.connect(self.export_requested)
+        layout.addLayout(row)
+        self._controls = BenchmarkControls(desk, self)
+        layout.addWidget(self._controls)
+        layout.addLayout(self._build_course())
+        self._errors = BenchmarkTable(self, name="Error rates")
+        self._errors.set_order(0)
+        self._errors.runs_requested.connect(self._ask_runs)
+        self._views = QStackedWidget(self)
+        self._views.addWidget(self._errors)
+        self._views.addWidget(self._build_times())
+        layout.addWidget(self._views, 1)
+        self._legend = StandingLegend(self)
+        layout.addWidget(self._legend)
+        desk.changed.connect(self.refresh)
+
+    def _build_course(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(12)
+        self._bar = QProgressBar(self)
+        self._bar.setRange(0, 1000)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedSize(160, 4)
+        self._bar.setAccessibleName("Share of the runs done")
+        self._said = QLabel(self)
+        self._said.setProperty("role", "secondary")
+        row.addStrut(16)
+        row.addWidget(self._bar)
+        row.addWidget(self._said, 1)
+        return row
+
+    def _build_times(self) -> QWidget:
+        view = QWidget(self)
+        self._times = BenchmarkTable(view, name="Running time of feature generation", ordered=False)
+        self._measure = QHBoxLayout()
+        self._time = add_button(
+            view,
+            self._measure,
+            "Time the tutorial’s SdA",
+            "Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe",
+        )
+        self._time.clicked.connect(self._desk.time_tutorial)
+        note = QLabel(
+            "Fit of the representation and features of the training rows; no classifier, no choice of parameters. "
+            "SLIDE and SdA as chosen are measured whole, by the runs of the benchmark; the tutorial’s recipe "
+            "(3 × 1000 units, 15 epochs a layer) is extrapolated from one short epoch, not measured whole.",
+            view,
+        )
+        note.setProperty("role", "secondary")
+        note.setWordWrap(True)
+        self._measure.setSpacing(12)
+        self._measure.addWidget(note, 1)
+        column = QVBoxLayout(view)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self._times, 1)
+        column.addLayout(self._measure)
+        return view
+
+    # What is asked ---------------------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self._tabs.button(view).setChecked(True)
+        self._views.setCurrentIndex(view)
+        self._legend.setVisible(view == 0)
+
+    @Slot(object)
+    def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:
+        keys, method, column = asked
+        data = tuple(dict.fromkeys(cell.data for cell in self._desk.choice.table()))[column]
+        cell = self._desk.state().cell(data, method)
+        info = next((info for info in self._desk.state().data if info.key == data), None)
+        if cell is not None and info is not None:
+            self.runs_requested.emit((keys, f"{info.title} {cell.name}"))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._desk.read()
+        self.refresh()
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> tuple[Offer, ...]:
+        state, times = self._desk.state(), self._desk.times()
+        found = []
+        if any(cell.answers for cell in state.cells):
+            found.append(Offer("errors", "the table of error rates", partial(_errors, state), kinds=TABLES))
+        if any(_timed(row) for row in times):
+            found.append(Offer("times", "the table of running times", partial(_times, times), kinds=TABLES))
+        return tuple(found if self._views.currentIndex() == 0 else reversed(found))
+
+    def why_no_offer(self) -> str:
+        return "No cell has a result yet; press Start."
+
+    def table(self) -> str:
+        if not self.offers():
+            return ""
+        return (self._errors if self._views.currentIndex() == 0 else self._times).text()
+
+    # What is shown ---------------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the desk holds now."""
+        if not self.isVisible():
+            return
+        desk, state = self._desk, self._desk.state()
+        self._subtitle.setText(_SUBTITLES[desk.choice.extent])
+        rows = error_rows(state, desk.choice, desk.running, desk.paused)
+        self._errors.set_table(error_heads(state, desk.choice), rows)
+        times = all_times(desk.times(), desk.choice)
+        self._times.set_table(time_heads(times), time_rows_of(times))
+        self._time.setEnabled(not desk.timing and bool(desk.choice.data))
+        self._controls.refresh()
+        self._show_course()
+
+    def _show_course(self) -> None:
+        desk, live = self._desk, self._desk.live
+        self._bar.setVisible(desk.running)
+        if desk.running and live is not None and live.total:
+            self._bar.setValue(round(1000 * live.done / live.total))
+            left = "" if live.seconds_left is None else f" · about {_left(live.seconds_left)} left"
+            held = " · paused" if desk.paused else ""
+            faults = f" · {len(live.faults)} damaged runs made again" if live.faults else ""
+            self._said.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
+        elif desk.running:
+            self._bar.setValue(0)
+            self._said.setText("opening the data…")
+        elif desk.timing:
+            self._said.setText("timing the tutorial’s autoencoders…")
+        elif not desk.known:
+            self._said.setText("reading the runs…" if desk.reading else "")
+        else:
+            cells = [cell for cell in desk.state().cells if cell.data in desk.choice.data]
+            cells = [cell for cell in cells if cell.method in desk.choice.methods]
+            done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
+            self._said.setText(
+                desk.why_not()
+                or (f"all {asked} splits are done" if done == asked else f"{done} of {asked} splits are done")
+                + (": Start goes on where it was" if 0 < done < asked else "")
+            )
+
+
+def _errors(state: BenchmarkState, _progress: Progress) -> Sheet:
+    from slide_gui.figures.benchmark_sheet import errors_sheet
+
+    return errors_sheet(state)
+
+
+def _times(rows: tuple[TimeRow, ...], _progress: Progress) -> Sheet:
+    from slide_gui.figures.benchmark_sheet import times_sheet
+
+    return times_sheet(rows)
+
+
+def _timed(row: TimeRow) -> bool:
+    return bool(row.slide or row.sda or row.tutorial)
+
+
+def _left(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,246 @@
+"""The Benchmark page on tiny data: cells fill, a cancelled benchmark goes on, tables are written."""
+
+import csv
+
+import pytest
+from PySide6.QtCore import QSettings
+
+from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
+from slide_gui.experiments.protocol import CellPlan
+from slide_gui.experiments.store import RunStore
+from slide_gui.figures.sheet import save_sheet
+from slide_gui.figures.style import Style
+from slide_gui.gui import benchmark_desk as desk_module
+from slide_gui.gui.benchmark_cells import error_rows
+from slide_gui.gui.benchmark_desk import BenchmarkChoice, merged
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.progress import NO_PROGRESS
+from tests.experiments.tiny import rectangles
+from tests.gui.test_jobs import settle, wait
+from tests.gui.test_runs_pages import Given, labelled
+
+DATA = rectangles(80, 150)
+SDA = (("n_units", ((12,),)), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
+CELLS = (
+    CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0),
+    CellPlan("rectangles", "raw-svm", 2, C=10.0),
+    CellPlan("rectangles", "pca-svm", 1, (("kept", (0.6, 0.9)),), C=10.0),
+    CellPlan("rectangles", "sda", 1, SDA, train="split"),
+    CellPlan("convex", "raw-svm", 1, C=10.0),
+)
+
+
+def tiny_plan(extent="full", data=(), methods=(), splits=None):
+    return tuple(c for c in CELLS if c.data in (data or (c.data,)) and c.method in (methods or (c.method,)))
+
+
+@pytest.fixture
+def window(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(desk_module, "plan", tiny_plan)
+    monkeypatch.setattr(desk_module, "load_data", lambda key, progress: named(key))
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    window = MainWindow(settings, tmp_path / "runs.sqlite")
+    window.resize(1280, 720)
+    window.show()
+    window.workspace.open(Given(labelled()))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    yield window
+    window.close()
+    window.deleteLater()
+
+
+def named(key):
+    from dataclasses import replace
+
+    return replace(DATA, name={"rectangles": "Rectangles", "convex": "Convex"}[key])
+
+
+@pytest.fixture
+def page(window):
+    window.actions_by_name["page_benchmark"].trigger()
+    wait(lambda: window.benchmark.known and not window.lane.busy)
+    found = window.pages.page("benchmark")
+    found._controls._data._boxes["convex"].setChecked(False)
+    return found
+
+
+def said(page, method):
+    return next(row for row in page._errors.rows() if row.key == method).cells
+
+
+def finished(window):
+    desk = window.benchmark
+    wait(lambda: not desk.running and desk.known and not window.lane.busy, 120)
+
+
+def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty(page):
+    ours, other = said(page, "raw-svm")
+    assert (ours.main, ours.aside, ours.note) == ("", "paper 2.45", "not run yet")
+    assert other.note == "not asked"
+    assert said(page, "sda")[1].note == "not in the protocol"
+    assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page._errors.rows())
+    assert page.offers() == ()
+    assert page.table() == ""
+
+
+def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time(window, page):
+    counts = []
+    window.benchmark.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
+    page._controls._toggle()
+    assert page._controls._start.text() == "Cancel"
+    assert said(page, "raw-svm")[0].note == "waiting"
+    finished(window)
+    assert page._controls._start.text() == "Start"
+    filled = list(dict.fromkeys(counts))
+    assert filled[-1] == 4
+    assert len(filled) >= 3
+    state = window.benchmark.state()
+    cell = state.cell("rectangles", "raw-svm")
+    ours = said(page, "raw-svm")[0]
+    assert ours.main == f"{100 * cell.mean.error:.2f} ± {100 * cell.mean.half:.2f}"
+    assert ours.note == "2 splits"
+    assert ours.standing in ("better", "worse", "equal")
+    assert said(page, "slide-svm")[0].standing == "reference"
+    assert "n = 150 test rows" in ours.tip
+    assert "McNemar" in ours.tip
+    assert "Chosen on validation: noise" in said(page, "slide-svm")[0].tip
+    assert page._errors.horizontalHeader().model().heads[0].note.startswith("generated")
+    times = page._times.rows()
+    assert times[0].cells[0].main.endswith("s")
+    assert times[2].cells[0].main.startswith("×")
+    assert "5 of 5" not in page._said.text()
+    assert page._said.text() == "all 6 splits are done"
+
+
+def all_cells(page):
+    return [cell for row in page._errors.rows() for cell in row.cells]
+
+
+def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page, tmp_path):
+    page._controls._toggle()
+    wait(lambda: any(cell.main for cell in all_cells(page)), 60)
+    window.actions_by_name["cancel"].trigger()
+    assert not window.benchmark.running
+    assert page._controls._start.text() == "Start"
+    finished(window)
+    assert any(cell.main for cell in all_cells(page))
+    assert "of 6 splits are done" in page._said.text()
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        before = {run.hash: run.created for run in store.runs()}
+    page._controls._toggle()
+    finished(window)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        after = {run.hash: run.created for run in store.runs()}
+    assert before.items() <= after.items()
+    assert window.benchmark.state().cell("rectangles", "sda").complete
+
+
+def test_that_a_paused_benchmark_stands_still_until_it_goes_on(window, page):
+    page._controls._toggle()
+    wait(lambda: window.benchmark.live is not None and window.benchmark.live.stage[1], 60)
+    page._controls._hold.click()
+    assert page._controls._hold.text() == "Go on"
+    settle(0.3)
+    done = window.benchmark.live.done
+    settle(0.3)
+    assert window.benchmark.live.done == done
+    assert "paused" in page._said.text()
+    page._controls._hold.click()
+    finished(window)
+    assert window.benchmark.state().cell("rectangles", "raw-svm").complete
+
+
+def test_that_other_work_goes_first_and_the_benchmark_goes_on_after_it(window, page):
+    page._controls._toggle()
+    wait(lambda: window.benchmark.live is not None, 60)
+    window.workspace.set_parameters(noise=0.4)
+    wait(lambda: window.workspace.model() is not None, 20)
+    assert window.benchmark.running
+    finished(window)
+    assert window.benchmark.state().cell("rectangles", "sda").complete
+
+
+def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tmp_path):
+    page._controls._toggle()
+    finished(window)
+    errors = [cell.main for cell in all_cells(page)]
+    again = MainWindow(window.settings, tmp_path / "runs.sqlite")
+    again.show()
+    again.actions_by_name["page_benchmark"].trigger()
+    wait(lambda: again.benchmark.known and not again.lane.busy)
+    assert [cell.main for cell in all_cells(again.pages.page("benchmark"))] == errors
+    again.close()
+    again.deleteLater()
+
+
+def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, tmp_path):
+    page._controls._toggle()
+    finished(window)
+    assert [offer.name for offer in page.offers()] == ["errors", "times"]
+    for offer in page.offers():
+        sheet = offer.sheet(NO_PROGRESS)
+        for kind in offer.kinds:
+            save_sheet(tmp_path / f"{offer.name}.{kind}", sheet, Style(width="double"))
+            assert (tmp_path / f"{offer.name}.{kind}").stat().st_size > 200
+    main = said(page, "raw-svm")[0].main
+    assert main in (tmp_path / "errors.md").read_text()
+    assert main.replace("±", r"$\pm$") in (tmp_path / "errors.tex").read_text()
+    with open(tmp_path / "errors.csv", newline="") as stream:
+        rows = {row["method"]: row for row in csv.DictReader(stream)}
+    assert f"{100 * float(rows['Raw-SVM']['error']):.2f}" == main.split()[0]
+    assert rows["Raw-SVM"]["dataset"] == "Rectangles"
+    assert main in page.table()
+
+
+def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(window, page):
+    page._controls._toggle()
+    finished(window)
+    row = [row.key for row in page._errors.rows()].index("slide-svm")
+    page._errors._ask(page._errors.model().index(row, 1))
+    runs = window.pages.page("runs")
+    assert window.pages.shown() is runs
+    wait(lambda: runs._table.selected(), 20)
+    hashes = {answer.spec_hash for answer in window.benchmark.state().cell("rectangles", "slide-svm").answers}
+    assert set(runs._table.selected()) == hashes
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_nothing_is_started_where_nothing_is_chosen(page):
+    page._controls._data._boxes["rectangles"].setChecked(False)
+    assert not page._controls._start.isEnabled()
+    assert page._said.text() == "No data set is chosen."
+
+
+def test_that_nothing_is_cut_in_a_small_window(window, page):
+    window.resize(1280, 720)
+    settle(0.05)
+    assert page.minimumSizeHint().width() <= page.width()
+    assert page._subtitle.fontMetrics().horizontalAdvance(page._subtitle.text()) <= page._subtitle.width()
+    table = page._errors
+    assert not table.horizontalScrollBar().isVisible()
+    assert not table.verticalScrollBar().isVisible()
+
+
+def test_that_answers_on_other_data_are_not_shown_beside_those_that_are_run():
+    from tests.figures.test_benchmark import answers
+
+    info = DataInfo("rectangles", "Rectangles", False, "aa", 1200, 50_000)
+    stored = BenchmarkState((info,), ("raw-svm",), (Cell("rectangles", "raw-svm", 2, answers(0.1, 2, 1.0)),))
+    cells = (Cell("rectangles", "raw-svm", 2),)
+    same = BenchmarkState((info,), ("raw-svm",), cells)
+    other = BenchmarkState((DataInfo("rectangles", "Rectangles", True, "bb", 1, 1),), ("raw-svm",), cells)
+    assert len(merged(stored, same).cells[0].answers) == 2
+    assert merged(stored, other).cells[0].answers == ()
+    assert merged(stored, other).data[0].generated
+
+
+def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
+    choice = BenchmarkChoice("full", ("rectangles",), ("slide-svm",), 3)
+    cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
+    state = BenchmarkState((), (), cells, current=("rectangles", "slide-svm", 1), stage=(7, 28))
+    rows = {row.key: row for row in error_rows(state, choice, True)}
+    first = rows["slide-svm"].cells[0]
+    assert first.running
+    assert first.note == "split 2 of 3: choosing 7 / 28"
+    assert first.fraction == pytest.approx(7 / 29 / 3)
+    assert rows["raw-svm"].cells[0].note == "not asked"

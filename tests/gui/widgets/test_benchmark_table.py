@@ -1,0 +1,103 @@
+"""The table of the benchmark: its order, what a cell says and asks for, marks beside colours."""
+
+import pytest
+from PySide6.QtCore import QPoint, QRectF, Qt
+from PySide6.QtGui import QColor, QImage, QPainter
+from PySide6.QtTest import QTest
+
+from slide_gui.gui.theme import DARK, LIGHT
+from slide_gui.gui.widgets._standing import paint_mark, standing_color
+from slide_gui.gui.widgets.benchmark_table import BenchmarkCell, BenchmarkHead, BenchmarkRow, BenchmarkTable
+
+HEADS = (BenchmarkHead("Rectangles", "generated"), BenchmarkHead("MNIST", "no runs yet"))
+EMPTY = BenchmarkCell(aside="paper 1.40", note="not asked", tip="No result: not asked")
+
+
+def cell(error, standing, group):
+    keys = (f"run {error}",)
+    return BenchmarkCell(f"{error:.2f} ± 0.10", "paper 1.00", "1 split", standing, rank=(group, error), keys=keys)
+
+
+ROWS = (
+    BenchmarkRow("raw-svm", "Raw-SVM", (cell(3.0, "worse", 2.0), EMPTY)),
+    BenchmarkRow("sda", "SdA", (BenchmarkCell(note="waiting"), EMPTY)),
+    BenchmarkRow("slide-svm", "SLIDE-SVM", (cell(2.0, "reference", 1.0), EMPTY), strong=True),
+    BenchmarkRow("pca-svm", "PCA-SVM", (cell(1.9, "equal", 1.0), EMPTY)),
+    BenchmarkRow("white-svm", "White-SVM", (cell(2.5, "better", 0.0), EMPTY)),
+    BenchmarkRow("", "SdA-3", (BenchmarkCell(aside="1.99"), EMPTY), note="Vincent et al. 2010"),
+)
+
+
+@pytest.fixture
+def table(shown):
+    found = BenchmarkTable()
+    found.set_table(HEADS, ROWS)
+    return shown(found, 900, 400)
+
+
+def titles(table):
+    return [row.title for row in table.rows()]
+
+
+def test_that_rows_stand_as_given_until_a_data_set_orders_them_by_significance_then_error(table):
+    assert titles(table) == [row.title for row in ROWS]
+    head, asked = table.horizontalHeader(), []
+    table.order_changed.connect(asked.append)
+    place = QPoint(head.sectionPosition(1) + 20, 12)
+    QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert titles(table) == ["White-SVM", "PCA-SVM", "SLIDE-SVM", "Raw-SVM", "SdA", "SdA-3"]
+    QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert titles(table) == [row.title for row in ROWS]
+    assert asked == [0, None]
+
+
+def test_that_a_click_or_enter_asks_for_the_runs_of_a_cell_and_an_empty_one_for_nothing(table):
+    asked = []
+    table.runs_requested.connect(asked.append)
+    for row, column in ((0, 1), (1, 1), (0, 2), (5, 1)):
+        place = table.visualRect(table.model().index(row, column)).center()
+        QTest.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert asked == [(("run 3.0",), "raw-svm", 0)]
+    table.setCurrentIndex(table.model().index(2, 1))
+    QTest.keyClick(table, Qt.Key.Key_Return)
+    assert asked[1:] == [(("run 2.0",), "slide-svm", 0)]
+
+
+def test_that_an_empty_cell_says_why_and_every_standing_is_said_in_words(table):
+    model = table.model()
+    said = [model.data(model.index(row, 1)) for row in range(5)]
+    assert said[0] == "3.00 ± 0.10, significantly more errors than SLIDE-SVM, paper 1.00, 1 split"
+    assert said[1] == "waiting"
+    assert "significantly fewer" in said[4]
+    assert model.data(model.index(0, 2), Qt.ItemDataRole.ToolTipRole) == "No result: not asked"
+
+
+def test_that_the_table_is_copied_as_plain_numbers(table):
+    lines = [line.split("\t") for line in table.text().splitlines()]
+    assert lines[0] == ["", "Rectangles (generated)", "paper", "MNIST (no runs yet)", "paper"]
+    assert lines[1] == ["Raw-SVM", "3.00 ± 0.10", "1.00", "not asked", "1.40"]
+    assert lines[6] == ["SdA-3 Vincent et al. 2010", "", "1.99", "not asked", "1.40"]
+
+
+def test_that_new_numbers_keep_order_and_current_cell(table):
+    table.set_order(0)
+    table.setCurrentIndex(table.model().index(1, 1))
+    better = BenchmarkRow("sda", "SdA", (cell(0.5, "better", 0.0), EMPTY))
+    table.set_table(HEADS, (ROWS[0], better, *ROWS[2:]))
+    assert titles(table)[:2] == ["SdA", "White-SVM"]
+    assert (table.currentIndex().row(), table.currentIndex().column()) == (1, 1)
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+def test_that_each_standing_has_a_shape_of_its_own(app, theme):
+    shapes = set()
+    for standing in ("reference", "better", "worse", "equal"):
+        image = QImage(9, 9, QImage.Format.Format_RGB32)
+        image.fill(QColor(theme.panel))
+        painter = QPainter(image)
+        paint_mark(painter, QRectF(0, 0, 9, 9), standing, theme)
+        painter.end()
+        empty = QColor(theme.panel).rgb()
+        shapes.add(tuple(image.pixel(x, y) != empty for y in range(9) for x in range(9)))
+    assert len(shapes) == 4
+    assert len({standing_color(name, theme) for name in ("reference", "better", "worse", "equal")}) == 4
