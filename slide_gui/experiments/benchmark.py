@@ -110,10 +110,8 @@ def read_benchmark(
 
 def info_of(key: str, dataset: Dataset) -> DataInfo:
     """Return what the evaluation says of a data set."""
-    from slide_gui.data.entries import entry
-
-    sizes = len(dataset.train), len(dataset.test)
-    return DataInfo(key, entry(key).title, dataset.generated, dataset.fingerprint, *sizes)
+    title, sizes = dataset.name.removesuffix(" (generated)"), (len(dataset.train), len(dataset.test))
+    return DataInfo(key, title, dataset.generated, dataset.fingerprint, *sizes)
 
 
 def data_in_store(store: RunStore) -> tuple[DataInfo, ...]:

@@ -29,8 +29,10 @@ class DataInfo:
 
     Attributes
     ----------
-    key, title : str
+    key : str
         Of the catalogue.
+    title : str
+        Name of the data, without the mark that they are generated.
     generated : bool
         Whether it is the generated stand-in.
     fingerprint : str
@@ -43,6 +45,17 @@ class DataInfo:
     fingerprint: str
     n_train: int
     n_test: int
+
+    @property
+    def reduced(self) -> str:
+        """A sentence on how many rows there are, where they are not the benchmark's; else empty."""
+        from slide_gui.data.entries import entry
+
+        own, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
+        if own == theirs:
+            return ""
+        counts = [f"{n:,}".replace(",", "\u202f") for n in (*own, *theirs)]
+        return "{}: {} training and {} test rows, the benchmark has {} and {}.".format(self.title, *counts)
 
 
 @dataclass(frozen=True, eq=False)

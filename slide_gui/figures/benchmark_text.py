@@ -10,6 +10,7 @@ from pathlib import Path
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell
 from slide_gui.experiments.files import write_whole
 from slide_gui.experiments.paper import published
+from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.timing import INCLUDED, TimeRow
 from slide_gui.figures.table import save_table
 
@@ -74,6 +75,7 @@ def error_table(state: BenchmarkState) -> TextTable:
         "p < 0.05; of several splits, twice the median of their p.",
         "[k/n]: k of n splits are done. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) and 1 "
         "(MNIST) splits.",
+        *(info.reduced for info in state.data if info.reduced),
         *_other_notes(state),
     )
     return TextTable("Error rates", head, tuple(rows), frozenset(bold), notes)
@@ -91,10 +93,9 @@ def _error_text(cell: Cell | None) -> str:
 def _other_notes(state: BenchmarkState) -> list[str]:
     """Return what others published for the data sets, in sentences."""
     by_place: dict[tuple[str, str], list[str]] = {}
-    own = {cell.name for cell in state.cells}
     for info in state.data:
         for one in published(info.key):
-            if one.method not in own:
+            if one.method not in METHODS.values():
                 by_place.setdefault((one.method, one.place), []).append(f"{info.title} {100 * one.error:.2f}")
     return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
 
@@ -126,7 +127,7 @@ def time_table(rows: Sequence[TimeRow]) -> TextTable:
         ("paper: SLIDE", [seconds_text(row.paper_slide) for row in rows]),
         ("paper: × speed-up", [_times(row.paper_speedup) for row in rows]),
     ]
-    notes = [INCLUDED]
+    notes = [INCLUDED, *(row.data.reduced for row in rows if row.data.reduced)]
     first = next((row.tutorial for row in rows if row.tutorial is not None), None)
     if first is not None:
         units, epochs = first.parameters.n_units, first.parameters.pretraining_epochs
@@ -209,11 +210,10 @@ def errors_csv(path: str | os.PathLike[str], state: BenchmarkState) -> None:
                 len(cell.answers), cell.asked, cell.answers[0].n_test if cell.answers else None, cell.chosen,
                 cell.features, other and other.p, other and other.difference, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
-        own = {cell.name for cell in state.of(info.key)}
         rows += [
             [info.title, False, one.method, *[None] * 10, one.error, one.place]
             for one in published(info.key)
-            if one.method not in own
+            if one.method not in METHODS.values()
         ]
     save_table(path, head, rows)
 

@@ -79,7 +79,7 @@ def _section(one: Made) -> str:
     for name, words in (
         ("Data", one.data),
         ("Made", one.how),
-        ("Took", f"{seconds_text(one.seconds)} this time; runs that were there already took none"),
+        ("Took", f"{seconds_text(one.seconds)} this time, with the reading of data that were not open yet"),
         ("In the paper", one.paper),
     ):
         lines.append(f"<dt>{name}</dt><dd>{escape(words)}</dd>")
