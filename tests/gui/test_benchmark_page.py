@@ -91,7 +91,7 @@ def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time
     assert said(page, "raw-svm")[0].note == "waiting"
     finished(window)
     assert page._controls._start.text() == "Start"
-    filled = [count for count in dict.fromkeys(counts)]
+    filled = list(dict.fromkeys(counts))
     assert filled[-1] == 4
     assert len(filled) >= 3
     state = window.benchmark.state()
