@@ -71,17 +71,31 @@ def progress_bar(label: str) -> Iterator[Progress]:
         bar.wipe()
 
 
+def _left(seconds: float | None) -> str:
+    """Return the time left for people, or nothing while it is not known."""
+    if not seconds:
+        return ""
+    minutes = round(seconds / 60)
+    if seconds < 90:
+        return f", about {max(round(seconds), 1)} s left"
+    return f", about {minutes} min left" if minutes < 90 else f", about {minutes / 60:.1f} h left"
+
+
 class _Bar(Progress):
     def __init__(self, label: str) -> None:
         self._label, self._drawn, self._width = label, -1.0, 0
+        self._words = ""
 
     def report(self, fraction: float, payload: object = None) -> None:
+        if payload is not None:
+            title, left = getattr(payload, "title", ""), getattr(payload, "seconds_left", None)
+            self._words = f"{title}{_left(left)}"
         now = time.monotonic()
         if now - self._drawn < _BETWEEN_REDRAWS and fraction < 1.0:
             return
         self._drawn = now
         fraction = min(max(fraction, 0.0), 1.0)
-        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} %"
+        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {self._words}"
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         sys.stderr.write(f"\r{line}")

@@ -18,6 +18,7 @@ from slide_gui.cli import (
     draw,
     fit,
     flow,
+    reproduce,
     runs,
     sweep,
     train,
@@ -28,7 +29,7 @@ from slide_gui.cli.console import DONE, UsageError
 __all__ = ["build_parser", "run"]
 
 _MODULES = (
-    datasets, fit, weights, flow, copies, train, sweep, benchmark, runs, draw, demo, bench_command, doctor,
+    datasets, fit, weights, flow, copies, train, sweep, benchmark, reproduce, runs, draw, demo, bench_command, doctor,
 )  # fmt: skip
 
 _DESCRIPTION = """\

@@ -51,6 +51,11 @@ def register(commands: Subparsers) -> None:
         help="at one noise and depth, error against the number of labelled rows: SLIDE fitted on all training rows, on "
         "the labelled ones only, and Raw-SVM; each of --seeds draws the labels anew",
     )
+    group.add_argument(
+        "--pooled",
+        action="store_true",
+        help="with --choose: once for all splits, by their mean validation error, instead of for each by its own",
+    )
     parser.add_argument(
         "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
     )
@@ -105,6 +110,8 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"--splits is {arguments.splits}; it must be 1 to {_MOST}")
     if arguments.choose and arguments.training != "split":
         raise UsageError("--choose needs validation rows; add --on-split")
+    if arguments.pooled and not arguments.choose:
+        raise UsageError("--pooled says how to choose; add --choose")
     arguments.noise = arguments.depth = None
     counts, arguments.labels = arguments.labels, None
     choices = run_choices(arguments)
@@ -139,7 +146,7 @@ def _run(arguments: argparse.Namespace) -> int:
     with RunStore(arguments.store) as store:
         with progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress)
-        final = _choose(dataset, state, store) if arguments.choose else None
+        final = _choose(dataset, state, store, arguments.pooled) if arguments.choose else None
     if arguments.figure is not None:
         _draw(dataset, state, arguments.figure)
     if arguments.json:
@@ -149,11 +156,13 @@ def _run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def _choose(dataset: Dataset, state: SweepState, store: RunStore) -> SweepState:
-    from slide_gui.experiments.sweep import choose, final_points, run_points
+def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool) -> SweepState:
+    from slide_gui.experiments.sweep import choose, final_points, pooled, run_points
+
+    answers = pooled(state.done) if together else state.done
 
     with progress_bar("testing what was chosen") as progress:
-        return run_points(dataset, final_points(choose(state.done)), store, progress=progress)
+        return run_points(dataset, final_points(choose(answers)), store, progress=progress)
 
 
 def _draw(dataset: Dataset, state: SweepState, path: Path) -> None:

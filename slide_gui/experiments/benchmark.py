@@ -217,11 +217,10 @@ class _Reader:
 
 def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult) -> SplitAnswer:
     """Return the answer that a run on test rows gives for a split."""
-    choice = isinstance(chosen, PointResult)
     return SplitAnswer(
         split,
         result.spec.hash,
-        describe_choice(result.spec) if choice else "",
+        describe_choice(result.spec),
         result.error,
         result.n_test,
         result.misclassified,
@@ -264,9 +263,18 @@ class _Benchmark:
             self._do(task)
             self._todo.pop(0)
         self._measure_features()
-        self._state = replace(self._state, current=None, live=None, seconds_left=0.0)
+        seconds = self._run_seconds()
+        self._state = replace(self._state, current=None, live=None, seconds_left=0.0, run_seconds=seconds)
         self._report()
         return self._state
+
+    def _run_seconds(self) -> float:
+        """Return what all runs of the evaluation took when they were made."""
+        seconds = {stored.hash: stored.seconds for stored in self._store.runs()}
+        own = {answer.spec_hash for cell in self._state.cells for answer in cell.answers}
+        for task in _tasks(self._cells):
+            own |= {point.spec.hash for point in self._reader.candidates(task)}
+        return sum(seconds.get(each, 0.0) for each in own)
 
     def _measure_features(self) -> None:
         """Time SLIDE's feature generation where no stored run did all of it."""

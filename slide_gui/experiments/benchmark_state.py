@@ -55,7 +55,7 @@ class SplitAnswer:
     spec_hash : str
         Of the run on test rows.
     chosen : str
-        What was chosen on validation, for people; empty if there was no choice.
+        What was chosen on validation, or the one candidate, for people; empty if the method has no parameters.
     error : float
         On the test rows.
     n_test : int
@@ -192,6 +192,8 @@ class BenchmarkState:
         None until something was measured.
     faults : tuple of str
         Stored runs that could not be trusted and were made again.
+    run_seconds : float or None
+        What all runs took when they were made; None until everything is there.
     """
 
     data: tuple[DataInfo, ...]
@@ -203,6 +205,7 @@ class BenchmarkState:
     total: int = 0
     seconds_left: float | None = None
     faults: tuple[str, ...] = field(default=())
+    run_seconds: float | None = None
     stage: tuple[int, int] = (0, 0)
 
     def cell(self, data: str, method: str) -> Cell | None:

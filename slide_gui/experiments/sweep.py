@@ -16,8 +16,9 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Pause", "PointResult", "SweepState", "choose", "final_points", "run_points", "run_sweep"]
+__all__ = ["Pause", "PointResult", "SweepState", "choose", "final_points", "pooled", "run_points", "run_sweep"]
 
+_NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
 _LOOK = 0.05  # seconds between two looks at whether a paused sweep goes on, or is cancelled
 
 
@@ -274,9 +275,33 @@ def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     groups: dict[tuple[int, int], list[PointResult]] = {}
     for answer in answers:
         if answer.validation_error is None:
-            raise ValueError("there is no validation error to choose by; train on the split")
+            raise ValueError(_NOTHING_HELD_OUT)
         groups.setdefault((answer.point.split, answer.point.seed), []).append(answer)
     return tuple(min(groups[key], key=_rank(groups[key])) for key in sorted(groups))
+
+
+def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
+    """Return the answers of the first split, with the mean validation error over the splits at each of their places.
+
+    The validation rows of one split are few; what is chosen by this mean is chosen once, by all of them.
+
+    Raises
+    ------
+    ValueError
+        As `choose`, or if the splits do not have the same places.
+    """
+    groups: dict[str, list[PointResult]] = {}
+    for answer in answers:
+        groups.setdefault(replace(answer.point.spec, split=0, neighbour=None).checked().hash, []).append(answer)
+    if len({tuple(answer.point.split for answer in group) for group in groups.values()}) > 1:
+        raise ValueError("the splits do not have the same noises and depths; run all of them first")
+    found = []
+    for group in groups.values():
+        errors = [answer.validation_error for answer in group if answer.validation_error is not None]
+        if len(errors) < len(group):
+            raise ValueError(_NOTHING_HELD_OUT)
+        found.append(replace(group[0], validation_error=sum(errors) / len(errors)))
+    return tuple(found)
 
 
 def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:

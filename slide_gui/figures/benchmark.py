@@ -201,13 +201,17 @@ def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
     if len(both) == 2:
         axes.plot(both, [place, place], color="#B4B8C0", linewidth=0.8 * s, zorder=1)
     tutorial = row.tutorial.seconds if row.tutorial else None
-    for seconds, color, marker in ((row.slide, INK, "o"), (row.sda, _SDA, "o"), (tutorial, _TUTORIAL, "D")):
+    for seconds, color, marker, side in (
+        (row.slide, INK, "o", "right"),
+        (row.sda, _SDA, "o", "left"),
+        (tutorial, _TUTORIAL, "D", "left"),
+    ):
         if seconds:
             axes.plot(
                 [seconds], [place], color=color, marker=marker, markersize=3.0 * s, markeredgewidth=0, linestyle=""
             )
             axes.annotate(
-                seconds_text(seconds), (seconds, place), (0, 3.2 * s), textcoords="offset points", ha="center",
+                seconds_text(seconds), (seconds, place), (0, 3.2 * s), textcoords="offset points", ha=side,
                 fontsize=4.0 * s, color=INK,
             )  # fmt: skip
     for seconds, color in ((row.paper_slide, INK), (row.paper_sda, _SDA)):

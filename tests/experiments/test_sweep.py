@@ -10,14 +10,25 @@ from pathlib import Path
 
 import pytest
 
+from slide_gui.core.parameters import StackParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments import sweep as sweep_module
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import same_numbers
 from slide_gui.experiments.run import run
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause, PointResult, SweepState, choose, final_points, run_points, run_sweep
-from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.experiments.sweep import (
+    Pause,
+    PointResult,
+    SweepState,
+    choose,
+    final_points,
+    pooled,
+    run_points,
+    run_sweep,
+)
+from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles
 
@@ -58,10 +69,12 @@ def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run()
 
 def test_that_a_sweep_broken_off_again_and_again_gives_the_same_bits(tmp_path: Path) -> None:
     with RunStore(tmp_path / "whole.sqlite") as whole, RunStore(tmp_path / "broken.sqlite") as broken:
-        state = run_sweep(DATA, LEARNED, whole)
-        for reports in (3, 40, 90, 170, 260):
+        counter = CancelAfter(10**9)
+        state = run_sweep(DATA, LEARNED, whole, progress=counter)
+        reports = 10**9 - counter.n
+        for share in (0.01, 0.1, 0.2, 0.3, 0.3):  # the sweep is not over after all of them
             with pytest.raises(Cancelled):
-                run_sweep(DATA, LEARNED, broken, progress=CancelAfter(reports))
+                run_sweep(DATA, LEARNED, broken, progress=CancelAfter(int(share * reports)))
         assert 0 < len(broken.runs()) < 7
         again = run_sweep(DATA, LEARNED, broken)
         assert len(whole.runs()) == len(broken.runs()) == 7  # depth 0 is one run for three noises
@@ -228,3 +241,21 @@ def test_that_time_left_follows_what_was_measured() -> None:
     assert model.seconds(RunKind("a", "raw-svm", 0, 100)) == 1.0
     assert model.left([warm, cold], 0.5) == pytest.approx(3.5)
     assert model.left([], 0.0) == 0.0
+
+
+def test_that_pooled_answers_choose_by_the_mean_validation_error_over_the_splits() -> None:
+    def answer(noise: float, split: int, validation: float | None) -> PointResult:
+        stack = StackParameters(noise=noise, depth=1)
+        spec = RunSpec("f" * 64, stack=stack, split=split, training="split").checked()
+        return PointResult(SweepPoint(noise, 1, split, 0, spec), 0.5, 0.1, 10, validation, 1.0)
+
+    errors = {(0.2, 0): 0.0, (0.2, 1): 0.3, (0.4, 0): 0.1, (0.4, 1): 0.1}
+    answers = [answer(noise, split, error) for (noise, split), error in errors.items()]
+    assert [found.point.noise for found in choose(answers)] == [0.2, 0.4]
+    together = choose(pooled(answers))
+    assert [found.point.noise for found in together] == [0.4]
+    assert together[0].validation_error == pytest.approx(0.1)
+    with pytest.raises(ValueError, match="same noises and depths"):
+        pooled(answers[:3])
+    with pytest.raises(ValueError, match="train on the split"):
+        pooled([answer(0.2, 0, None)])

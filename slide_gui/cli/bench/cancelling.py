@@ -89,7 +89,7 @@ def cancel_runs() -> list[Figure]:
 def _runs() -> list[Figure]:
     """Cancel a sweep, and the judging of 50 000 rows."""
     from slide_gui.core.svm import SvmParameters, fit_svm
-    from slide_gui.experiments.judge import judge
+    from slide_gui.experiments.judge import SvmPredictor, judge
     from slide_gui.experiments.splits import Classes
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import run_sweep
@@ -106,13 +106,14 @@ def _runs() -> list[Figure]:
     stack = fit_stack(dataset.train, StackParameters(noise=0.5, depth=2))
     parameters = SvmParameters(groups=3, widths="median", C=_C)
     model = fit_svm(stack.transform(dataset.train), classes.train, parameters)
+    predictor = SvmPredictor(stack, model)
     order = np.random.default_rng(0).permutation(len(dataset.test))
     note = f"{len(dataset.test)} test rows, {len(model.support)} support vectors, {dataset.name}"
     return [
         _figure("cancel-sweep", sweep, 6.0, f"sweep of 3 noises × 5 depths, {dataset.name}"),
         _figure(
             "cancel-judging",
-            lambda p: judge(stack, model, dataset.test, classes.test, order, progress=p),
+            lambda p: judge(predictor, dataset.test, classes.test, order, progress=p),
             2.0,
             note,
         ),

@@ -78,7 +78,7 @@ def svm_mnist() -> list[Figure]:
         return []
     done = subprocess.run(
         [sys.executable, "-m", "slide_gui.cli.bench.classifying", str(_ROWS)],
-        stdout=subprocess.PIPE,
+        capture_output=True,
         text=True,
         check=True,
     )

@@ -204,7 +204,7 @@ def lateness_sweep() -> dict[str, Any]:
 
     app, window = _open()
     _fitted(app, window)
-    window.do_page_curves()
+    window.actions_by_name["page_curves"].trigger()
     desk = window.desk
     end = time.perf_counter() + _SWEEP_SECONDS
     desk.start_sweep(SvmParameters(retune=False))
@@ -225,7 +225,7 @@ def lateness_training() -> dict[str, Any]:
     window.workspace.open(DataSource(key="convex"))
     _wait(app, lambda: window.workspace.dataset.name.lower().startswith("convex"), _TRAINING_LIMIT)
     _fitted(app, window)
-    window.do_page_classifier()
+    window.actions_by_name["page_classifier"].trigger()
     desk = window.desk
     desk.train(desk.spec_of(SvmParameters(retune=False)))
     result = _watched(app, window, "CriterionPlot", lambda: desk.training is None)

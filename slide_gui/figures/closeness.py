@@ -1,0 +1,138 @@
+"""Two images of one class growing closer in kernel space, layer by layer (a figure the paper comments out)."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.experiments.closeness import Closeness
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, line_color, titled
+from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["closeness_csv", "draw_closeness"]
+
+_POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_FRAME = "#B4B8C0"
+_ENLARGE = 8  # whole copies of each pixel, so that viewers that smooth show none of it
+_PLOT = 42.0  # mm
+
+
+def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
+    """Draw both images in each layer, and below their distance relative to that from other classes.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    result : Closeness
+    style : Style
+    """
+    s, model = style.scale, result.model
+    columns = result.layers.shape[1]
+    left, right = 12.0 * s, 4.0 * s
+    step = (style.width_mm - left - right) / columns
+    side = min(step - 2.5 * s, 22.0 * s)
+    if model.image_shape is None or style.height_mm is not None:
+        side = min(side, 14.0 * s)
+    top = 13.0 * s
+    plot = Plot(figure, style, top + 2 * (side + 1.5 * s) + (_PLOT + 14.0) * s)
+    p = model.stack.parameters
+    second = f"two test images “{result.label}” with {result.common} lit pixels in common; noise 1 − p = {p.noise:g}, "
+    plot.title(
+        f"{titled(model.dataset, model.generated)}: growing closer in kernel space", second + f"{columns - 1} layers"
+    )
+    for t in range(columns):
+        x = left + (t + 0.5) * step - 0.5 * side
+        plot.text(x, top - 0.9 * s, "x" if t == 0 else f"h{_POWERS[t]}", TEXT_SIZE)
+        for i in range(2):
+            y = top + i * (side + 1.5 * s)
+            _tile(plot, (x, y, side), result.layers[i, t], t, result, style)
+    below = top + 2 * (side + 1.5 * s) + 3.0 * s
+    axes = plot.axes((left, below, plot.width - left - right, plot.height - below - 13.0 * s), "distance")
+    _draw_lines(axes, result, s)
+    axes.set_xlim(-0.5, columns - 0.5)
+    axes.set_xticks(range(columns), ["x" if t == 0 else f"h{_POWERS[t]}" for t in range(columns)])
+    plot.axis_titles(axes, "layer", "distance within the class ⁄\nto other classes")
+    names = (
+        "the pair above",
+        f"{_count(result.n_few)} pairs of one class with as few pixels in common",
+        f"all {_count(result.n_all)} pairs of one class (median, 10 to 90 %)",
+    )
+    for number, name in enumerate(names):
+        at = 2.0 * s + number * (plot.width - 4.0 * s) / 3 if plot.width > 150 * s else 2.0 * s
+        down = 2.4 * s if plot.width > 150 * s else (6.6 - 2.4 * number) * s
+        plot.text(at, plot.height - down, "●", SMALL_SIZE, color=line_color(number), va="center")
+        plot.text(at + 2.4 * s, plot.height - down, name, SMALL_SIZE, va="center")
+
+
+def _count(n: int) -> str:
+    return f"{n:,}".replace(",", "\u202f")
+
+
+def _draw_lines(axes: Axes, result: Closeness, s: float) -> None:
+    x = np.arange(len(result.own))
+    for number, band in ((2, result.all), (1, result.few)):
+        color = line_color(number)
+        axes.fill_between(x, band[0], band[2], color=color, alpha=0.15, linewidth=0)
+        axes.plot(x, band[1], color=color, linewidth=1.0 * s, marker="o", markersize=2.2 * s, markeredgewidth=0)
+    axes.plot(x, result.own, color=line_color(0), linewidth=1.4 * s, marker="o", markersize=3.0 * s, markeredgewidth=0)
+    axes.axhline(1.0, color=MUTED, linewidth=0.6 * s, linestyle=(0, (3, 2)))
+    axes.annotate(
+        "as far as to other classes", (-0.46, 1.0), (0, -2.0 * s), textcoords="offset points", va="top",
+        fontsize=4.5 * s, color=MUTED,
+    )  # fmt: skip
+    axes.set_ylim(bottom=0.0)
+
+
+def _tile(
+    plot: Plot, box: tuple[float, float, float], values: NDArray[Any], layer: int, result: Closeness, style: Style
+) -> None:
+    x, y, side = box
+    place = (x / plot.width, 1 - (y + side) / plot.height, side / plot.width, side / plot.height)
+    axes = plot.figure.add_axes(place, label=f"tile {x:.1f} {y:.1f}")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    for spine in axes.spines.values():
+        spine.set(linewidth=0.35 * plot.scale, color=_FRAME)
+    shape = result.model.image_shape
+    if shape is None:
+        axes.bar(np.arange(values.size), values, width=0.8, color=INK, linewidth=0)
+        return
+    if layer == 0:
+        scale = ColorScale("grey", 0.0, 1.0)
+        lut = np.concatenate([scale.lut()[:1], scale.lut()[:0:-1]])  # ink on paper; the first entry is for NaN
+    else:
+        scale = ColorScale.symmetric(style.colors, 1.0)
+        lut = scale.lut()
+    picture = values.reshape(shape)
+    pixels = lut[scale.indices(picture.T if style.transposed else picture)]
+    axes.imshow(pixels.repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1), interpolation="none", aspect="equal")
+
+
+def closeness_csv(path: str | os.PathLike[str], result: Closeness) -> None:
+    """Write one line a layer.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    head = ["dataset", "test rows", "layer", "pair"]
+    head += [f"{kind} pairs {level} %" for kind in ("few in common", "all") for level in (10, 50, 90)]
+    rows = [
+        [
+            result.model.dataset, f"{result.rows[0]} {result.rows[1]}", t, float(result.own[t]),
+            *result.few[:, t].tolist(), *result.all[:, t].tolist(),
+        ]
+        for t in range(len(result.own))
+    ]  # fmt: skip
+    save_table(path, head, rows)

@@ -1,0 +1,150 @@
+"""Samples of each data set: a row of images a class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.splits import Classes
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.plot import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, titled
+from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
+from slide_gui.figures.text import fitted
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Samples", "draw_samples", "sample_images", "samples_csv"]
+
+_ENLARGE = 4
+_FRAME = "#B4B8C0"
+_HEAD, _GAP = 5.0, 1.0  # mm above a data set; between images
+
+
+@dataclass(frozen=True, eq=False)
+class Samples:
+    """Training images of a data set.
+
+    Attributes
+    ----------
+    dataset : str
+        Name of the data set.
+    generated : bool
+    n_train, n_test : int
+    image_shape : tuple of (rows, columns)
+    rows : ndarray of int, shape (k,)
+        Of the training part.
+    names : tuple of str
+        The class of each.
+    images : ndarray of shape (k, rows, columns)
+    """
+
+    dataset: str
+    generated: bool
+    n_train: int
+    n_test: int
+    image_shape: tuple[int, int]
+    rows: NDArray[np.intp]
+    names: tuple[str, ...]
+    images: NDArray[np.floating]
+
+
+def sample_images(dataset: Dataset, n: int = 10, seed: int = 0) -> Samples:
+    """Draw images at random, as many of each class as there is room.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Of images with labels.
+    n : int
+    seed : int
+
+    Raises
+    ------
+    ValueError
+        If it is no data set of images.
+    """
+    if dataset.image_shape is None:
+        raise ValueError(f"{dataset.name} holds no images")
+    classes = Classes.of(dataset)
+    random = np.random.default_rng(seed)
+    by_class = [random.permutation(np.flatnonzero(classes.train == code)) for code in range(classes.n_train_classes)]
+    chosen = [by_class[k * len(by_class) // n if len(by_class) < n else k % len(by_class)] for k in range(n)]
+    rows = np.array([members[k // len(by_class) if len(by_class) >= n else k] for k, members in enumerate(chosen)])
+    labels = [classes.labels[code] for code in classes.train[rows]]
+    known = dataset.label_names
+    names = tuple(known[label] if 0 <= label < len(known) else str(label) for label in labels)
+    images = dataset.train[rows].reshape(-1, *dataset.image_shape)
+    sizes = len(dataset.train), len(dataset.test)
+    return Samples(dataset.name, dataset.generated, *sizes, dataset.image_shape, rows, names, images)
+
+
+def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> None:
+    """Draw a row of images for each data set, their classes below.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    samples : sequence of Samples
+    style : Style
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw.
+    """
+    if not samples:
+        raise ValueError("there is nothing to draw: at least one data set is needed")
+    s = style.scale
+    most = max(len(one.images) for one in samples)
+    side = (style.width_mm - 4.0 * s) / most - _GAP * s
+    if style.height_mm is not None:
+        side = min(side, (style.height_mm - 10.0 * s) / len(samples) - (_HEAD + 3.5) * s)
+    plot = Plot(figure, style, 9.0 * s + len(samples) * (side + (_HEAD + 3.5) * s))
+    plot.title("Samples of the data sets", "training images drawn at random, as many of each class as there is room")
+    lut = ColorScale("grey", 0.0, 1.0).lut()
+    for number, one in enumerate(samples):
+        y = 9.0 * s + number * (side + (_HEAD + 3.5) * s)
+        plot.text(2.0 * s, y + 3.4 * s, titled(one.dataset, one.generated), TEXT_SIZE, weight="bold")
+        counts = " + ".join(f"{n:,}".replace(",", "\u202f") for n in (one.n_train, one.n_test))
+        plot.text(
+            plot.width - 2.0 * s, y + 3.4 * s, f"{counts} images for training and test", SMALL_SIZE, color=MUTED,
+            ha="right",
+        )  # fmt: skip
+        scale = ColorScale("grey", 0.0, 1.0)
+        for k, (image, name) in enumerate(zip(one.images, one.names, strict=True)):
+            x, top = 2.0 * s + k * (side + _GAP * s), y + _HEAD * s
+            place = (x / plot.width, 1 - (top + side) / plot.height, side / plot.width, side / plot.height)
+            axes = figure.add_axes(place, label=f"{one.dataset} {k}")
+            shown = lut[scale.indices(image.T if style.transposed else image)]
+            axes.imshow(shown.repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1), interpolation="none", aspect="equal")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            for spine in axes.spines.values():
+                spine.set(linewidth=0.35 * s, color=_FRAME)
+            text, size = fitted(name, 4.5 * s, side)
+            plot.text(x + side / 2, top + side + 2.0 * s, text, size / s, color=MUTED, ha="center")
+
+
+def samples_csv(path: str | os.PathLike[str], samples: Sequence[Samples]) -> None:
+    """Write which images are shown, one line each.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    rows = [
+        [one.dataset, one.generated, row, name]
+        for one in samples
+        for row, name in zip(one.rows.tolist(), one.names, strict=True)
+    ]
+    save_table(path, ["dataset", "generated", "training row", "class"], rows)

@@ -1,0 +1,154 @@
+"""Everything of the paper made on tiny data: files, page, and going on after a break."""
+
+from __future__ import annotations
+
+import csv
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.svm import SvmParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.closeness import closeness
+from slide_gui.experiments.fit import fit_model
+from slide_gui.experiments.protocol import CellPlan
+from slide_gui.experiments.store import RunStore
+from slide_gui.figures.closeness import closeness_csv, draw_closeness
+from slide_gui.figures.reading_page import reading_page
+from slide_gui.figures.reproduction import Extent, Made, ReproductionState, extent_of, reproduce
+from slide_gui.figures.samples import draw_samples, sample_images
+from slide_gui.figures.style import Style
+from slide_gui.progress import Cancelled, Progress
+from tests.experiments.tiny import rectangles
+
+DATA = rectangles(60, 80)
+EXTENT = Extent(
+    (
+        CellPlan("rectangles", "slide-svm", 1, (("noise", (0.3,)), ("depth", (1,))), widths="median", C=10.0),
+        CellPlan("rectangles", "raw-svm", 1, C=10.0),
+    ),
+    (0.2, 0.4),
+    (0, 1),
+    SvmParameters(C=10.0),
+    "median",
+    left_out=("Nearly everything.",),
+)
+
+
+def load(key: str, progress: Progress) -> Dataset:
+    return replace(DATA, name=f"{key} (generated)")
+
+
+class Stop(Progress):
+    def __init__(self, at: str = "") -> None:
+        self.at, self.titles, self.fractions = at, [], []
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self.fractions.append(fraction)
+        if isinstance(payload, ReproductionState):
+            self.titles.append(payload.title)
+            if self.at and payload.title == self.at and payload.benchmark is not None:
+                raise Cancelled
+
+
+class Links(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.targets: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.targets += [value for name, value in attributes if name in ("href", "src") and value]
+
+
+def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> None:
+    pages: list[tuple[Made, ...]] = []
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        with pytest.raises(Cancelled):
+            reproduce(tmp_path, EXTENT, load, store, progress=Stop("Tables 1 and 2"), seen=pages.append)
+        before = {stored.hash: stored.created for stored in store.runs()}
+        assert len(pages) == 5
+        listener = Stop()
+        made = reproduce(tmp_path, EXTENT, load, store, progress=listener, seen=pages.append)
+        after = {stored.hash: stored.created for stored in store.runs()}
+    assert before.items() <= after.items()
+    assert len(after) == 5  # curves: the raw input once, two noises; tables: two
+    assert listener.fractions == sorted(listener.fractions)
+    assert listener.fractions[-1] == 1.0
+    names = [one.name for one in made]
+    assert names == ["samples", "weights", "flow", "closeness", "curves", "errors"]
+    for one in made:
+        assert {f"{one.name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv")} <= set(one.files)
+        assert all((tmp_path / name).stat().st_size > 50 for name in one.files)
+        assert one.data.startswith("generated: rectangles")
+    assert {"errors.md", "errors.tex", "times.md", "times.csv"} <= set(made[-1].files)
+    page = reading_page(made, EXTENT.left_out, True)
+    links = Links()
+    links.feed(page)
+    assert all(target.startswith("#") or (tmp_path / target).exists() for target in links.targets)
+    assert "://" not in page
+    assert "prefers-color-scheme: dark" in page
+    assert "Nearly everything." in page
+    assert "not made yet" not in page
+    assert "not made yet" in reading_page(made[:2], (), False)
+    assert re.search(r"<td>\d+\.\d\d ± ", page)
+
+
+def test_that_a_page_escapes_what_it_is_told() -> None:
+    one = Made("a", "<b>&", (), "<script>", "", "", 1.0)
+    assert "<script>" not in reading_page([one], ("<i>",), True)
+
+
+def test_that_the_small_version_says_what_it_leaves_out() -> None:
+    quick, full = extent_of(True), extent_of(False)
+    assert any("600 training" in sentence for sentence in quick.left_out)
+    assert (len(full.noises), len(full.depths)) == (10, 5)
+    assert {cell.n_splits for cell in extent_of(False, 2).cells} == {2}
+    assert {cell.data for cell in quick.cells} == {cell.data for cell in full.cells}
+
+
+def test_that_distances_are_set_in_relation_to_other_classes(tmp_path: Path) -> None:
+    model = fit_model(DATA, StackParameters(noise=0.4, depth=2))
+    found = closeness(DATA, model)
+    assert found.own.shape == (3,)
+    assert found.n_rows == 80
+    a, b = (DATA.test[row] for row in found.rows)
+    labels = DATA.test_labels
+    assert labels is not None
+    assert labels[found.rows[0]] == labels[found.rows[1]]
+    assert found.common == int(((a > 0.5) & (b > 0.5)).sum()) <= 2
+    rows = DATA.test.astype(np.float64)
+    D = ((rows[:, None] - rows[None]) ** 2).sum(axis=2)
+    upper = np.triu_indices(80, 1)
+    distance = np.sqrt(2 - 2 * np.exp(-D / np.median(D[upper])))
+    other = labels[:, None] != labels[None]
+    away = [distance[row][other[row]].mean() for row in found.rows]
+    assert found.own[0] == pytest.approx(distance[found.rows] / np.mean(away), rel=1e-6)
+    for width in ("single", "double", "slide"):
+        draw_closeness(Figure(), found, Style(width=width))
+    closeness_csv(tmp_path / "c.csv", found)
+    with open(tmp_path / "c.csv", newline="", encoding="utf-8") as stream:
+        assert [float(row["pair"]) for row in csv.DictReader(stream)] == found.own.tolist()
+    with pytest.raises(DataError, match="no labels"):
+        closeness(replace(DATA, test_labels=None), model)
+
+
+def test_that_samples_hold_as_many_of_each_class() -> None:
+    samples = sample_images(DATA, 10)
+    labels = DATA.train_labels
+    assert labels is not None
+    assert np.bincount(labels[samples.rows]).tolist() == [5, 5]
+    assert len(set(samples.rows.tolist())) == 10
+    many = sample_images(rectangles(60, 20, n_classes=3), 2)
+    assert len(set(many.names)) == 2
+    figure = Figure()
+    draw_samples(figure, [samples, many], Style(width="slide"))
+    assert len(figure.axes) == 12
+    with pytest.raises(ValueError, match="holds no images"):
+        sample_images(replace(DATA, image_shape=None))
