@@ -18,6 +18,9 @@ _SWEEP_SECONDS = 60.0
 _MOUSE_SECONDS = 0.016  # between two moves, as from a mouse
 
 
+_folders: list[tempfile.TemporaryDirectory[str]] = []
+
+
 def _wait(
     app: Any, done: Callable[[], bool], limit: float = _LIMIT, meanwhile: Callable[[], None] = lambda: None
 ) -> None:
@@ -40,7 +43,7 @@ def _open(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, 
     store = Path(folder.name) / "runs.sqlite"
     prepare(store)
     window = MainWindow(make_settings(), store)
-    window.destroyed.connect(folder.cleanup)
+    _folders.append(folder)  # a connection would not keep it
     window.start([])
     prepare_interpreter(window)
     window.show()
