@@ -52,7 +52,7 @@ def listing() -> str:
     lines = []
     for name, measure in MEASUREMENTS.items():
         says = (measure.__doc__ or "").strip().splitlines()[0].rstrip(".")
-        lines += textwrap.wrap(says, 110, initial_indent=f"  {name:<14}", subsequent_indent=16 * " ")
+        lines += textwrap.wrap(says, 110, initial_indent=f"  {name:<15}", subsequent_indent=17 * " ")
     return "\n".join(
         [
             "figures:",
