@@ -122,6 +122,10 @@ def _course(state: BenchmarkState, split: int, asked: int, paused: bool) -> tupl
     live = state.live
     if live is None:
         return f"{where}running", 0.0
+    if live.epochs is not None and live.epochs.epochs and live.test is None:
+        last = live.epochs.epochs[-1]
+        layer = f" layer {last.layer}" if last.layer else ""
+        return f"{where}{last.phase}{layer}, epoch {last.epoch}", 0.0
     within = _within(live)
     per_cent = f" {100 * within:.0f}{THIN}%" if within else ""
     return f"{where}{_PHASES.get(live.phase, live.phase)}{per_cent}", 0.9 * within

@@ -77,7 +77,7 @@ def test_that_cells_fill_and_a_cancelled_benchmark_goes_on_where_it_was(program)
 @pytest.mark.parametrize(
     ("letter", "name", "begins"),
     [
-        ("P", "errors.pdf", "%PDF"),
+        ("S", "errors.svg", "<?xml"),
         ("C", "errors.csv", "dataset,"),
         ("L", "errors.tex", "\\begin{"),
         ("M", "errors.md", "**E"),

@@ -5,8 +5,10 @@ import csv
 import pytest
 from PySide6.QtCore import QSettings
 
+from slide_gui.core.sda_history import SdaEpoch, SdaHistory
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.protocol import CellPlan
+from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.store import RunStore
 from slide_gui.figures.sheet import save_sheet
 from slide_gui.figures.style import Style
@@ -244,3 +246,13 @@ def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
     assert first.note == "split 2 of 3: choosing 7 / 28"
     assert first.fraction == pytest.approx(7 / 29 / 3)
     assert rows["raw-svm"].cells[0].note == "not asked"
+
+
+def test_that_a_cell_of_autoencoders_counts_their_epochs():
+    choice = BenchmarkChoice("full", ("rectangles",), ("sda",), 1)
+    cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
+    seen = RunProgress("ab", epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
+    state = BenchmarkState((), (), cells, current=("rectangles", "sda", 0), stage=(0, 1), live=seen)
+    rows = {row.key: row for row in error_rows(state, choice, True)}
+    assert rows["sda"].cells[0].note == "pre-training layer 2, epoch 7"
+    assert error_rows(state, choice, True, paused=True)[1].cells[0].note == "paused"
