@@ -35,7 +35,8 @@ def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training
     found = run(DATA, spec(DATA, method="pca-svm", kept=0.9, training="split", loss="hinge"))
     own = found.classifier
     assert own is not None
-    assert (len(own.widths), len(own.grid)) == (1, 12)
+    assert len(own.widths) == 1
+    assert len(own.grid) >= 12
     projection = PCA(0.9, svd_solver="full").fit(DATA.train)
     inside, _ = split_rows(DATA.train_labels, 0, 0)
     oracle = SVC(C=own.C, gamma=own.widths[0] ** -2).fit(

