@@ -236,7 +236,7 @@ class RunStore:
                 f"a store of format {found}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
                 str(self.path),
             )
-        self._db.execute("PRAGMA journal_mode = WAL")
+        self._write_ahead()
         self._db.execute("PRAGMA synchronous = FULL")
         self.folder.mkdir(exist_ok=True)
         if empty:
@@ -247,6 +247,18 @@ class RunStore:
                     self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
                     self._db.execute(f"PRAGMA user_version = {FORMAT}")
         self._add_columns()
+
+    def _write_ahead(self) -> None:
+        """Keep a write-ahead log; SQLite itself does not wait where another process is just switching to it."""
+        until = time.monotonic() + _WAIT
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode = WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if time.monotonic() > until:
+                    raise OSError(None, f"cannot be opened as a store of runs ({error})", str(self.path)) from None
+                time.sleep(0.02)
 
     def _add_columns(self) -> None:
         """Add what a store made by an earlier version lacks; that version still reads and writes it afterwards."""
