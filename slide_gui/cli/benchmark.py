@@ -58,16 +58,15 @@ def _run(arguments: argparse.Namespace) -> int:
         cells = plan(extent, arguments.data, arguments.methods, arguments.splits)
     except ValueError as error:
         raise UsageError(str(error)) from None
-    from slide_gui.experiments.benchmark import data_in_store, read_benchmark, run_benchmark
+    from slide_gui.experiments.benchmark import run_benchmark
+    from slide_gui.experiments.benchmark_store import stored_benchmark
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.timing import time_rows
 
     with RunStore(arguments.store) as store:
         if arguments.stored:
-            by_key = {info.key: info for info in data_in_store(store)}
-            keys = dict.fromkeys(cell.data for cell in cells)
-            state = read_benchmark(cells, [by_key[key] for key in keys if key in by_key], store)
+            state = stored_benchmark(cells, store)
         else:
 
             def load(key: str, progress: Any) -> Any:

@@ -10,7 +10,8 @@ from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
 from slide_gui.cli.options import Subparsers, add_json
 
 if TYPE_CHECKING:
-    from slide_gui.figures.reproduction import Extent, Made
+    from slide_gui.figures.extent import Extent
+    from slide_gui.figures.reproduction import Made
 
 __all__ = ["NAME", "register"]
 
@@ -38,7 +39,8 @@ def register(commands: Subparsers) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore
-    from slide_gui.figures.reproduction import extent_of, reproduce
+    from slide_gui.figures.extent import extent_of
+    from slide_gui.figures.reproduction import reproduce
 
     try:
         extent = extent_of(arguments.quick, arguments.splits)

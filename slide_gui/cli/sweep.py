@@ -14,8 +14,9 @@ from slide_gui.cli.run_options import add_run_options, run_choices, svm_paramete
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.choice import PointResult
     from slide_gui.experiments.store import RunStore
-    from slide_gui.experiments.sweep import PointResult, SweepState
+    from slide_gui.experiments.sweep import SweepState
 
 __all__ = ["NAME", "parse_depths", "parse_noises", "register"]
 
@@ -157,7 +158,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool) -> SweepState:
-    from slide_gui.experiments.sweep import choose, final_points, pooled, run_points
+    from slide_gui.experiments.choice import choose, final_points, pooled
+    from slide_gui.experiments.sweep import run_points
 
     answers = pooled(state.done) if together else state.done
 

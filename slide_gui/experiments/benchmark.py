@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from slide_gui.core.pulse import Steady
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.errors import DataError
-from slide_gui.experiments.benchmark_state import (
-    REFERENCE,
-    BenchmarkState,
-    Cell,
-    DataInfo,
-    SplitAnswer,
-    compare,
+from slide_gui.experiments.benchmark_reader import (
+    Reader,
+    Task,
+    empty_state,
+    info_of,
+    split_answer,
+    tasks,
+    with_answer,
 )
+from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState
+from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.cost import CostModel, RunKind
-from slide_gui.experiments.describe import describe_choice
 from slide_gui.experiments.networks import Networks
 from slide_gui.experiments.protocol import CellPlan
 from slide_gui.experiments.representation import Reuse, feature_seconds
-from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.experiments.subset import subset
-from slide_gui.experiments.sweep import Pause, PointResult, SweepState, run_points
+from slide_gui.experiments.sweep import Pause, SweepState, run_points
 from slide_gui.experiments.sweep_spec import SweepPoint
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["data_in_store", "info_of", "read_benchmark", "run_benchmark"]
+__all__ = ["run_benchmark"]
 
 Load = Callable[[str, Progress], Dataset]
-
-
-@dataclass(frozen=True)
-class _Task:
-    """One split of one cell."""
-
-    plan: CellPlan
-    split: int
 
 
 def run_benchmark(
@@ -79,159 +70,6 @@ def run_benchmark(
     return _Benchmark(tuple(cells), load, store, progress, Pause() if pause is None else pause).run()
 
 
-def read_benchmark(
-    cells: Sequence[CellPlan],
-    data: Sequence[DataInfo],
-    store: RunStore,
-    *,
-    rows: Sequence[StoredRun] | None = None,
-    progress: Progress = NO_PROGRESS,
-) -> BenchmarkState:
-    """Return what the store holds of the evaluation; nothing is run.
-
-    Parameters
-    ----------
-    cells : sequence of CellPlan
-    data : sequence of DataInfo
-        The data sets that are known; cells of others stay empty.
-    store : RunStore
-    rows : sequence of StoredRun, optional
-        The table of the store, where it was read already.
-    progress : Progress
-    """
-    reader = _Reader(store, {info.key: info for info in data}, rows)
-    state, tasks = _empty(cells, data), list(_tasks(cells))
-    for number, task in enumerate(tasks):
-        progress.report(number / len(tasks))
-        if task.plan.data in reader.infos:
-            state = _with(state, task, reader.look(task))
-    return state
-
-
-def info_of(key: str, dataset: Dataset) -> DataInfo:
-    """Return what the evaluation says of a data set."""
-    title, sizes = dataset.name.removesuffix(" (generated)"), (len(dataset.train), len(dataset.test))
-    return DataInfo(key, title, dataset.generated, dataset.fingerprint, *sizes)
-
-
-def data_in_store(store: RunStore) -> tuple[DataInfo, ...]:
-    """Return the benchmark data sets that the store has runs of, each as its latest run had it, real before generated.
-
-    Sizes are the catalogue's.
-    """
-    from slide_gui.data.entries import entries
-    from slide_gui.experiments.paper import data_key
-
-    by_key: dict[str, StoredRun] = {}
-    for stored in store.runs():
-        key = data_key(stored.data)
-        if key and (key not in by_key or stored.generated <= by_key[key].generated):
-            by_key[key] = stored
-    return tuple(
-        DataInfo(e.key, e.title, by_key[e.key].generated, by_key[e.key].fingerprint, e.n_train, e.n_test)
-        for e in entries()
-        if e.key in by_key
-    )
-
-
-def _tasks(cells: Sequence[CellPlan]) -> Iterator[_Task]:
-    for split in range(max((cell.n_splits for cell in cells), default=0)):
-        for cell in cells:
-            if split < cell.n_splits:
-                yield _Task(cell, split)
-
-
-def _empty(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> BenchmarkState:
-    methods = tuple(dict.fromkeys(cell.method for cell in cells))
-    own = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells)
-    return BenchmarkState(tuple(data), methods, own)
-
-
-def _with(state: BenchmarkState, task: _Task, answer: SplitAnswer | None) -> BenchmarkState:
-    """Return the state with one more answer, and the comparisons on its data set made anew."""
-    if answer is None:
-        return state
-    cells = []
-    for cell in state.cells:
-        if (cell.data, cell.method) == (task.plan.data, task.plan.method):
-            others = [old for old in cell.answers if old.split != answer.split]
-            cell = replace(cell, answers=tuple(sorted([*others, answer], key=lambda one: one.split)))
-        cells.append(cell)
-    state = replace(state, cells=tuple(cells))
-    reference = state.cell(task.plan.data, REFERENCE)
-    if reference is None:
-        return state
-    compared = [
-        replace(cell, comparison=compare(cell.answers, reference.answers))
-        if cell.data == task.plan.data and cell.method != REFERENCE
-        else cell
-        for cell in state.cells
-    ]
-    return replace(state, cells=tuple(compared))
-
-
-class _Reader:
-    """Looks up what the store holds of each task."""
-
-    def __init__(self, store: RunStore, infos: Mapping[str, DataInfo], rows: Sequence[StoredRun] | None = None) -> None:
-        self.infos = dict(infos)
-        self._store = store
-        self.rows = {stored.hash: stored for stored in (store.runs() if rows is None else rows)}
-
-    def candidates(self, task: _Task) -> tuple[SweepPoint, ...]:
-        """Return the runs to choose from."""
-        info = self.infos[task.plan.data]
-        source = f"generated:{info.key}" if info.generated else info.key
-        return task.plan.candidates(info.fingerprint, source, task.split)
-
-    def missing(self, task: _Task) -> list[SweepPoint]:
-        """Return the candidates that have to be run before the choice; none where there is one only."""
-        points = self.candidates(task)
-        return [] if len(points) == 1 else [point for point in points if point.spec.hash not in self.rows]
-
-    def choose(self, task: _Task) -> PointResult | SweepPoint | None:
-        """Return the candidate to judge, or None while candidates are missing."""
-        points = self.candidates(task)
-        if len(points) == 1:
-            return points[0]
-        rows = [self.rows.get(point.spec.hash) for point in points]
-        answers = [_answer(point, row) for point, row in zip(points, rows, strict=True) if row is not None]
-        return task.plan.best(answers) if len(answers) == len(points) else None
-
-    def look(self, task: _Task) -> SplitAnswer | None:
-        """Return the answer of a task, or None if the store does not hold it whole."""
-        chosen = self.choose(task)
-        if chosen is None:
-            return None
-        final = task.plan.final(chosen.point if isinstance(chosen, PointResult) else chosen)
-        if final.spec.hash not in self.rows:
-            return None
-        try:
-            result = self._store.load(final.spec.hash)
-        except (KeyError, DataError):
-            return None
-        return split_answer(task.split, chosen, result)
-
-
-def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult) -> SplitAnswer:
-    """Return the answer that a run on test rows gives for a split."""
-    return SplitAnswer(
-        split,
-        result.spec.hash,
-        describe_choice(result.spec),
-        result.error,
-        result.n_test,
-        result.misclassified,
-        chosen.validation_error if isinstance(chosen, PointResult) else None,
-        result.timings.features,
-        result.timings.total,
-    )
-
-
-def _answer(point: SweepPoint, row: StoredRun) -> PointResult:
-    return PointResult(point, row.error, row.half, row.n_test, row.validation_error, row.seconds)
-
-
 class _Benchmark:
     def __init__(
         self, cells: tuple[CellPlan, ...], load: Load, store: RunStore, progress: Progress, pause: Pause
@@ -243,8 +81,8 @@ class _Benchmark:
         self._datasets: dict[str, Dataset] = {}
         self.pulse = self._progress.pulse
         """The cancel point."""
-        self._state = _empty(cells, ())
-        self._todo: list[tuple[_Task, list[RunKind]]] = []
+        self._state = empty_state(cells, ())
+        self._todo: list[tuple[Task, list[RunKind]]] = []
 
     def run(self) -> BenchmarkState:
         for cell in self._cells:
@@ -252,7 +90,7 @@ class _Benchmark:
                 whole = self._load(cell.data, self._progress.pulse)
                 self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
-        self._reader = _Reader(self._store, infos)
+        self._reader = Reader(self._store, infos)
         self._state = replace(self._state, data=tuple(infos.values()))
         self._take_stored()
         for task, _ in list(self._todo):
@@ -270,7 +108,7 @@ class _Benchmark:
         """Return what all runs of the evaluation took when they were made."""
         seconds = {stored.hash: stored.seconds for stored in self._store.runs()}
         own = {answer.spec_hash for cell in self._state.cells for answer in cell.answers}
-        for task in _tasks(self._cells):
+        for task in tasks(self._cells):
             own |= {point.spec.hash for point in self._reader.candidates(task)}
         return sum(seconds.get(each, 0.0) for each in own)
 
@@ -281,12 +119,12 @@ class _Benchmark:
                 last = cell.answers[-1]
                 spec = self._store.load(last.spec_hash).spec
                 seconds = feature_seconds(self._datasets[cell.data], spec, progress=self.pulse)
-                task = _Task(CellPlan(cell.data, cell.method, cell.asked), last.split)
-                self._state = _with(self._state, task, replace(last, features=seconds))
+                task = Task(CellPlan(cell.data, cell.method, cell.asked), last.split)
+                self._state = with_answer(self._state, task, replace(last, features=seconds))
 
     def _take_stored(self) -> None:
         """Take the answers that are there, and count what is missing."""
-        for task in _tasks(self._cells):
+        for task in tasks(self._cells):
             self._progress.report(0.0)
             n_train = self._reader.infos[task.plan.data].n_train
             points = self._reader.candidates(task)
@@ -298,7 +136,7 @@ class _Benchmark:
                     self._cost.add(RunKind.of(point.spec, n_train), seconds)
             answer = self._reader.look(task)
             if answer is not None:
-                self._state = replace(_with(self._state, task, answer), done=self._state.done + runs)
+                self._state = replace(with_answer(self._state, task, answer), done=self._state.done + runs)
                 self._cost.add(RunKind.of(task.plan.final(points[0]).spec, n_train), answer.seconds)
                 continue
             missing = self._reader.missing(task)
@@ -307,7 +145,7 @@ class _Benchmark:
             self._todo.append((task, [RunKind.of(spec, n_train) for spec in left]))
         self._report()
 
-    def _do(self, task: _Task) -> None:
+    def _do(self, task: Task) -> None:
         """Run the candidates that are missing, choose, and judge what was chosen."""
         dataset = self._datasets[task.plan.data]
         points = self._reader.candidates(task)
@@ -322,7 +160,7 @@ class _Benchmark:
         # Nothing but networks is shared here, so that the time of feature generation is that of the whole.
         self._run(dataset, (final,), Reuse(networks=self._networks))
         answer = split_answer(task.split, chosen, self._store.load(final.spec.hash))
-        self._state = _with(self._state, task, answer)
+        self._state = with_answer(self._state, task, answer)
         self._report()
 
     @staticmethod

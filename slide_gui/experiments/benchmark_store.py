@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.benchmark import read_benchmark
+from slide_gui.experiments.benchmark_reader import read_benchmark
 from slide_gui.experiments.benchmark_state import BenchmarkState, DataInfo
 from slide_gui.experiments.paper import data_key
 from slide_gui.experiments.protocol import CellPlan

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.statistics import mean_error
-from slide_gui.experiments.sweep import PointResult
 
 __all__ = ["CurvePoint", "ErrorCurves", "error_curves"]
 

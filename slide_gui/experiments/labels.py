@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.spec import METHODS, RunSpec
 from slide_gui.experiments.statistics import mean_error
-from slide_gui.experiments.sweep import PointResult
 from slide_gui.experiments.sweep_spec import SweepPoint
 
 __all__ = ["LabelCurves", "LabelLine", "LabelPoint", "label_curves", "label_points"]

@@ -12,8 +12,8 @@ from typing import Any
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
+from slide_gui.experiments.choice import PointResult, choose
 from slide_gui.experiments.spec import METHODS, RunSpec
-from slide_gui.experiments.sweep import PointResult
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.resources import resource
 
@@ -131,8 +131,6 @@ class CellPlan:
 
     def best(self, answers: Sequence[PointResult]) -> PointResult:
         """Return the candidate to judge, of the answers of one split (see `choose`)."""
-        from slide_gui.experiments.sweep import choose
-
         return choose(answers)[0]
 
 

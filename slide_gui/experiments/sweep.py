@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
@@ -16,9 +17,8 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Pause", "PointResult", "SweepState", "choose", "final_points", "pooled", "run_points", "run_sweep"]
+__all__ = ["Pause", "SweepState", "run_points", "run_sweep"]
 
-_NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
 _LOOK = 0.05  # seconds between two looks at whether a paused sweep goes on, or is cancelled
 
 
@@ -45,35 +45,6 @@ class Pause:
     def wait(self, seconds: float) -> bool:
         """Wait at most so long; return whether it may go on."""
         return self._running.wait(seconds)
-
-
-@dataclass(frozen=True)
-class PointResult:
-    """A point with its answer.
-
-    Attributes
-    ----------
-    point : SweepPoint
-    error, half : float
-        On the rows judged, with half its 95 % interval.
-    n_test : int
-    validation_error : float or None
-    seconds : float
-        That the run took.
-    """
-
-    point: SweepPoint
-    error: float
-    half: float
-    n_test: int
-    validation_error: float | None
-    seconds: float
-
-    @classmethod
-    def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
-        """Return the answer of a point."""
-        validation, seconds = result.validation_error, result.timings.total
-        return cls(point, result.error, result.half, result.n_test, validation, seconds)
 
 
 @dataclass(frozen=True, eq=False)
@@ -258,84 +229,3 @@ class _Point(Progress):
 
     def report(self, fraction: float, payload: object = None) -> None:
         self._sweep.seen(fraction, payload)
-
-
-def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Choose by validation error what the runs differ in: one point for each split and seed, in their order.
-
-    Of equals, which a small validation part makes many, the one is taken whose error is least on average with those of
-    its neighbours on the axis it lies on, the noises of its depth or what is kept; of equals again the one with fewer
-    layers, then the one with less noise or less kept, then the first.
-
-    Raises
-    ------
-    ValueError
-        If an answer has no validation error, because it was trained on the whole training part.
-    """
-    groups: dict[tuple[int, int], list[PointResult]] = {}
-    for answer in answers:
-        if answer.validation_error is None:
-            raise ValueError(_NOTHING_HELD_OUT)
-        groups.setdefault((answer.point.split, answer.point.seed), []).append(answer)
-    return tuple(min(groups[key], key=_rank(groups[key])) for key in sorted(groups))
-
-
-def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Return the answers of the first split, with the mean validation error over the splits at each of their places.
-
-    The validation rows of one split are few; what is chosen by this mean is chosen once, by all of them.
-
-    Raises
-    ------
-    ValueError
-        As `choose`, or if the splits do not have the same places.
-    """
-    groups: dict[str, list[PointResult]] = {}
-    for answer in answers:
-        groups.setdefault(replace(answer.point.spec, split=0, neighbour=None).checked().hash, []).append(answer)
-    if len({tuple(answer.point.split for answer in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits do not have the same noises and depths; run all of them first")
-    found = []
-    for group in groups.values():
-        errors = [answer.validation_error for answer in group if answer.validation_error is not None]
-        if len(errors) < len(group):
-            raise ValueError(_NOTHING_HELD_OUT)
-        found.append(replace(group[0], validation_error=sum(errors) / len(errors)))
-    return tuple(found)
-
-
-def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:
-    lines: dict[object, list[PointResult]] = {}
-    for answer in sorted(answers, key=lambda answer: _place(answer.point)):
-        lines.setdefault(_line(answer.point), []).append(answer)
-
-    def rank(answer: PointResult) -> tuple[float, float, int, float]:
-        line = lines[_line(answer.point)]
-        here = line.index(answer)
-        around = [near.validation_error or 0.0 for near in line[max(here - 1, 0) : here + 2]]
-        own = answer.validation_error or 0.0
-        return own, sum(around) / len(around), answer.point.spec.layers, _place(answer.point)
-
-    return rank
-
-
-def _line(point: SweepPoint) -> object:
-    """Return what the points of one axis have in common; autoencoders differ in too much to lie on one."""
-    return point.spec.hash if point.spec.sda is not None else point.depth
-
-
-def _place(point: SweepPoint) -> float:
-    """Return where a point lies on its axis."""
-    if point.spec.sda is not None:
-        return max(point.spec.sda.noises, default=0.0)
-    return point.noise if point.spec.kept is None else point.spec.kept
-
-
-def final_points(chosen: Sequence[PointResult], training: str = "whole") -> tuple[SweepPoint, ...]:
-    """Return the points that judge what was chosen on the test part, trained on the whole training part again."""
-    points = []
-    for answer in chosen:
-        point = answer.point
-        spec = replace(point.spec, training=training, evaluate="test", neighbour=None).checked()
-        points.append(replace(point, spec=spec))
-    return tuple(points)

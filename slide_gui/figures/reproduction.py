@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from slide_gui.core.parameters import StackParameters
-from slide_gui.core.svm import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.benchmark import run_benchmark
 from slide_gui.experiments.benchmark_state import BenchmarkState
@@ -16,7 +15,6 @@ from slide_gui.experiments.closeness import closeness
 from slide_gui.experiments.curves import error_curves
 from slide_gui.experiments.fit import FittedModel, fit_model
 from slide_gui.experiments.flow import flow_result
-from slide_gui.experiments.protocol import CellPlan, plan
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.subset import subset
 from slide_gui.experiments.sweep import Pause, run_sweep
@@ -27,7 +25,8 @@ from slide_gui.figures import benchmark_text as text
 from slide_gui.figures.benchmark import draw_errors, draw_times
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.export import FORMATS, weights_csv
+from slide_gui.figures.export import weights_csv
+from slide_gui.figures.extent import Extent
 from slide_gui.figures.flow import draw_flow, flow_csv
 from slide_gui.figures.samples import draw_samples, sample_images, samples_csv
 from slide_gui.figures.sheet import Sheet, save_sheet
@@ -35,7 +34,7 @@ from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["DATA", "Extent", "Made", "ReproductionState", "extent_of", "reproduce"]
+__all__ = ["DATA", "Made", "ReproductionState", "reproduce"]
 
 DATA = ("rectangles", "rectangles-images", "convex", "mnist")
 """The paper's data sets, in the order of its weight figure."""
@@ -44,72 +43,6 @@ Load = Callable[[str, Progress], Dataset]
 
 _WEIGHTS = StackParameters(noise=0.3, depth=3)
 _CLOSENESS = StackParameters(noise=0.5, depth=3)
-
-
-@dataclass(frozen=True)
-class Extent:
-    """How much is made.
-
-    Attributes
-    ----------
-    cells : tuple of CellPlan
-        Of the tables.
-    noises : tuple of float
-    depths : tuple of int
-        Of the error curves.
-    svm : SvmParameters
-    method : str
-    train_rows, test_rows : int or None
-        Of the error curves; None: all.
-    left_out : tuple of str
-        In sentences: what is less than in the paper.
-    formats : tuple of str
-        Suffixes of the figures.
-    """
-
-    cells: tuple[CellPlan, ...]
-    noises: tuple[float, ...]
-    depths: tuple[int, ...]
-    svm: SvmParameters
-    method: str = "slide-svm"
-    train_rows: int | None = None
-    test_rows: int | None = None
-    left_out: tuple[str, ...] = ()
-    formats: tuple[str, ...] = FORMATS
-
-
-def extent_of(quick: bool, splits: int | None = None) -> Extent:
-    """Return the whole evaluation, or a small version of it."""
-    if quick:
-        return Extent(
-            plan("quick", splits=splits),
-            (0.1, 0.3, 0.5, 0.7, 0.9),
-            (0, 1, 2, 3),
-            SvmParameters(loss="hinge", C=10.0),
-            "median",
-            600,
-            2000,
-            (
-                "This is the small version (--quick): it shows how everything is made, not the paper’s figures.",
-                "The tables: 600 training and 2 000 test rows of each data set, one split, few candidates or one, "
-                "C = 10, median widths with one global width by cross-validation (not learned), autoencoders of one "
-                "small layer and few epochs.",
-                "The error curves: the same rows, five noises, up to three layers, widths and C as above.",
-                "The figures of weights, flow, closeness and samples are whole: they use all training rows.",
-            ),
-        )
-    noises = tuple(round(0.1 * k, 12) for k in range(10))
-    return Extent(
-        plan("full", splits=splits),
-        noises,
-        (0, 1, 2, 3, 4),
-        SvmParameters(),
-        left_out=(
-            "10 splits on Rectangles and 3 on Rectangles-Images and Convex, where the paper averages over 50 and 10; "
-            "grids and their reasons stand in the program’s resources/protocol.toml.",
-            "The error curves use one run at each point, trained on the whole training part, squared hinge loss.",
-        ),
-    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 from slide_gui import __version__
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.curves import ErrorCurves, error_curves
 from slide_gui.experiments.paper import Published, data_key, published
 from slide_gui.experiments.recipe import Recipe
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.sweep import PointResult
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.sheet import Sheet

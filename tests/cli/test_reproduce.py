@@ -10,7 +10,7 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.source import DataSource
-from slide_gui.figures import reproduction
+from slide_gui.figures import extent
 from tests.experiments.tiny import rectangles
 from tests.figures.test_reproduction import EXTENT
 
@@ -24,7 +24,7 @@ def test_that_the_command_writes_the_page_and_says_what_it_made(
         return rectangles(60, 80)
 
     monkeypatch.setattr(DataSource, "load", load)
-    monkeypatch.setattr(reproduction, "extent_of", lambda quick, splits: EXTENT)
+    monkeypatch.setattr(extent, "extent_of", lambda quick, splits: EXTENT)
     assert main(["reproduce", "--out", str(tmp_path / "out"), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert Path(said["page"]).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from slide_gui.experiments.benchmark import info_of, read_benchmark, run_benchmark
+from slide_gui.experiments.benchmark import run_benchmark
+from slide_gui.experiments.benchmark_reader import info_of, read_benchmark
 from slide_gui.experiments.benchmark_store import stored_benchmark, stored_data
 from slide_gui.experiments.protocol import CellPlan
 from slide_gui.experiments.store import RunStore

@@ -10,14 +10,16 @@ import pytest
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments import benchmark as benchmark_module
-from slide_gui.experiments.benchmark import read_benchmark, run_benchmark
+from slide_gui.experiments.benchmark import run_benchmark
+from slide_gui.experiments.benchmark_reader import read_benchmark
 from slide_gui.experiments.benchmark_state import BenchmarkState, SplitAnswer, compare
+from slide_gui.experiments.choice import choose, final_points
 from slide_gui.experiments.protocol import CellPlan, plan
 from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.splits import split_rows
 from slide_gui.experiments.statistics import mcnemar, mean_error
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import choose, final_points, run_sweep
+from slide_gui.experiments.sweep import run_sweep
 from slide_gui.experiments.sweep_spec import SweepSpec
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from tests.experiments.tiny import rectangles
