@@ -89,10 +89,13 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     windows = {id(w) for w in _windows()}
     timers = {id(t) for t in _timers()}
     previous = qInstallMessageHandler(listen)
+    # As in the window: a collection that happens to start in the compute lane would destroy widgets off the GUI thread.
+    gc.disable()
     try:
         yield
         _collect()
     finally:
+        gc.enable()
         qInstallMessageHandler(previous)
     if request.node.stash.get(FAILED, False):
         return  # Its traceback keeps what the test had.
