@@ -107,12 +107,15 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 def _collect() -> None:
-    """Let go of what only cycles and posted deletions still hold."""
+    """Let go of what only posted deletions and cycles still hold.
+
+    In this order: Qt takes a window apart while its Python parts are whole, and only then are these collected.
+    """
     from PySide6.QtCore import QCoreApplication, QEvent
 
     for _ in range(2):
-        gc.collect()
         QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
+        gc.collect()
 
 
 def _windows() -> list[object]:

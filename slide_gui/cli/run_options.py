@@ -95,7 +95,10 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
     group.add_argument(
-        "--fitted-on", metavar="ROWS", help="fit the representation on the training or the labelled rows (training)"
+        "--fitted-on",
+        metavar="ROWS",
+        help="fit the representation on all rows of the training part, of the split, or the labelled ones: training, "
+        "split or labelled (training)",
     )
 
 

@@ -103,7 +103,7 @@ def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float
 
 def _line(point: SweepPoint) -> object:
     """Return what the points of one axis have in common; autoencoders differ in too much to lie on one."""
-    return point.spec.hash if point.spec.sda is not None else point.depth
+    return point.spec.hash if point.spec.sda is not None else (point.depth, point.spec.stack.ridge)
 
 
 def _place(point: SweepPoint) -> float:

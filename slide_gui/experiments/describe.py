@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.experiments.spec import METHODS, RunSpec
 
@@ -22,6 +23,8 @@ def _choices(spec: RunSpec) -> list[str]:
     parts = []
     if spec.stacked and spec.method != "raw-svm":
         parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+        if spec.stack.ridge != StackParameters().ridge:
+            parts.append(f"ridge {spec.stack.ridge:g}")
     if spec.kept is not None:
         parts.append(f"{spec.kept:g} directions" if spec.method == "randproj-svm" else f"{spec.kept:.1%} of variance")
     if spec.sda is not None:
@@ -29,7 +32,8 @@ def _choices(spec: RunSpec) -> list[str]:
     parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
     if spec.labels is not None:
         parts.append(f"{spec.labels} labels")
-        parts += ["fitted on the labelled rows only"] * (spec.fitted_on == "labelled")
+    if spec.fitted_on != "training":
+        parts.append({"labelled": "fitted on the labelled rows only", "split": "fitted on the split"}[spec.fitted_on])
     return parts
 
 

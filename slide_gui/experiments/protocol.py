@@ -12,7 +12,7 @@ from typing import Any
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
-from slide_gui.experiments.choice import PointResult, choose
+from slide_gui.experiments.choice import PointResult, choose, pooled
 from slide_gui.experiments.spec import METHODS, RunSpec
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.resources import resource
@@ -24,7 +24,7 @@ EXTENTS = ("full", "quick")
 
 _OF_SDA = {item.name for item in fields(SdaParameters)}
 _OF_DATA = ("labels", "train_rows", "test_rows", "C")
-_OF_CELL = ("widths", "train")
+_OF_CELL = ("widths", "criterion", "starts", "train", "fitted_on", "draws")
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,12 @@ class CellPlan:
     n_splits : int
     axes : tuple of (name, values)
         What is chosen on validation.
-    loss, widths : str
+    draws : int
+        A split chooses by the mean validation error of so many random 80/20 divisions of its own.
+    loss, widths, criterion : str
         Of the SVM; median widths go with one global width by cross-validation.
+    starts : int
+        Descents of learning the widths.
     C : float or None
         Given; None: chosen.
     labels : int or None
@@ -49,31 +53,37 @@ class CellPlan:
     train_rows, test_rows : int or None
         The data set is cut down to so many rows, stratified; None: all.
     train : {"whole", "split"}
-        Which rows it is trained on.
+        Which rows what was chosen is trained on.
+    fitted_on : {"training", "split"}
+        Which rows SLIDE is fitted on while it is chosen.
     """
 
     data: str
     method: str
     n_splits: int
     axes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    draws: int = 1
     loss: str = "hinge"
     widths: str = "learn"
+    criterion: str = "radius-margin"
+    starts: int = 2
     C: float | None = None
     labels: int | None = None
     train_rows: int | None = None
     test_rows: int | None = None
     train: str = "whole"
+    fitted_on: str = "training"
 
     @property
     def n_candidates(self) -> int:
-        """How many candidates there are."""
+        """How many candidates there are to choose from."""
         count = 1
         for _, values in self.axes:
             count *= len(values)
         return count
 
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
-        """Return the runs of a split to choose from, each judged on its validation rows.
+        """Return the runs of a split to choose from, each judged on its validation rows: those of each draw in turn.
 
         Parameters
         ----------
@@ -82,33 +92,39 @@ class CellPlan:
         split : int
         """
         axes = dict(self.axes)
+        first = split * self.draws
+        draws = range(first, first + (self.draws if self.n_candidates > 1 else 1))
+        found: list[SweepPoint] = []
         if self.method == "slide-svm":
-            sweep = SweepSpec(
-                fingerprint,
-                source,
-                axes["noise"],
-                axes["depth"],
-                (split,),
-                method="median" if self.widths == "median" else self.method,
-                training="split",
-                evaluate="validation",
-                svm=self._svm(),
-                warm=self.labels is None,
-            )
-            return tuple(replace(point, spec=self._limited(point.spec)) for point in sweep.points())
-        found = []
-        for values in product(*axes.values()):
-            spec = self._spec(fingerprint, source, split, dict(zip(axes, values, strict=True)))
-            found.append(
-                SweepPoint(0.0, 0, split, 0, self._limited(replace(spec, training="split", evaluate="validation")))
-            )
+            for ridge in axes.get("ridge", (StackParameters().ridge,)):
+                sweep = SweepSpec(
+                    fingerprint,
+                    source,
+                    axes["noise"],
+                    axes["depth"],
+                    tuple(draws),
+                    method="median" if self.widths == "median" else self.method,
+                    training="split",
+                    evaluate="validation",
+                    stack=StackParameters(ridge=ridge),
+                    svm=self._svm(),
+                    warm=self.labels is None and self.fitted_on == "training",
+                )
+                found += sweep.points()
+            return tuple(replace(point, spec=self._limited(point.spec)) for point in found)
+        for draw in draws:
+            for values in product(*axes.values()):
+                spec = self._spec(fingerprint, source, draw, dict(zip(axes, values, strict=True)))
+                spec = self._limited(replace(spec, training="split", evaluate="validation"))
+                found.append(SweepPoint(0.0, 0, draw, 0, spec))
         return tuple(found)
 
     def _limited(self, spec: RunSpec) -> RunSpec:
+        spec = replace(spec, fitted_on=self.fitted_on)
         return spec.checked() if self.labels is None else replace(spec, labels=self.labels, neighbour=None).checked()
 
     def _svm(self) -> SvmParameters:
-        return SvmParameters(loss=self.loss, widths=self.widths, C=self.C)
+        return SvmParameters(loss=self.loss, widths=self.widths, C=self.C, criterion=self.criterion, starts=self.starts)
 
     def _spec(self, fingerprint: str, source: str, split: int, chosen: Mapping[str, Any]) -> RunSpec:
         spec = RunSpec(fingerprint, source, self.method, StackParameters(), self._svm(), split)
@@ -126,12 +142,13 @@ class CellPlan:
             evaluate="test",
             neighbour=None,
             labels=None,
+            fitted_on="training",
         )
         return replace(point, spec=spec.checked())
 
     def best(self, answers: Sequence[PointResult]) -> PointResult:
-        """Return the candidate to judge, of the answers of one split (see `choose`)."""
-        return choose(answers)[0]
+        """Return the candidate to judge, of the answers of one split (see `choose` and `pooled`)."""
+        return choose(pooled(answers))[0]
 
 
 def plan(
@@ -177,13 +194,13 @@ def _cell(key: str, method: str, table: Mapping[str, Any], loss: str, splits: in
     assert method in METHODS
     own = dict(table[method])
     given = {name: own.pop(name) for name in _OF_CELL if name in own}
-    known = {"slide-svm": {"noise", "depth"}, "sda-svm": _OF_SDA, "sda": _OF_SDA, "raw-svm": set()}
+    known = {"slide-svm": {"noise", "depth", "ridge"}, "sda-svm": _OF_SDA, "sda": _OF_SDA, "raw-svm": set()}
     unknown = own.keys() - known.get(method, {"kept"})
     if unknown:
         raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is no axis of it")
     axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in own.items())
     rows = {name: table[name] for name in _OF_DATA if name in table}
-    return CellPlan(key, method, table["splits"] if splits is None else splits, axes, loss, **rows, **given)
+    return CellPlan(key, method, table["splits"] if splits is None else splits, axes, loss=loss, **rows, **given)
 
 
 def _frozen(value: Any) -> Any:

@@ -94,7 +94,7 @@ class Fitted:
     seconds: float | None
 
 
-def represent(dataset: Dataset, spec: RunSpec, labelled: Indices, reuse: Reuse, progress: Progress) -> Fitted:
+def represent(dataset: Dataset, spec: RunSpec, own: Indices, reuse: Reuse, progress: Progress) -> Fitted:
     """Fit the representation of a spec, which takes no labels.
 
     Parameters
@@ -102,13 +102,13 @@ def represent(dataset: Dataset, spec: RunSpec, labelled: Indices, reuse: Reuse, 
     dataset : Dataset
     spec : RunSpec
         In its normal form.
-    labelled : ndarray of int
-        The rows of the training part that have a label; it is fitted on these alone if the spec says so.
+    own : ndarray of int
+        The rows of the training part that it is fitted on, as the spec says.
     reuse : Reuse
     progress : Progress
     """
     started = time.perf_counter()
-    rows = dataset.train if spec.fitted_on == "training" else dataset.train[labelled]
+    rows = dataset.train if spec.fitted_on == "training" else dataset.train[own]
     if spec.stacked:
         whole = True
         if spec.fitted_on == "training":

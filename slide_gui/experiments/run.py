@@ -70,7 +70,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     rows, validation = _rows(classes.train, spec, dataset.name)
     _check_estimators(spec)
     watch = Watch(spec.hash, progress)
-    fitted = represent(dataset, spec, rows, reuse, watch.phase("fit", 0.0, 0.1))
+    fitted_on = _fitted_rows(classes.train, spec, rows)
+    fitted = represent(dataset, spec, fitted_on, reuse, watch.phase("fit", 0.0, 0.1))
     done = time.perf_counter()
     learning = watch.phase("learn", 0.1, 0.6)
     Z = fitted.representation.transform(_taken(dataset.train, rows), progress=learning.part(0.0, 0.04))
@@ -188,7 +189,8 @@ def restore(
     classes = _classes(dataset, spec)
     rows, _ = _rows(classes.train, spec, dataset.name)
     reuse = Reuse() if reuse is None else reuse
-    fitted = represent(dataset, spec, rows, reuse, progress.part(0.0, 0.7))
+    fitted_on = _fitted_rows(classes.train, spec, rows)
+    fitted = represent(dataset, spec, fitted_on, reuse, progress.part(0.0, 0.7))
     Z = fitted.representation.transform(_taken(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), own.widths)
     vectors = embedding(Z, own.support, own.dtype)
@@ -223,6 +225,15 @@ def _rows(codes: Indices, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
     if len(absent):
         raise DataError(f"{len(absent)} classes have no row among {spec.labels} labels; ask for more", place)
     return rows, validation
+
+
+def _fitted_rows(codes: Indices, spec: RunSpec, labelled: Indices) -> Indices:
+    """Return the rows that the representation is fitted on."""
+    if spec.fitted_on == "labelled":
+        return labelled
+    if spec.fitted_on == "split":
+        return split_rows(codes, spec.split, spec.seed)[0]
+    return np.arange(len(codes))
 
 
 def _check_estimators(spec: RunSpec) -> None:

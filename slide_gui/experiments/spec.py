@@ -54,7 +54,7 @@ NETWORKS = ("sda-svm", "sda")
 LEARNED = ("slide-svm", "sda-svm")
 """Methods whose widths are learned, one a layer."""
 
-FITTED_ON = ("training", "labelled")
+FITTED_ON = ("training", "split", "labelled")
 EVALUATE = ("test", "validation")
 TRAINING = ("whole", "split")
 
@@ -96,8 +96,9 @@ class RunSpec:
         Of the method "custom": in SLIDE's place, and in the SVM's.
     labels : int or None
         Train the classifier on so many labelled rows only, a stratified sample of those it would have; None: all.
-    fitted_on : {"training", "labelled"}
-        Fit the representation, which takes no labels, on the whole training part, or on the labelled rows only.
+    fitted_on : {"training", "split", "labelled"}
+        Fit the representation, which takes no labels, on the whole training part, on the split's 80 %, so that the
+        validation rows are as new to it as test rows are, or on the labelled rows only.
     """
 
     fingerprint: str
@@ -153,7 +154,7 @@ class RunSpec:
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=checked_kept(self.method, self.kept) if self.method in PROJECTIONS else None,
             sda=_normal_sda(self.sda, self.method, self.seed) if self.method in NETWORKS else None,
-            fitted_on=self.fitted_on if fits else "training",
+            fitted_on=self.fitted_on if fits and (self.training, self.fitted_on) != ("whole", "split") else "training",
         )
         return self if normal == self else normal  # the same object keeps its hash
 

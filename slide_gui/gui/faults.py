@@ -29,11 +29,11 @@ class FaultReporter(QObject):
 
     Signals
     -------
-    reported(object)
-        (one sentence, traceback as text), always delivered on the GUI thread.
+    reported(str, str)
+        One sentence and the traceback, always delivered on the GUI thread.
     """
 
-    reported = Signal(object)
+    reported = Signal(str, str)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -66,7 +66,7 @@ class FaultReporter(QObject):
         text = "".join(traceback.format_exception(kind, error, trace))
         _log.error("uncaught error\n%s", text)
         sys.__excepthook__(kind, error, trace)
-        self.reported.emit((f"{kind.__name__}: {error}", text))
+        self.reported.emit(f"{kind.__name__}: {error}", text)
 
     def _on_thread_error(self, args: threading.ExceptHookArgs) -> None:
         if args.exc_value is not None:

@@ -65,6 +65,7 @@ class _Job(Progress):
         self.lock = threading.Lock()
         self.fraction = 0.0
         self.payload: object = None
+        self.awake = False  # the GUI thread has been told that there is news
         self.seconds_left: float | None = None
         self.started = self.delivered = 0.0
         self.future: Future[Any] | None = None
@@ -106,17 +107,15 @@ class Lane(QObject):
 
     status_changed = Signal(object)
     idle = Signal()
-    _wake = Signal(object)
+    _wake = Signal()  # no payload: a queued Python object would be let go of wherever Qt drops the event
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-lane")
         self._jobs: dict[int, _Job] = {}
         self._count = 0
-        self._awake: set[int] = set()
-        self._guard = threading.Lock()
         self._shown = False
-        self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
+        self._wake.connect(self._drain_all, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.timeout.connect(self._drain_all)
@@ -196,13 +195,12 @@ class Lane(QObject):
 
     def _wake_up(self, job: _Job) -> None:
         """From the worker: one wake signal at a time for each job."""
-        with self._guard:
-            if job.number in self._awake or job.unwanted.is_set():
+        with job.lock:
+            if job.awake or job.unwanted.is_set():
                 return
-            self._awake.add(job.number)
-        self._wake.emit(job)
+            job.awake = True
+        self._wake.emit()
 
-    @Slot(object)
     def _drain(self, job: _Job) -> None:
         ended = job.future is not None and job.future.done()
         wait = job.delivered + _REDRAW_SECONDS - time.monotonic()
@@ -210,14 +208,11 @@ class Lane(QObject):
             if not self._timer.isActive():
                 self._timer.start(max(1, round(wait * 1000)))
             return
-        with self._guard:
-            self._awake.discard(job.number)
-        # Asked again: an end that came before the line above has woken nobody.
-        ended = job.future is not None and job.future.done()
-        if job.number not in self._jobs:
-            return
         with job.lock:
+            job.awake = False
             payload, job.payload = job.payload, None
+        # Asked again: an end that came before the lines above has woken nobody.
+        ended = job.future is not None and job.future.done()
         job.delivered = time.monotonic()
         if payload is not None and job.on_payload is not None:
             job.on_payload(payload)
@@ -228,7 +223,7 @@ class Lane(QObject):
     @Slot()
     def _drain_all(self) -> None:
         for job in list(self._jobs.values()):
-            if job.number in self._awake:
+            if job.awake and self.wants(job.number):  # an earlier one's receiver may have dropped it
                 self._drain(job)
 
     def _finish(self, job: _Job) -> None:

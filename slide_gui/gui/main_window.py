@@ -260,8 +260,7 @@ class MainWindow(QMainWindow):
             self.job_bar.set_job(status.title, status.fraction, _time_left(status.seconds_left))
 
     @Slot(object)
-    def _show_fault(self, fault: tuple[str, str]) -> None:
-        sentence, details = fault
+    def _show_fault(self, sentence: str, details: str) -> None:
         self.tell(
             "error",
             "Something went wrong inside the program",
