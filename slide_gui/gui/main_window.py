@@ -259,7 +259,7 @@ class MainWindow(QMainWindow):
         else:
             self.job_bar.set_job(status.title, status.fraction, _time_left(status.seconds_left))
 
-    @Slot(object)
+    @Slot(str, str)
     def _show_fault(self, sentence: str, details: str) -> None:
         self.tell(
             "error",

@@ -97,6 +97,10 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_sees_the_other_rows()
     shared = Reuse()
     run(DATA, replace(base, labels=60), reuse=shared)
     assert same_numbers(run(DATA, base, reuse=shared), found)
+    on_split = replace(base, training="split")
+    held_back = run(DATA, replace(on_split, fitted_on="split"))
+    assert held_back.n_train == 30
+    assert not same_numbers(held_back, run(DATA, on_split))
     with pytest.raises(DataError, match="fewer than the 500 labels"):
         run(DATA, replace(base, labels=500))
     with pytest.raises(DataError, match="have no row among 2 labels"):

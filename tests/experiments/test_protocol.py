@@ -13,7 +13,7 @@ from slide_gui.experiments import benchmark as benchmark_module
 from slide_gui.experiments.benchmark import run_benchmark
 from slide_gui.experiments.benchmark_reader import read_benchmark
 from slide_gui.experiments.benchmark_state import BenchmarkState, SplitAnswer, compare
-from slide_gui.experiments.choice import choose, final_points
+from slide_gui.experiments.choice import PointResult, choose, final_points
 from slide_gui.experiments.protocol import CellPlan, plan
 from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.splits import split_rows
@@ -96,17 +96,43 @@ def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
 def test_that_slides_candidates_are_those_of_a_sweep_that_chooses() -> None:
     cell = plan("full", ["rectangles"], ["slide-svm"])[0]
     axes = dict(cell.axes)
-    svm = replace(SweepSpec("").svm, loss="hinge")
+    svm = replace(SweepSpec("").svm, loss="hinge", criterion="span", starts=1)
     sweep = SweepSpec(
         "ab" * 32,
         noises=axes["noise"],
         depths=axes["depth"],
-        splits=(3,),
+        splits=(9, 10, 11),  # the three divisions of the split 3
         training="split",
         evaluate="validation",
         svm=svm,
     )
     assert [point.spec.hash for point in cell.candidates("ab" * 32, "", 3)] == [p.spec.hash for p in sweep.points()]
+
+
+def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors() -> None:
+    cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.2, 0.5, 0.8)), ("depth", (1,))), draws=2)
+    points = cell.candidates("ab" * 32, "", 1)
+    assert [point.split for point in points] == [2, 2, 2, 3, 3, 3]
+    errors = (0.1, 0.2, 0.4, 0.5, 0.2, 0.4)  # the first division alone would take 0.2, the mean takes 0.5
+    answers = [PointResult(point, error, 0.0, 240, error, 1.0) for point, error in zip(points, errors, strict=True)]
+    best = cell.best(answers)
+    assert best.point.noise == 0.5
+    assert best.validation_error == pytest.approx(0.2)
+    assert cell.final(best.point).spec == cell.final(points[4]).spec
+
+
+def test_that_one_candidate_takes_no_division() -> None:
+    assert len(CellPlan("rectangles", "raw-svm", 1, draws=3).candidates("ab" * 32, "", 0)) == 1
+
+
+def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_rows() -> None:
+    axes = (("noise", (0.3, 0.5)), ("depth", (1,)), ("ridge", (1e-5, 10.0)))
+    cell = CellPlan("mnist", "slide-svm", 1, axes, widths="median", fitted_on="split", labels=50)
+    specs = [point.spec for point in cell.candidates("ab" * 32, "", 0)]
+    assert {(spec.stack.noise, spec.stack.ridge) for spec in specs} == {(n, r) for n in (0.3, 0.5) for r in (1e-5, 10)}
+    assert {spec.fitted_on for spec in specs} == {"split"}
+    final = cell.final(cell.candidates("ab" * 32, "", 0)[3]).spec
+    assert (final.fitted_on, final.labels, final.stack.ridge) == ("training", None, 10.0)
 
 
 def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(

@@ -53,6 +53,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         replace(BASE, method="sda-svm", svm=SvmParameters(widths="median")),
         replace(BASE, labels=10),
         replace(BASE, labels=10, fitted_on="labelled"),
+        replace(BASE, training="split", fitted_on="split"),
     ]
     hashes = [spec.hash for spec in [BASE, *changed]]
     assert len(set(hashes)) == len(hashes)
@@ -69,6 +70,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         (BASE, replace(BASE, source="moved elsewhere")),
         (BASE, replace(BASE, svm=replace(BASE.svm, groups=7, seed=9, near=((1.0,), 2.0)))),
         (replace(BASE, training="whole"), replace(BASE, training="whole", split=3)),
+        (replace(BASE, training="whole"), replace(BASE, training="whole", fitted_on="split")),
         (replace(BASE, method="raw-svm"), replace(BASE, method="raw-svm", stack=StackParameters(noise=0.9))),
         (
             replace(BASE, stack=StackParameters(noise=0.1, depth=0)),

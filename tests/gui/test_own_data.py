@@ -27,7 +27,7 @@ def window(app, tmp_path):
     settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
     window = MainWindow(settings, tmp_path / "runs.sqlite")
     faults = []
-    window._faults.reported.connect(faults.append)
+    window._faults.reported.connect(lambda *fault: faults.append(fault))
     window.resize(1280, 720)
     window.show()
     window.workspace.open(Given(dataset()))
