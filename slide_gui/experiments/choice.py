@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.sweep_spec import SweepPoint
 
-__all__ = ["PointResult", "choose", "final_points", "pooled"]
+__all__ = ["PointResult", "choose", "final_points", "final_spec", "pooled"]
 
 _NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
 
@@ -115,9 +116,15 @@ def _place(point: SweepPoint) -> float:
 
 def final_points(chosen: Sequence[PointResult], training: str = "whole") -> tuple[SweepPoint, ...]:
     """Return the points that judge what was chosen on the test part, trained on the whole training part again."""
-    points = []
-    for answer in chosen:
-        point = answer.point
-        spec = replace(point.spec, training=training, evaluate="test", neighbour=None).checked()
-        points.append(replace(point, spec=spec))
-    return tuple(points)
+    return tuple(replace(answer.point, spec=final_spec(answer.point.spec, training)) for answer in chosen)
+
+
+def final_spec(spec: RunSpec, training: str = "whole") -> RunSpec:
+    """Return the run that judges a candidate on the test part, made in the same way.
+
+    It has all labels, and learns its widths from the same neighbours, themselves trained anew.
+    """
+    near = None if spec.neighbour is None else final_spec(spec.neighbour, training)
+    return replace(
+        spec, training=training, evaluate="test", neighbour=near, labels=None, fitted_on="training"
+    ).checked()

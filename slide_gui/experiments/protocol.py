@@ -12,7 +12,7 @@ from typing import Any
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
-from slide_gui.experiments.choice import PointResult, choose, pooled
+from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
 from slide_gui.experiments.spec import METHODS, RunSpec
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.resources import resource
@@ -136,15 +136,7 @@ class CellPlan:
 
     def final(self, point: SweepPoint) -> SweepPoint:
         """Return the run that judges a candidate on the test part."""
-        spec = replace(
-            point.spec,
-            training=self.train,
-            evaluate="test",
-            neighbour=None,
-            labels=None,
-            fitted_on="training",
-        )
-        return replace(point, spec=spec.checked())
+        return replace(point, spec=final_spec(point.spec, self.train))
 
     def best(self, answers: Sequence[PointResult]) -> PointResult:
         """Return the candidate to judge, of the answers of one split (see `choose` and `pooled`)."""

@@ -13,6 +13,7 @@ from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -121,7 +122,7 @@ def run_points(
     reuse: Reuse | None = None,
     cost: CostModel | None = None,
 ) -> SweepState:
-    """Answer some points, as `run_sweep` does; a point's neighbour must come before it or be in the store.
+    """Answer some points, as `run_sweep` does; neighbours that the store does not hold are run and kept, too.
 
     What they share with other runs on the same data goes through `reuse`, what runs take is added to `cost`.
     """
@@ -154,7 +155,9 @@ class _Sweep:
         for point in list(self._left):
             self._state = replace(self._state, current=point, live=None)
             self._report(0.0)
-            result = run(self._dataset, point.spec, progress=_Point(self), reuse=self._needed(point))
+            for near in self._missing(point.spec):
+                self._store.save(run(self._dataset, near, progress=_Point(self), reuse=self._needed(near)))
+            result = run(self._dataset, point.spec, progress=_Point(self), reuse=self._needed(point.spec))
             self._store.save(result)
             self._cost.add(self._kind(point), result.timings.total)
             self._left.remove(point)
@@ -196,9 +199,20 @@ class _Sweep:
     def _kind(self, point: SweepPoint) -> RunKind:
         return RunKind.of(point.spec, len(self._dataset.train))
 
-    def _needed(self, point: SweepPoint) -> Reuse:
+    def _missing(self, spec: RunSpec) -> list[RunSpec]:
+        """Return the neighbours that the store does not hold, the one that the others start from first."""
+        near = spec.neighbour
+        if near is None:
+            return []
+        try:
+            self._store.load(near.hash)
+        except (KeyError, DataError):
+            return [*self._missing(near), near]
+        return []
+
+    def _needed(self, spec: RunSpec) -> Reuse:
         """Return what is shared, with the neighbour's result and no other."""
-        near = point.spec.neighbour
+        near = spec.neighbour
         self._reuse.results = {}
         if near is not None:
             self._reuse.results[near.hash] = self._store.load(near.hash)
