@@ -215,6 +215,21 @@ def test_that_what_was_chosen_is_tested_with_all_training_rows(tmp_path: Path) -
             assert (result.n_train, result.n_test, result.spec.evaluate) == (60, 100, "test")
 
 
+def test_that_what_was_chosen_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path: Path) -> None:
+    validation = replace(LEARNED, depths=(1,), evaluate="validation")
+    whole = replace(LEARNED, depths=(1,), training="whole", evaluate="test")
+    last = PointResult(validation.points()[-1], 0.1, 0.0, 12, 0.1, 1.0)
+    finals = final_points([last])
+    assert finals[0].spec == whole.points()[-1].spec
+    with RunStore(tmp_path / "one.sqlite") as one, RunStore(tmp_path / "all.sqlite") as every:
+        run_sweep(DATA, whole, every)
+        state = run_points(DATA, finals, one)
+        assert len(state.done) == 1
+        assert {line.hash for line in one.runs()} == {point.spec.hash for point in whole.points()}
+        for line in one.runs():
+            assert same_numbers(one.load(line.hash), every.load(line.hash))
+
+
 def test_that_an_empty_sweep_is_refused() -> None:
     with pytest.raises(ValueError, match="noises is empty"):
         replace(FAST, noises=()).points()
