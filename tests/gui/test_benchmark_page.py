@@ -1,6 +1,7 @@
 """The Benchmark page on tiny data: cells fill, a cancelled benchmark goes on, tables are written."""
 
 import csv
+from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QSettings
@@ -52,8 +53,6 @@ def window(app, tmp_path, monkeypatch):
 
 
 def named(key):
-    from dataclasses import replace
-
     return replace(DATA, name={"rectangles": "Rectangles", "convex": "Convex"}[key])
 
 
@@ -83,6 +82,16 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page._errors.rows())
     assert page.offers() == ()
     assert page.table() == ""
+
+
+def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
+    window.benchmark.choose(replace(window.benchmark.choice, extent="full"))
+    said = []
+    for view in (0, 1):
+        page._show_view(view)
+        said.append(page._subtitle.text())
+    assert said[0].startswith("test error in %")
+    assert said[1].startswith("time to generate the features")
 
 
 def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time(window, page):

@@ -97,11 +97,18 @@ def _seconds(value: float) -> str:
 
 COLUMNS = (
     Column("Made", "When the run was finished", lambda r: r.made, lambda r: r.made, "2026-11-21 03:05", False),
-    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles (gen.)", False),
+    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles-Images", False),
     Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "SLIDE-SVM", False),
     Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
     Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),
-    Column("Split", "Which samples were trained on", lambda r: r.split, lambda r: r.split, "80/20", False),
+    Column(
+        "Split",
+        "Which samples were trained on; val.: judged on the others",
+        lambda r: r.split,
+        lambda r: r.split,
+        "80/20 10, val.",
+        False,
+    ),
     Column("Seed", "Of split and solver", lambda r: r.seed, lambda r: _whole(r.seed), "00"),
     Column("Error %", "Test error in per cent", lambda r: r.error, lambda r: fixed(r.error, 2), "00.00"),
     Column("±", "Half the 95 % interval of the error, per cent", _half, lambda r: fixed(_half(r), 2), "0.00"),
