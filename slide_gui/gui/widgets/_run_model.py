@@ -97,7 +97,7 @@ def _seconds(value: float) -> str:
 
 COLUMNS = (
     Column("Made", "When the run was finished", lambda r: r.made, lambda r: r.made, "2026-11-21 03:05", False),
-    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles-Images", False),
+    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles (gen.)", False),
     Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "SLIDE-SVM", False),
     Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
     Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),
@@ -106,7 +106,7 @@ COLUMNS = (
         "Which samples were trained on; val.: judged on the others",
         lambda r: r.split,
         lambda r: r.split,
-        "80/20 10, val.",
+        "80/20 0, val.",
         False,
     ),
     Column("Seed", "Of split and solver", lambda r: r.seed, lambda r: _whole(r.seed), "00"),
