@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -15,7 +15,7 @@ from slide_gui.gui.widgets._axes import Axis, apart, linear, logarithmic, paint_
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._numbers import count, significant
 from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import Painted
+from slide_gui.gui.widgets._painted import Pointed
 from slide_gui.gui.widgets._trace import Column, Trace, curve
 
 __all__ = ["CriterionPlot", "CriterionStep"]
@@ -52,11 +52,13 @@ class CriterionStep:
     start: int = 0
 
 
-class CriterionPlot(Painted):
+class CriterionPlot(Pointed):
     """The criterion of each start; the start that is best now is in the accent, with its C and support vectors.
 
     Left and Right move along the iterations.
     """
+
+    shape = Qt.CursorShape.ArrowCursor  # nothing is clicked
 
     step_hovered = Signal(object)
     """The CriterionStep under mouse or keys, or None."""
@@ -100,12 +102,6 @@ class CriterionPlot(Painted):
     def set_stale(self, stale: bool) -> None:
         """Grey what is shown, because parameters have moved on."""
         self._stale = stale
-        self.update()
-
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there is nothing."""
-        self._placeholder = text
-        self._describe()
         self.update()
 
     def best_start(self) -> int:
@@ -263,7 +259,7 @@ class CriterionPlot(Painted):
 
     # Mouse and keys
 
-    def _show(self, found: tuple[int, int] | None) -> None:
+    def _hover(self, found: tuple[int, int] | None) -> None:
         if found != self._current:
             self._current = found
             self._describe()
@@ -283,19 +279,13 @@ class CriterionPlot(Painted):
 
         return min(near, key=away, default=None)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._show(self._at(event.position()))
-
-    def _leave(self) -> None:
-        self._show(None)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
         start, index = self._current or (self.best_start(), -1)
         many = len(self._traces[start].iteration) if self._traces else 0
         if many and key == Qt.Key.Key_Escape and self._current is not None:
-            self._show(None)
+            self._hover(None)
         elif many and (step or key in (Qt.Key.Key_Home, Qt.Key.Key_End)):
             if key == Qt.Key.Key_Home:
                 index = 0
@@ -303,7 +293,7 @@ class CriterionPlot(Painted):
                 index = many - 1
             else:
                 index = min(max(index + (step or 0), 0), many - 1)
-            self._show((start, index))
+            self._hover((start, index))
         else:
             super().keyPressEvent(event)
 
