@@ -4,7 +4,6 @@ import csv
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QSettings
 
 from slide_gui.core.sda_history import SdaEpoch, SdaHistory
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
@@ -19,8 +18,7 @@ from slide_gui.gui.benchmark_desk import BenchmarkChoice, merged
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
-from tests.gui.test_jobs import settle, wait
-from tests.gui.test_runs_pages import Given, labelled
+from tests.gui.given import labelled, settle, wait
 
 DATA = rectangles(80, 150)
 SDA = (("n_units", ((12,),)), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
@@ -38,18 +36,14 @@ def tiny_plan(extent="full", data=(), methods=(), splits=None):
 
 
 @pytest.fixture
-def window(app, tmp_path, monkeypatch):
+def data():
+    return labelled()
+
+
+@pytest.fixture(autouse=True)
+def small_plan(monkeypatch):
     monkeypatch.setattr(desk_module, "plan", tiny_plan)
     monkeypatch.setattr(desk_module, "load_data", lambda key, progress: named(key))
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    window.resize(1280, 720)
-    window.show()
-    window.workspace.open(Given(labelled()))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    yield window
-    window.close()
-    window.deleteLater()
 
 
 def named(key):

@@ -6,32 +6,18 @@ import time
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QSlider
 
 from slide_gui.core.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.flow import Forward, survivors
-from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.weights import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.weights import flow
 from slide_gui.gui.weights.explained import ExplainedWeight
-from tests.gui.test_jobs import settle, wait
-from tests.gui.test_workspace import Given, dataset
-
-
-@pytest.fixture
-def window(app, tmp_path):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    window.resize(1280, 720)
-    window.show()
-    opened(window, dataset())
-    yield window
-    window.close()
-    window.deleteLater()
+from tests.gui.given import Given, settle, wait
 
 
 def opened(window, data):
