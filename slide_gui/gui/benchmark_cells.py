@@ -30,8 +30,8 @@ def error_heads(state: BenchmarkState, choice: BenchmarkChoice) -> tuple[Benchma
         if info is None:
             note = "no runs yet"
         else:
-            note = f"{'generated' if info.generated else 'real'}, {count(info.n_train)} / {count(info.n_test)} rows"
-        tip = f"{known.title}\nClick to put the methods in the order of this data set"
+            note = f"{'generated' if info.generated else 'real'}, {count(info.n_train)} / {count(info.n_test)}"
+        tip = f"{known.title}: training / test rows\nClick to put the methods in the order of this data set"
         heads.append(BenchmarkHead(known.title, note, tip))
     return tuple(heads)
 
@@ -98,8 +98,8 @@ def _said(
         note = f"{cell.asked} split{'s' if cell.asked > 1 else ''}"
     else:
         done = f"{len(cell.answers)} of {cell.asked} splits"
-        why = "not asked" if not asked else "waiting" if running else "not run yet"
-        note = f"{done}, {why}" if cell.answers else why
+        why = "not asked" if not asked else "waiting" if running else ""
+        note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
     mean, main, rank = cell.mean, "", None
     stands = standing(cell)
     if mean is not None:
@@ -234,7 +234,11 @@ def _paper(text: str) -> str:
 
 def _short(chosen: str) -> str:
     """Return the units and noise of what was chosen, which is all there is room for."""
-    return ", ".join(chosen.split(", ")[:2])
+    units, *rest = chosen.split(", ")[:2]
+    sizes = units.removeprefix("units ").split("–")
+    if len(sizes) > 1 and len(set(sizes)) == 1:
+        units = f"{len(sizes)} × {sizes[0]} units"
+    return ", ".join((units, *rest))
 
 
 def _scaled(row: TimeRow) -> str:

@@ -244,8 +244,8 @@ class ParameterPanel(QScrollArea):
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
         self._badge.setText("generated" if dataset.generated else "real")
-        what = f"{dataset.image_shape[0]}×{dataset.image_shape[1]}" if dataset.image_shape else "no images"
-        self._counts.setText(f"{thousands(len(dataset.train))} train · {thousands(len(dataset.test))} test · {what}")
+        what = "{} × {} pixels".format(*dataset.image_shape) if dataset.image_shape else "no images"
+        self._counts.setText(f"{thousands(len(dataset.train))} train · {thousands(len(dataset.test))} test\n{what}")
         lines = [dataset.source, f"Licence: {dataset.licence}", dataset.citation]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)

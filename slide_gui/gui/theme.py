@@ -1,7 +1,7 @@
 """The look: colour tokens, fonts and tinted icons of the light and the dark theme.
 
 `apply_theme` sets Fusion, a palette and one style sheet (`slide_gui.gui.style`). Widgets that paint
-themselves ask `theme_of`, which reads the widget's own palette, so nothing global has to be kept.
+themselves ask `theme_of`, which reads the application's palette, so nothing else has to be kept.
 """
 
 from __future__ import annotations
@@ -110,8 +110,8 @@ DARK = Theme(
 
 
 def theme_of(widget: QWidget) -> Theme:
-    """Return the theme whose palette `widget` has."""
-    return DARK if widget.palette().color(QPalette.ColorRole.Window).lightness() < 128 else LIGHT
+    """Return the theme of `widget`; while it changes, widgets take their own palettes one after the other."""
+    return DARK if QApplication.palette(widget).color(QPalette.ColorRole.Window).lightness() < 128 else LIGHT
 
 
 def apply_theme(app: QApplication, choice: str) -> None:

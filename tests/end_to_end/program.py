@@ -153,22 +153,50 @@ class Program:
         """Whether the status bar shows a job."""
         return int(np.ptp(picture[-22:-6, 12:320].reshape(-1, 3), axis=0).max()) > 40
 
+    def still(self, seconds: float = 30.0) -> Picture:
+        """Wait until nothing runs and nothing changes, and return the picture."""
+        return self._at_rest(lambda picture: picture, "a window at rest", seconds)
+
     def settled(self, rows: int | None = None, seconds: float = 30.0) -> Page:
         """Wait until nothing runs and nothing changes, and return the page."""
+
+        def whole(picture: Picture) -> Page | None:
+            page = self.read(picture)
+            return page if page is not None and rows in (None, len(page.rows)) and _painted(page) else None
+
+        return self._at_rest(whole, f"a page at rest with {rows or 'its'} rows", seconds)
+
+    def _at_rest(self, found: Callable[[Picture], Found | None], what: str, seconds: float) -> Found:
         self.rest()
         before: list[Picture] = [self.picture()]
 
-        def still() -> Page | None:
+        def same() -> Found | None:
             time.sleep(0.35)
             now = self.picture()
-            same, before[0] = bool((now == before[0]).all()), now
-            page = self.read(now) if same and not self.busy(now) else None
-            return page if page is not None and rows in (None, len(page.rows)) and _painted(page) else None
+            still, before[0] = bool((now == before[0]).all()), now
+            return found(now) if still and not self.busy(now) else None
 
-        return until(still, f"a page at rest with {rows or 'its'} rows", seconds)
+        return until(same, what, seconds)
 
     def use_theme(self, theme: Theme) -> None:
         self.theme = theme
+
+    def export(self, title: str, target: Path, *keys: str) -> bytes:
+        """Export what is shown by its dialog, in which `keys` are pressed first, and return what was written."""
+        target.parent.mkdir(exist_ok=True)
+        self.key("ctrl+e")
+        self.wait_for(title)
+        if keys:
+            self.key(*keys)
+        self.key("Return")
+        self.wait_for("Export as")
+        self.key("ctrl+a")
+        self.type(target)
+        self.key("Return")
+        self.wait_gone("Export as")
+        until(target.is_file, "the export")
+        until(lambda: self.notice(LIGHT.accent_wash), "the notice that it was written")
+        return target.read_bytes()
 
     # Ending ----------------------------------------------------------------------------------------------------
 
@@ -180,6 +208,12 @@ class Program:
         """Return exit code, output and error output."""
         out, err = self.process.communicate(timeout=seconds)
         return self.process.returncode, out, err
+
+    def quit(self, seconds: float = 3.0) -> None:
+        """End it by its keys; it must go without an error and without a word."""
+        self.focus()
+        self.key("ctrl+q")
+        assert self.wait_end(seconds) == (0, "", "")
 
     def kill(self) -> None:
         if self.process.poll() is None:

@@ -1,7 +1,5 @@
 """The benchmark in a real window: start it, see a cell fill, cancel, go on, export the table in its forms."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -21,9 +19,7 @@ def program(start):
     running = start()
     running.settled(rows=5)
     yield running
-    running.focus()
-    running.key("ctrl+q")
-    assert running.wait_end(10) == (0, "", "")
+    running.quit(10)
 
 
 def marks(program):
@@ -32,24 +28,11 @@ def marks(program):
     return sum(int(of_colour(part, standing_color(name, LIGHT)).sum()) for name in ("better", "worse"))
 
 
-def at_rest(program, seconds=60.0):
-    program.rest()
-    before = [program.picture()]
-
-    def still():
-        time.sleep(0.35)
-        now = program.picture()
-        same, before[0] = bool((now == before[0]).all()), now
-        return now if same and not program.busy(now) else None
-
-    return until(still, "a window at rest", seconds)
-
-
 def choose_quick(program, button):
     """Choose the quick protocol by the keys: the box of the protocol follows the button of pause, which is off."""
     program.click((button[0] + 230, button[1]))
     program.key("End", "Return")
-    at_rest(program)
+    program.still(60.0)
 
 
 def test_that_cells_fill_and_a_cancelled_benchmark_goes_on_where_it_was(program):
@@ -68,7 +51,7 @@ def test_that_cells_fill_and_a_cancelled_benchmark_goes_on_where_it_was(program)
     program.rest()
     until(lambda: len(stored(program)) >= len(before) + 2, "two runs more", 150)
     program.key("Escape")
-    at_rest(program)
+    program.still(60.0)
     after = stored(program)
     assert after[: len(before)] == before  # none was run again
     assert len({key for key, *_ in after}) == len(after)
@@ -85,17 +68,7 @@ def test_that_cells_fill_and_a_cancelled_benchmark_goes_on_where_it_was(program)
 )
 def test_that_the_table_is_exported_by_its_dialog(program, letter, name, begins):
     turn_to(program, "benchmark")
-    at_rest(program)
-    target = program.home / "exported" / name
-    target.parent.mkdir(exist_ok=True)
-    program.key("ctrl+e")
-    program.wait_for("Export the table of error rates")
-    program.key("Tab", letter)  # from the choice of the table to that of the format
-    program.key("Return")
-    program.wait_for("Export as")
-    program.key("ctrl+a")
-    program.type(target)
-    program.key("Return")
-    program.wait_gone("Export as")
-    until(target.is_file, "the export")
-    assert target.read_bytes().startswith(begins.encode())
+    program.still(60.0)
+    # Tab leads from the choice of the table to that of the format.
+    written = program.export("Export the table of error rates", program.home / "exported" / name, "Tab", letter)
+    assert written.startswith(begins.encode())

@@ -5,7 +5,6 @@ import time
 import numpy as np
 import pytest
 
-from slide_gui.gui.theme import LIGHT
 from tests.end_to_end.program import until
 from tests.end_to_end.run_pages import colourful, cursor, dot, main_button, shares, stored, turn_to, write_rectangles
 
@@ -22,29 +21,13 @@ def program(start, tmp_path_factory):
     running.key("ctrl+Next", "ctrl+Next")  # two layers less: of a person's own data the program knows no best depth
     until(lambda: [len(row) for row in running.settled(rows=5).rows] == [DEPTH] * 5, "two layers")
     yield running
-    running.focus()
-    running.key("ctrl+q")
-    assert running.wait_end() == (0, "", "")
-
-
-def at_rest(program, seconds=30.0):
-    """Wait until nothing runs and nothing changes, and return the picture."""
-    program.rest()
-    before = [program.picture()]
-
-    def still():
-        time.sleep(0.35)
-        now = program.picture()
-        same, before[0] = bool((now == before[0]).all()), now
-        return now if same and not program.busy(now) else None
-
-    return until(still, "a window at rest", seconds)
+    running.quit()
 
 
 def test_that_the_shares_move_while_training_and_a_cancelled_training_is_not_kept(program):
     turn_to(program, "classifier")
     button = main_button(program)
-    at_rest(program)
+    program.still()
     program.click(button)
     program.rest()
     seen = []
@@ -68,10 +51,10 @@ def test_that_the_shares_move_while_training_and_a_cancelled_training_is_not_kep
 def test_that_a_training_left_alone_ends_with_error_confusion_and_mistakes(program):
     turn_to(program, "classifier")
     button = main_button(program)
-    assert colourful(at_rest(program)) < 500
+    assert colourful(program.still()) < 500
     program.click(button)
     until(lambda: len(stored(program)) == 1, "the run in the store", 60)
-    done = at_rest(program)
+    done = program.still()
     assert colourful(done) > 5000  # the matrix
     assert sum(shares(program, done, DEPTH)) > 500
     ((_, _, _, noise, depth),) = stored(program)
@@ -84,7 +67,7 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     handle = program.sliders()[0]
     turn_to(program, "curves")
     here = until(lambda: cursor(program, program.picture()), "the curves")
-    first = at_rest(program)
+    first = program.still()
     kept = dot(program, first, here, DEPTH)
     assert kept is not None
     x, y = handle.left + handle.width - handle.height // 2, handle.center[1]
@@ -100,13 +83,13 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     there = until(lambda: cursor_at_rest(program), "a cursor at rest")
     # A live point comes by itself, then settles where the whole test part puts it.
     until(lambda: dot(program, program.picture(), there, DEPTH), "a live point", 20)
-    settled = at_rest(program)
+    settled = program.still()
     assert dot(program, settled, there, DEPTH) is not None
     assert dot(program, settled, here, DEPTH) is not None
     assert len(stored(program)) == 1
     program.click(dot(program, settled, here, DEPTH))
     until(lambda: program.sliders()[0] == handle, "the slider of the point's model")
-    at_rest(program)
+    program.still()
     turn_to(program, "weights")
     back = program.settled(rows=5)
     assert [len(row) for row in back.rows] == [DEPTH] * 5
@@ -131,18 +114,6 @@ def cursor_at_rest(program):
     ],
 )
 def test_that_each_page_is_exported_by_its_dialog(program, page, title, name, begins):
-    target = program.home / "exported" / name
-    target.parent.mkdir(exist_ok=True)
     turn_to(program, page)
-    at_rest(program)
-    program.key("ctrl+e")
-    program.wait_for(title)
-    program.key("Return")
-    program.wait_for("Export as")
-    program.key("ctrl+a")
-    program.type(target)
-    program.key("Return")
-    program.wait_gone("Export as")
-    until(target.is_file, "the export")
-    assert until(lambda: program.notice(LIGHT.accent_wash), "the notice that it was written")
-    assert target.read_bytes().startswith(begins)
+    program.still()
+    assert program.export(title, program.home / "exported" / name).startswith(begins)

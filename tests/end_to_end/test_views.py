@@ -17,22 +17,7 @@ def program(start):
     running = start()
     running.settled(rows=5)
     yield running
-    running.focus()
-    running.key("ctrl+q")
-    assert running.wait_end() == (0, "", "")
-
-
-def at_rest(program):
-    """Return the window's picture once nothing moves and no mouse is in it."""
-    program.rest()
-
-    def still():
-        first = program.picture()
-        time.sleep(0.3)
-        now = program.picture()
-        return now if (now == first).all() else None
-
-    return until(still, "a picture at rest")
+    running.quit()
 
 
 def places(program):
@@ -50,7 +35,7 @@ def test_that_drawing_on_the_input_changes_every_layer_and_undo_brings_them_back
     program.rest()
     canvas, outputs = until(lambda: places(program), "x, x̃, four T and four h")
     assert len(outputs) == 5
-    before = at_rest(program)
+    before = program.still()
     # A line below the outline that is there.
     program.xdotool("mousemove", *canvas.pixel(25, 3), "mousedown", 1)
     try:
@@ -58,12 +43,12 @@ def test_that_drawing_on_the_input_changes_every_layer_and_undo_brings_them_back
             program.move(canvas.pixel(25, column))
     finally:
         program.xdotool("mouseup", 1)
-    drawn = at_rest(program)
+    drawn = program.still()
     for box in outputs[1:]:
         gained = box.values(drawn)[25, 6:18] - box.values(before)[25, 6:18]
         assert gained.mean() > 100  # the line stands in every layer
     program.key("ctrl+z")
-    back = at_rest(program)
+    back = program.still()
     assert all((box.of(back) == box.of(before)).all() for box in outputs)
 
 

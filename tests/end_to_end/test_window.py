@@ -14,9 +14,7 @@ pytestmark = pytest.mark.display
 def program(start):
     running = start()
     yield running
-    running.focus()
-    running.key("ctrl+q")
-    assert running.wait_end() == (0, "", "")
+    running.quit()
 
 
 @pytest.fixture
@@ -113,17 +111,6 @@ def test_that_a_shortcut_changes_the_theme(program, page):
 
 
 def test_that_export_writes_a_pdf_at_the_path_typed(program, page):
-    target = program.home / "figure.pdf"
-    program.key("ctrl+e")
-    program.wait_for("Export the weight figure")
-    program.key("Return")
-    program.wait_for("Export as")
-    program.key("ctrl+a")
-    program.type(target)
-    program.key("Return")
-    program.wait_gone("Export as")
-    until(target.is_file, "the figure")
-    until(lambda: program.notice(LIGHT.accent_wash), "the notice that it was written")
-    written = target.read_bytes()
+    written = program.export("Export the weight figure", program.home / "figure.pdf")
     assert written.startswith(b"%PDF")
     assert b"%%EOF" in written[-32:]

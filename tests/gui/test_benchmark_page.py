@@ -1,9 +1,9 @@
 """The Benchmark page on tiny data: cells fill, a cancelled benchmark goes on, tables are written."""
 
 import csv
+from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QSettings
 
 from slide_gui.core.sda_history import SdaEpoch, SdaHistory
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
@@ -18,8 +18,7 @@ from slide_gui.gui.benchmark_desk import BenchmarkChoice, merged
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
-from tests.gui.test_jobs import settle, wait
-from tests.gui.test_runs_pages import Given, labelled
+from tests.gui.given import labelled, settle, wait
 
 DATA = rectangles(80, 150)
 SDA = (("n_units", ((12,),)), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
@@ -37,23 +36,17 @@ def tiny_plan(extent="full", data=(), methods=(), splits=None):
 
 
 @pytest.fixture
-def window(app, tmp_path, monkeypatch):
+def data():
+    return labelled()
+
+
+@pytest.fixture(autouse=True)
+def small_plan(monkeypatch):
     monkeypatch.setattr(desk_module, "plan", tiny_plan)
     monkeypatch.setattr(desk_module, "load_data", lambda key, progress: named(key))
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    window.resize(1280, 720)
-    window.show()
-    window.workspace.open(Given(labelled()))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    yield window
-    window.close()
-    window.deleteLater()
 
 
 def named(key):
-    from dataclasses import replace
-
     return replace(DATA, name={"rectangles": "Rectangles", "convex": "Convex"}[key])
 
 
@@ -83,6 +76,16 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page._errors.rows())
     assert page.offers() == ()
     assert page.table() == ""
+
+
+def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
+    window.benchmark.choose(replace(window.benchmark.choice, extent="full"))
+    said = []
+    for view in (0, 1):
+        page._show_view(view)
+        said.append(page._subtitle.text())
+    assert said[0].startswith("test error in %")
+    assert said[1].startswith("time to generate the features")
 
 
 def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time(window, page):

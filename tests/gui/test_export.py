@@ -9,18 +9,22 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.recipe import Recipe
 from slide_gui.gui.export import ExportDialog
-from tests.gui.test_jobs import settle, wait
-from tests.gui.test_runs_pages import window  # noqa: F401
+from tests.gui.given import labelled, settle, wait
 
 
 @pytest.fixture
-def trained(window):  # noqa: F811
+def data():
+    return labelled()
+
+
+@pytest.fixture
+def trained(window):
     window.desk.train(window.desk.spec_of(SvmParameters()))
     wait(lambda: window.desk.runs and not window.lane.busy, 60)
     return window
 
 
-def dialog_of(window, page):  # noqa: F811
+def dialog_of(window, page):
     window.actions_by_name[f"page_{page}"].trigger()
     settle(0.02)
     window.actions_by_name["export"].trigger()
@@ -102,7 +106,7 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
 
 
 @pytest.mark.parametrize("page", ["curves", "classifier", "runs"])
-def test_that_a_page_without_results_says_so(window, page):  # noqa: F811
+def test_that_a_page_without_results_says_so(window, page):
     window.actions_by_name[f"page_{page}"].trigger()
     wait(lambda: not window.lane.busy)
     window.actions_by_name["export"].trigger()
@@ -113,7 +117,7 @@ def test_that_a_page_without_results_says_so(window, page):  # noqa: F811
     assert "Nothing to copy yet" in window.notice.accessibleName()
 
 
-def test_that_no_layer_is_no_weight_figure(window):  # noqa: F811
+def test_that_no_layer_is_no_weight_figure(window):
     window.workspace.set_parameters(depth=0)
     wait(lambda: not window.lane.busy)
     window.actions_by_name["export"].trigger()

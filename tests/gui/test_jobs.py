@@ -2,9 +2,10 @@ import threading
 import time
 
 import pytest
-from PySide6.QtCore import QCoreApplication, QEventLoop
+from PySide6.QtCore import QCoreApplication
 
 from slide_gui.gui.jobs import Lane
+from tests.gui.given import settle, wait
 
 
 @pytest.fixture
@@ -13,21 +14,6 @@ def lane(app):
     yield lane
     lane.close()
     QCoreApplication.processEvents()
-
-
-def wait(done, seconds=10.0):
-    end = time.monotonic() + seconds
-    while not done():
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
-        time.sleep(0.001)
-        assert time.monotonic() < end, "it did not happen"
-
-
-def settle(seconds=0.15):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
-        time.sleep(0.001)
 
 
 def looping(progress):

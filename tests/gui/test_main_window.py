@@ -1,29 +1,12 @@
 import numpy as np
-import pytest
-from PySide6.QtCore import QPoint, QPointF, QSettings, Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QSlider
 
 from slide_gui.gui.actions import ACTIONS
-from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.weights import PINNED
 from slide_gui.gui.palette import CommandPalette
-from slide_gui.gui.theme import apply_theme
-from tests.gui.test_jobs import settle, wait
-from tests.gui.test_workspace import Given, dataset
-
-
-@pytest.fixture
-def window(app, tmp_path):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    window.show()
-    window.workspace.open(Given(dataset()))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    yield window
-    window.close()
-    window.deleteLater()
-    apply_theme(app, "light")
+from tests.gui.given import Given, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -137,7 +120,7 @@ def test_that_the_palette_finds_and_runs_a_command(window):
     wait(lambda: not window.lane.busy)
 
 
-def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, monkeypatch, capsys):
+def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):
     import sys
 
     try:
@@ -145,6 +128,7 @@ def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, monkeypatc
     except RuntimeError:
         sys.excepthook(*sys.exc_info())
     settle(0.02)
+    assert "the unexpected" in faults.pop()[0]
     assert window.notice.isVisible()
     assert "the unexpected" in window.notice.accessibleName()
     assert "the unexpected" in capsys.readouterr().err

@@ -5,37 +5,19 @@ import warnings
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPointF, QSettings, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontMetricsF
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font
 from slide_gui.gui.widgets._pixels import ring_radius
 from slide_gui.gui.workspace import MAX_PINS
 from tests.data.writers import write_amat
-from tests.gui.test_jobs import settle, wait
-from tests.gui.test_workspace import Given, dataset
+from tests.gui.given import Given, settle, wait
 
 RANDOM = np.random.default_rng(0)
-
-
-@pytest.fixture
-def window(app, tmp_path):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    faults = []
-    window._faults.reported.connect(lambda *fault: faults.append(fault))
-    window.resize(1280, 720)
-    window.show()
-    window.workspace.open(Given(dataset()))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    yield window
-    window.close()
-    window.deleteLater()
-    assert not faults
 
 
 def drop(window, *paths):

@@ -2,7 +2,6 @@ import math
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QSlider
 
 from slide_gui.core.svm import SvmParameters
@@ -10,54 +9,18 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.run import run
 from slide_gui.experiments.store import RunStore
 from slide_gui.gui import desk as desk_module
-from slide_gui.gui.main_window import MainWindow
-from tests.gui.test_jobs import settle, wait
-
-
-def labelled(seed=0, n=160):
-    """Two kinds of 6 × 6 images: bars across and bars down, with noise."""
-    random = np.random.default_rng(seed)
-    images = (random.random((2 * n, 6, 6)) < 0.1).astype("float32")
-    labels = random.integers(0, 2, 2 * n)
-    for image, label in zip(images, labels, strict=True):
-        if label:
-            image[:, random.integers(6)] = 1
-        else:
-            image[random.integers(6)] = 1
-    rows = images.reshape(2 * n, 36)
-    return Dataset(
-        "bars",
-        rows[:n],
-        rows[n:],
-        labels[:n].astype("int64"),
-        labels[n:].astype("int64"),
-        image_shape=(6, 6),
-        label_names=("across", "down"),
-    )
-
-
-class Given:
-    paths, key, generated, argument, seed = (), "bars", False, "bars", 0
-
-    def __init__(self, dataset):
-        self._dataset = dataset
-
-    def load(self, progress):
-        return self._dataset
+from tests.gui.given import Given, labelled, settle, wait
 
 
 @pytest.fixture
-def window(app, tmp_path, monkeypatch):
+def data():
+    return labelled()
+
+
+@pytest.fixture(autouse=True)
+def small_sweep(monkeypatch):
     monkeypatch.setattr(desk_module, "SWEEP_NOISES", (0.2, 0.5))
     monkeypatch.setattr(desk_module, "SWEEP_DEPTHS", (0, 1))
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    window.show()
-    window.workspace.open(Given(labelled()))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    yield window
-    window.close()
-    window.deleteLater()
 
 
 def page(window, name):
@@ -110,6 +73,9 @@ def test_that_a_result_of_other_parameters_says_so(window):
     window.workspace.set_parameters(noise=0.8)
     settle(0.02)
     assert "not of the panel" in classifier._details.text()
+    assert "widths by radius-margin" in classifier._details.text()
+    classifier._narrow((0, 1))
+    assert classifier._gallery._stale
     wait(lambda: not window.lane.busy)
 
 

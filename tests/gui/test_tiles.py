@@ -5,8 +5,8 @@ from slide_gui.experiments.fit import FittedModel
 from slide_gui.experiments.weights import weight_rows
 from slide_gui.figures.weights import tile_limits
 from slide_gui.gui.tiles import TileSource, place
-from tests.gui.test_jobs import wait
-from tests.gui.test_workspace import Given, dataset, workspace  # noqa: F401
+from tests.gui.given import Given, dataset, wait
+from tests.gui.test_workspace import workspace  # noqa: F401
 
 
 @pytest.fixture

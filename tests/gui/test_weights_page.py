@@ -1,16 +1,13 @@
 import pytest
-from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QPushButton
 
 from slide_gui.gui.jobs import Lane
-from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages import weights
 from slide_gui.gui.pages.weights import ALL_ROWS, PINNED, WeightsPage
 from slide_gui.gui.weights.view import View, ViewSpec
 from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.workspace import Workspace
-from tests.gui.test_jobs import wait
-from tests.gui.test_workspace import Given, dataset
+from tests.gui.given import Given, dataset, wait
 
 
 class Counting(View):
@@ -75,13 +72,10 @@ def test_that_a_panel_opens_beside_the_view_and_closes(page):
     assert not panel.isVisible()
 
 
-def test_that_pages_are_made_when_they_are_first_shown(app, tmp_path):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
+def test_that_pages_are_made_when_they_are_first_shown(closed_window):
+    window = closed_window
     assert window.pages.count() == 1
     window.actions_by_name["page_runs"].trigger()
     assert window.pages.currentWidget() is window.pages.page("runs")
     assert window.pages.count() == 2
     wait(lambda: not window.lane.busy)
-    window.close()
-    window.deleteLater()

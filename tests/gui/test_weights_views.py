@@ -6,31 +6,18 @@ import time
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QSlider
 
 from slide_gui.core.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.flow import Forward, survivors
-from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.weights import COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.weights import flow
 from slide_gui.gui.weights.explained import ExplainedWeight
-from tests.gui.test_jobs import settle, wait
-from tests.gui.test_workspace import Given, dataset
-
-
-@pytest.fixture
-def window(app, tmp_path):
-    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
-    window = MainWindow(settings, tmp_path / "runs.sqlite")
-    window.resize(1280, 720)
-    window.show()
-    opened(window, dataset())
-    yield window
-    window.close()
-    window.deleteLater()
+from tests.gui.given import Given, settle, wait
 
 
 def opened(window, data):
@@ -63,6 +50,23 @@ def test_that_the_flow_is_that_of_the_sample_its_noise_and_its_stack(window):
     for shown, layer in zip(part.flow().layers, expected.layers, strict=True):
         np.testing.assert_array_equal(shown.output, layer.output)
     assert not window.weights_page._sample.isVisible()
+
+
+@pytest.mark.parametrize("name", [PINNED, FLOW, EXPLAIN])
+def test_that_a_view_takes_the_colours_of_a_theme_with_the_window(app, window, name):
+    window.weights_page.set_view(name)
+    view = window.weights_page._shown_view()
+    try:
+        for theme in (DARK, LIGHT):
+            apply_theme(app, theme.name)
+            if name == FLOW:
+                assert view._bar._scale.map == theme.diverging
+            else:
+                row = view.tiles._rows[0]
+                assert row.tiles[0].scale.map == theme.diverging
+                assert row.color.name().upper() == theme.accent
+    finally:
+        apply_theme(app, "light")
 
 
 def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):

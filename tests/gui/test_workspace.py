@@ -7,28 +7,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.gui.jobs import Lane
 from slide_gui.gui.workspace import MAX_PINS, Workspace
-from tests.core.test_stack import images
-from tests.gui.test_jobs import settle, wait
-
-
-class Given:
-    """A data source that returns what it was made with."""
-
-    paths = ()
-    key = "given"
-
-    def __init__(self, result):
-        self.result = result
-
-    def load(self, progress):
-        if isinstance(self.result, Exception):
-            raise self.result
-        return self.result
-
-
-def dataset(seed=0, name="given"):
-    rows = images(n=300, seed=seed).astype("float32")
-    return Dataset(name, rows[:250], rows[250:], image_shape=(8, 8))
+from tests.gui.given import Given, dataset, settle, wait
 
 
 @pytest.fixture

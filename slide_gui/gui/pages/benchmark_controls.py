@@ -60,7 +60,7 @@ class BenchmarkControls(QWidget):
         self._splits = QSpinBox(self)
         self._splits.setRange(0, _MOST_SPLITS)
         self._splits.setSpecialValueText("protocol’s")
-        self._splits.setFixedWidth(104)
+        self._splits.setFixedWidth(120)
         self._splits.setToolTip(
             "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and Rectangles-Images, "
             "1 on MNIST). The paper has 50, 10, 10 and 1"

@@ -72,7 +72,7 @@ class ClassifierPage(Page):
         left, right = QVBoxLayout(), QVBoxLayout()
         self._criterion, self._shares = CriterionPlot(self), ShareBars(self)
         self._criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
-        self._shares.set_placeholder("Each layer’s share of the exponent")
+        self._shares.set_placeholder("Each layer’s share of the exponent comes with the widths.")
         self._confusion, self._gallery = ConfusionMatrix(self), Thumbnails(self)
         self._confusion.set_placeholder("The confusion matrix comes with the test error.")
         self._gallery.set_placeholder("Misclassified images come with the test error.")
@@ -233,20 +233,16 @@ class ClassifierPage(Page):
     def _show_result(self, result: RunResult) -> None:
         own = result.classifier
         self._set_history(() if own is None else own.history)
-        stack = self._workspace.state.parameters
         asked = result.spec.stack
-        stale = result.spec.method != "raw-svm" and (asked.noise, asked.depth, asked.threshold, asked.squashing) != (
-            stack.noise,
-            stack.depth,
-            stack.threshold,
-            stack.squashing,
-        )
+        stale = self._is_stale(result)
         pairs = () if own is None else zip(own.shares, own.widths, strict=True)
         self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
         self._criterion.set_stale(stale)
         self._found.setText(f"{100 * result.error:.2f} % ± {100 * result.half:.2f}")
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
         svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
+        if own is not None and own.history:
+            svm = f"widths by {_CRITERIA[result.spec.svm.criterion].split(' (')[0]} · {svm}"
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         self._details.setText(
             f"test error on {thousands(result.n_test)} images with its 95 % interval{behind} · "
@@ -256,6 +252,12 @@ class ClassifierPage(Page):
         self._confusion.set_counts(result.confusion, names, stale)
         self._show_gallery(result, None, stale)
 
+    def _is_stale(self, result: RunResult) -> bool:
+        """Whether the layers set in the panel are not those of the result."""
+        asked, own = result.spec.stack, self._workspace.state.parameters
+        fields = ("noise", "depth", "threshold", "squashing", "fit_on")
+        return result.spec.method != "raw-svm" and any(getattr(asked, f) != getattr(own, f) for f in fields)
+
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset
         known = dataset.label_names if dataset is not None else ()
@@ -264,7 +266,7 @@ class ClassifierPage(Page):
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
         if self._desk.result is not None:
-            self._show_gallery(self._desk.result, cell, False)
+            self._show_gallery(self._desk.result, cell, self._is_stale(self._desk.result))
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset = self._workspace.dataset

@@ -18,6 +18,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
+from slide_gui.gui.widgets._numbers import significant
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.tile_scroll import TileScroll
@@ -197,6 +198,5 @@ def _sentence(shown: Comparison) -> str:
     test = compare_errors(first, second)
     if test is None:
         return f"{said} points, judged on different rows: no test of significance."
-    return f"{said} points on the same {thousands(len(first.judged))} rows · McNemar p = {test.exact:.3g}".replace(
-        "-", "−"
-    )
+    p = significant(test.exact, 3)
+    return f"{said} points on the same {thousands(len(first.judged))} rows · McNemar p = {p}"

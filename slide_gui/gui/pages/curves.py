@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CurvesPage"]
 
+_SUBTITLES = ("test error against noise, one line a depth", "test error of every noise and depth")
 _REST_MILLISECONDS = 250  # a slider that rests this long asks for an estimate
 _NEAR = 0.004  # noises closer than this are the same point
 
@@ -40,10 +41,10 @@ class CurvesPage(Page):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(20, 12, 20, 8)
         layout.setSpacing(8)
-        row, _, self._tabs = header(
+        row, self._subtitle, self._tabs = header(
             self,
             "Error curves",
-            "test error against noise, one line a depth",
+            _SUBTITLES[0],
             (("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")),
         )
         self._tabs.idClicked.connect(self._show_view)
@@ -105,6 +106,7 @@ class CurvesPage(Page):
     @Slot(int)
     def _show_view(self, view: int) -> None:
         self._views.setCurrentIndex(view)
+        self._subtitle.setText(_SUBTITLES[view])
 
     @Slot(float)
     def _cursor_moved(self, noise: float) -> None:

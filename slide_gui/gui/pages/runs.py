@@ -154,7 +154,6 @@ def _sheet(lines: list[StoredRun], _progress: Progress) -> Sheet:
 
 
 def _row(run: StoredRun) -> RunRow:
-    part = "test" if run.evaluate == "test" else "validation"
     split = "whole" if run.training == "whole" else f"80/20 {run.split}"
     return RunRow(
         run.hash,
@@ -163,7 +162,7 @@ def _row(run: StoredRun) -> RunRow:
         METHODS.get(run.method, run.method),
         run.noise if run.depth else float("nan"),
         run.depth,
-        split if part == "test" else f"{split}, {part}",
+        split if run.evaluate == "test" else f"{split}, val.",
         run.seed,
         100 * run.error,
         100 * max(run.error - run.half, 0.0),

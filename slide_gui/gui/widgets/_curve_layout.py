@@ -150,6 +150,8 @@ def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[f
             values += [point.error - usual, point.error + usual]
     if not values:
         return 0.0, 10.0
+    if not settled:  # nothing says yet how far apart errors lie
+        return 0.0, max(1.5 * max(values), 0.1)
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:
         low = 0.0

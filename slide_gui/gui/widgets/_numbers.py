@@ -8,6 +8,7 @@ from itertools import pairwise
 __all__ = ["count", "decimals_of", "fixed", "nice_ticks", "number", "per_cent", "significant"]
 
 THIN = "\u202f"
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -25,13 +26,15 @@ def significant(value: float, digits: int = 4) -> str:
     """Return a number to so many significant digits, with thin spaces in thousands.
 
     >>> significant(0.0123456), significant(123456.0, 3), significant(2.5e-9, 2)
-    ('0.01235', '123\u202f456', '2.5e−09')
+    ('0.01235', '123\u202f456', '2.5·10⁻⁹')
     """
     if not math.isfinite(value):
         return "–"
     size = math.floor(math.log10(abs(value))) if value else 0
     if not -4 <= size < 7:
-        return f"{value:.{digits - 1}e}".replace("-", "−")
+        mantissa, power = f"{value:.{digits - 1}e}".split("e")
+        times = "" if mantissa == "1" else f"{mantissa}·".replace("-", "−")
+        return f"{times}10{str(int(power)).translate(_RAISED)}"
     text = f"{value:,.{max(0, digits - 1 - size)}f}"
     return text.replace(",", THIN).replace("-", "−")
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QPointF, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from slide_gui.gui.widgets._painted import CLICKS, Painted
+from slide_gui.gui.widgets._painted import CLICKS, Pointed
 from slide_gui.gui.widgets._pixels import ARROWS
 
 __all__ = ["Picker"]
 
 
-class Picker(Painted):
+class Picker(Pointed):
     """Base of the views in which one of `count` values is hovered and clicked.
 
     Arrow keys move the cursor, Home and End go to the first and last value, Enter and Space click.
     """
+
+    shape = Qt.CursorShape.CrossCursor
 
     pixel_hovered = Signal(object)
     """Index under mouse or cursor (int), or None."""
@@ -55,10 +57,6 @@ class Picker(Painted):
         self.set_cursor(self._cursor)
         self.update()
 
-    def _at(self, point: QPointF) -> int | None:
-        """Return the value under a point."""
-        raise NotImplementedError
-
     def _moved(self, step: tuple[int, int]) -> int:
         """Return the value one step on from the cursor."""
         raise NotImplementedError
@@ -68,19 +66,8 @@ class Picker(Painted):
             self.set_cursor(index)
             self.pixel_hovered.emit(self._cursor)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.CrossCursor)
-        self._hover(found)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and found is not None:
-            self._hover(found)
-            self.pixel_clicked.emit(found)
-
-    def _leave(self) -> None:
-        self._hover(None)
+    def _click(self, found: int) -> None:
+        self.pixel_clicked.emit(found)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())

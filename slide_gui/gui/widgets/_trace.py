@@ -50,13 +50,22 @@ class Column:
 
 
 class Trace:
-    """One start of the search for the widths: iteration, criterion, C and number of support vectors."""
+    """One start of the search for the widths: iteration, criterion, C and number of support vectors.
+
+    Attributes
+    ----------
+    kept : int
+        Index of the least criterion, whose widths and C are those kept; 0 where none is a number.
+    """
 
     def __init__(self) -> None:
         self.iteration, self.criterion, self.C, self.support = Column(), Column(), Column(), Column()
+        self.kept = 0
 
     def append(self, iteration: float, criterion: float, C: float, support: float) -> None:
         """Add one iteration; iterations rise."""
+        if criterion < self.criterion.low:
+            self.kept = len(self.criterion)
         columns = (self.iteration, self.criterion, self.C, self.support)
         for column, value in zip(columns, (iteration, criterion, C, support), strict=True):
             column.append(value)

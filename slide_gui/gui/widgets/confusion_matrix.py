@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -16,7 +16,7 @@ from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._layer import Layer
 from slide_gui.gui.widgets._numbers import count, fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import CLICKS, Painted
+from slide_gui.gui.widgets._painted import CLICKS, Pointed
 from slide_gui.gui.widgets._pixels import ARROWS
 from slide_gui.gui.widgets._sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
 
@@ -29,7 +29,7 @@ MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
-class ConfusionMatrix(Painted):
+class ConfusionMatrix(Pointed):
     """Rows are true classes, columns predictions; the error of each class stands at the right.
 
     What is right is blue; mistakes are orange, on a scale of their own that ends at the most frequent one, so
@@ -100,12 +100,6 @@ class ConfusionMatrix(Painted):
         if not same:
             self._current = None
             self.updateGeometry()
-        self._describe()
-        self.update()
-
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there is no matrix."""
-        self._placeholder = text
         self._describe()
         self.update()
 
@@ -239,26 +233,15 @@ class ConfusionMatrix(Painted):
 
     # Mouse and keys
 
-    def _show(self, at: tuple[int, int] | None) -> None:
+    def _hover(self, at: tuple[int, int] | None) -> None:
         if at != self._current:
             self._current = at
             self._describe()
             self.cell_hovered.emit(at)
             self.update()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor)
-        self._show(found)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and found is not None:
-            self._show(found)
-            self.cell_clicked.emit(found)
-
-    def _leave(self) -> None:
-        self._show(None)
+    def _click(self, found: tuple[int, int]) -> None:
+        self.cell_clicked.emit(found)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, last = Qt.Key(event.key()), len(self._labels) - 1
@@ -267,11 +250,11 @@ class ConfusionMatrix(Painted):
         elif key in ARROWS:
             row, column = self._current or (0, 0)
             step = ARROWS[key] if self._current is not None else (0, 0)
-            self._show((min(max(row + step[0], 0), last), min(max(column + step[1], 0), last)))
+            self._hover((min(max(row + step[0], 0), last), min(max(column + step[1], 0), last)))
         elif key in CLICKS and self._current is not None:
             self.cell_clicked.emit(self._current)
         elif key == Qt.Key.Key_Escape and self._current is not None:
-            self._show(None)
+            self._hover(None)
         else:
             super().keyPressEvent(event)
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QPolygonF
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -14,7 +14,7 @@ from slide_gui.gui.widgets._axes import Axis, apart, logarithmic, paint_x_axis, 
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._numbers import count, fixed, significant
 from slide_gui.gui.widgets._paint import focus_ring, washed
-from slide_gui.gui.widgets._painted import Painted
+from slide_gui.gui.widgets._painted import Pointed
 
 __all__ = ["CopiesPlot", "CopiesSeries"]
 
@@ -46,7 +46,7 @@ class CopiesSeries:
     reference: float | None = None
 
 
-class CopiesPlot(Painted):
+class CopiesPlot(Pointed):
     """Relative error against copies; a click, or Left and Right, chooses an m.
 
     Each mark is the mean over the seeds, its whisker reaches from the least to the largest.
@@ -61,7 +61,6 @@ class CopiesPlot(Painted):
         self._most = 1024
         self._chosen: int | None = None
         self._hovered: int | None = None
-        self._placeholder = ""
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(320, 180)
@@ -84,12 +83,6 @@ class CopiesPlot(Painted):
             self._chosen = copies
             self._describe()
             self.update()
-
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there are no points."""
-        self._placeholder = text
-        self._describe()
-        self.update()
 
     def copies(self) -> list[int]:
         """Return every m with a point."""
@@ -236,18 +229,8 @@ class CopiesPlot(Painted):
             self._hovered = copies
             self.update()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor)
-        self._hover(found)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and found is not None:
-            self.copies_chosen.emit(found)
-
-    def _leave(self) -> None:
-        self._hover(None)
+    def _click(self, found: int) -> None:
+        self.copies_chosen.emit(found)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         known, key = self.copies(), Qt.Key(event.key())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -15,7 +15,7 @@ from slide_gui.gui.widgets._axes import Axis, apart, linear, logarithmic, paint_
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._numbers import count, significant
 from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import Painted
+from slide_gui.gui.widgets._painted import Pointed
 from slide_gui.gui.widgets._trace import Column, Trace, curve
 
 __all__ = ["CriterionPlot", "CriterionStep"]
@@ -52,11 +52,13 @@ class CriterionStep:
     start: int = 0
 
 
-class CriterionPlot(Painted):
+class CriterionPlot(Pointed):
     """The criterion of each start; the start that is best now is in the accent, with its C and support vectors.
 
     Left and Right move along the iterations.
     """
+
+    shape = Qt.CursorShape.ArrowCursor  # nothing is clicked
 
     step_hovered = Signal(object)
     """The CriterionStep under mouse or keys, or None."""
@@ -102,20 +104,10 @@ class CriterionPlot(Painted):
         self._stale = stale
         self.update()
 
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there is nothing."""
-        self._placeholder = text
-        self._describe()
-        self.update()
-
     def best_start(self) -> int:
-        """Return the start whose criterion is least now; one that is no number is worse than any."""
-
-        def now(start: int) -> float:
-            last = self._traces[start].criterion[-1]
-            return math.inf if math.isnan(last) else last
-
-        return min((i for i, t in enumerate(self._traces) if len(t.criterion)), key=now, default=0)
+        """Return the start with the least criterion so far; one that is no number is worse than any."""
+        begun = (i for i, t in enumerate(self._traces) if len(t.criterion))
+        return min(begun, key=lambda start: self._traces[start].criterion.low, default=0)
 
     def current(self) -> CriterionStep | None:
         """Return the iteration under mouse or keys."""
@@ -128,8 +120,9 @@ class CriterionPlot(Painted):
     def _describe(self) -> None:
         step = self.current()
         if step is None and any(len(t.criterion) for t in self._traces):
-            last = self._traces[self.best_start()]
-            step = CriterionStep(round(last.iteration[-1]), last.criterion[-1], last.C[-1], round(last.support[-1]))
+            best = self._traces[self.best_start()]
+            at = best.kept
+            step = CriterionStep(round(best.iteration[at]), best.criterion[at], best.C[at], round(best.support[at]))
         self.setAccessibleDescription(self._placeholder if step is None else "; ".join(self._lines(step)))
 
     def _lines(self, step: CriterionStep) -> list[str]:
@@ -204,13 +197,13 @@ class CriterionPlot(Painted):
             painter.setPen(QPen(colour, 2.0 if number == best else 1.25))
             for line in curve(x, y, trace.iteration.values(), trace.criterion.values()):
                 painter.drawPolyline(line)
-            last = trace.criterion[-1]
-            place = y.at(last) if math.isfinite(last) else box.top()
-            ends.append(QPointF(x.at(trace.iteration[-1]), min(max(place, box.top()), box.bottom())))
+            least = trace.criterion[trace.kept]
+            place = y.at(least) if math.isfinite(least) else box.top()
+            ends.append(QPointF(x.at(trace.iteration[trace.kept]), min(max(place, box.top()), box.bottom())))
             self._dot(painter, ends[-1], colour)
         places = apart([e.y() for e in ends], 16, box.top(), box.bottom())
         for number, end, place in zip(order, ends, places, strict=True):
-            value = significant(self._traces[number].criterion[-1])
+            value = significant(self._traces[number].criterion[self._traces[number].kept])
             text = value if len(self._traces) == 1 else f"start {number + 1}  {value}"
             painter.setPen(QPen(QColor(theme.line), 1.0))
             knee = box.right() + 2
@@ -240,8 +233,9 @@ class CriterionPlot(Painted):
         x = self.x_axis()
         for line in curve(x, y, trace.iteration.values(), column.values()):
             painter.drawPolyline(line)
-        height = y.at(column[-1]) if math.isfinite(column[-1]) else box.bottom()
-        end = QPointF(x.at(trace.iteration[-1]), min(max(height, box.top()), box.bottom()))
+        kept = column[trace.kept]
+        height = y.at(kept) if math.isfinite(kept) else box.bottom()
+        end = QPointF(x.at(trace.iteration[trace.kept]), min(max(height, box.top()), box.bottom()))
         self._dot(painter, end, QColor(theme.text))
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
@@ -249,7 +243,7 @@ class CriterionPlot(Painted):
         painter.drawText(QRectF(0, box.top(), LEFT - 8, box.height()), right, title)
         painter.setFont(figure_font(self, SECONDARY, strong=True))
         painter.setPen(QColor(theme.text))
-        painter.drawText(QRectF(box.right() + 16, end.y() - 8, LABELS - 16, 16), MIDDLE, text(column[-1]))
+        painter.drawText(QRectF(box.right() + 16, end.y() - 8, LABELS - 16, 16), MIDDLE, text(kept))
 
     def _paint_current(self, painter: QPainter) -> None:
         step, theme = self.current(), theme_of(self)
@@ -265,7 +259,7 @@ class CriterionPlot(Painted):
 
     # Mouse and keys
 
-    def _show(self, found: tuple[int, int] | None) -> None:
+    def _hover(self, found: tuple[int, int] | None) -> None:
         if found != self._current:
             self._current = found
             self._describe()
@@ -285,19 +279,13 @@ class CriterionPlot(Painted):
 
         return min(near, key=away, default=None)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        self._show(self._at(event.position()))
-
-    def _leave(self) -> None:
-        self._show(None)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
         start, index = self._current or (self.best_start(), -1)
         many = len(self._traces[start].iteration) if self._traces else 0
         if many and key == Qt.Key.Key_Escape and self._current is not None:
-            self._show(None)
+            self._hover(None)
         elif many and (step or key in (Qt.Key.Key_Home, Qt.Key.Key_End)):
             if key == Qt.Key.Key_Home:
                 index = 0
@@ -305,7 +293,7 @@ class CriterionPlot(Painted):
                 index = many - 1
             else:
                 index = min(max(index + (step or 0), 0), many - 1)
-            self._show((start, index))
+            self._hover((start, index))
         else:
             super().keyPressEvent(event)
 

@@ -109,12 +109,6 @@ class ErrorPlot(Painted):
             self._selected = key
             self.update()
 
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there are no points."""
-        self._placeholder = text
-        self._describe()
-        self.update()
-
     def current(self) -> ErrorPoint | None:
         """Return the point under mouse or keys."""
         return self._current

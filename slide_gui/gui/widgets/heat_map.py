@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -14,7 +14,7 @@ from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._motion import Pulse
 from slide_gui.gui.widgets._numbers import fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring, washed
-from slide_gui.gui.widgets._painted import CLICKS, Painted
+from slide_gui.gui.widgets._painted import CLICKS, Pointed
 from slide_gui.gui.widgets._pixels import ARROWS
 from slide_gui.gui.widgets._points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.widgets._sequential import ink_on, paint_ramp, sequential
@@ -27,7 +27,7 @@ RAMP = 96
 CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 
 
-class HeatMap(Painted):
+class HeatMap(Pointed):
     """Error in per cent, one row a depth, one column a noise; the best finished cell is ringed.
 
     Arrow keys move between cells, Enter clicks.
@@ -83,12 +83,6 @@ class HeatMap(Painted):
     def set_selected(self, key: str) -> None:
         """Frame the cell whose model is the one shown on the other pages; "" for none."""
         self._selected = key
-        self.update()
-
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there are no points."""
-        self._placeholder = text
-        self._describe()
         self.update()
 
     def current(self) -> ErrorPoint | None:
@@ -244,37 +238,26 @@ class HeatMap(Painted):
 
     # Mouse and keys
 
-    def _show(self, at: tuple[int, int] | None) -> None:
+    def _hover(self, at: tuple[int, int] | None) -> None:
         if at != self._current:
             self._current = at
             self._describe()
             self.point_hovered.emit(self.current())
             self.update()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor)
-        self._show(found)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and found is not None:
-            self._show(found)
-            self.point_clicked.emit(self._cells[found])
-
-    def _leave(self) -> None:
-        self._show(None)
+    def _click(self, found: tuple[int, int]) -> None:
+        self.point_clicked.emit(self._cells[found])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, point = Qt.Key(event.key()), self.current()
         if not self._cells:
             super().keyPressEvent(event)
         elif key in ARROWS:
-            self._show(self._moved(ARROWS[key]))
+            self._hover(self._moved(ARROWS[key]))
         elif key in CLICKS and point is not None:
             self.point_clicked.emit(point)
         elif key == Qt.Key.Key_Escape and point is not None:
-            self._show(None)
+            self._hover(None)
         else:
             super().keyPressEvent(event)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -15,7 +15,7 @@ from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._motion import Settle
 from slide_gui.gui.widgets._numbers import fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import Painted
+from slide_gui.gui.widgets._painted import Pointed
 
 __all__ = ["LayerShare", "ShareBars"]
 
@@ -34,11 +34,13 @@ class LayerShare:
     sigma: float
 
 
-class ShareBars(Painted):
+class ShareBars(Pointed):
     """One bar a layer on a track that stands for 100 %, with per cent and σ; bars go to new values within 150 ms.
 
     Up and Down move from layer to layer.
     """
+
+    shape = Qt.CursorShape.ArrowCursor  # nothing is clicked
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -66,12 +68,6 @@ class ShareBars(Painted):
         self._describe()
         if not same:
             self.updateGeometry()
-
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there are no shares."""
-        self._placeholder = text
-        self._describe()
-        self.update()
 
     def is_moving(self) -> bool:
         """Return whether bars are on their way."""
@@ -164,26 +160,23 @@ class ShareBars(Painted):
 
     # Mouse and keys
 
-    def _show(self, row: int | None) -> None:
+    def _hover(self, row: int | None) -> None:
         if row != self._current:
             self._current = row
             self._describe()
             self.update()
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        row = int((event.position().y() - HEAD) // LINE)
-        self._show(row if 0 <= row < len(self._shares) else None)
-
-    def _leave(self) -> None:
-        self._show(None)
+    def _at(self, point: QPointF) -> int | None:
+        row = int((point.y() - HEAD) // LINE)
+        return row if 0 <= row < len(self._shares) else None
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
         if step is not None and self._shares:
             row = 0 if self._current is None else self._current + step
-            self._show(min(max(row, 0), len(self._shares) - 1))
+            self._hover(min(max(row, 0), len(self._shares) - 1))
         elif event.key() == Qt.Key.Key_Escape and self._current is not None:
-            self._show(None)
+            self._hover(None)
         else:
             super().keyPressEvent(event)
 

@@ -51,7 +51,6 @@ class WeightTiles(Painted):
         self._transposed = False
         self._room = 0
         self._crosshair: int | None = None
-        self._placeholder = ""
         self._current = (0, 0)
         self._hovered: tuple[int, int, int] | None = None
         self._hot_remove: int | None = None
@@ -120,11 +119,6 @@ class WeightTiles(Painted):
             old = self.sizeHint().height()
             self._room = height
             self._relayout(old)
-
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there are no rows."""
-        self._placeholder = text
-        self.update()
 
     # Geometry
 

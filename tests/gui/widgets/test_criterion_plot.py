@@ -57,6 +57,16 @@ def test_that_the_start_that_is_best_now_is_the_one_in_the_accent(plot: Criterio
     assert near(plot, x.at(19), y.at(history()[-1].criterion), LIGHT.muted)
 
 
+def test_that_what_is_said_is_the_step_with_the_least_criterion_as_it_is_the_one_kept(plot: CriterionPlot) -> None:
+    steps = [CriterionStep(i, value, 10.0 + i, 50 + i) for i, value in enumerate((5.0, 3.0, 4.0))]
+    plot.set_steps([*steps, CriterionStep(3, 3.5, 20.0, 60, 1)])
+    assert plot.best_start() == 0
+    assert "iteration 1 · start 1; C = 11.0; 51 support vectors" in plot.accessibleDescription()
+    x, y = plot.x_axis(), plot.y_axis()
+    assert near(plot, x.at(1), y.at(3.0) + 3, LIGHT.accent)
+    assert not near(plot, x.at(2), y.at(4.0) + 3, LIGHT.accent)
+
+
 def test_that_starts_may_begin_in_any_order(plot: CriterionPlot) -> None:
     plot.set_steps(history(5, start=2))
     plot.grab()

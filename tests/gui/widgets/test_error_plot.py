@@ -105,6 +105,15 @@ def test_that_the_range_starts_at_zero_or_near_the_data(plot: ErrorPlot) -> None
     assert plot.layout_of().x.high == 1.0
 
 
+def test_that_a_first_estimate_alone_stands_well_inside_a_range_from_zero(plot: ErrorPlot) -> None:
+    for alone in ([replace(points()[0], state="refining")], []):
+        plot.set_points(alone)
+        plot.set_marks([ErrorMark(0.0, 2.45, "Raw-SVM")])
+        y = plot.layout_of().y
+        assert y.low == 0.0
+        assert 3.0 < y.high < 5.0
+
+
 def test_that_first_intervals_as_wide_as_the_plot_do_not_move_its_axis(plot: ErrorPlot) -> None:
     before = plot.layout_of().y
     wide = [replace(p, low=0.0, high=30.0, state="running") if p.key == "0.5/2" else p for p in points()]

@@ -1,0 +1,65 @@
+"""What tests of the window are given: data that are there at once, and ways to wait for what the lane does."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QCoreApplication, QEventLoop
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.progress import Progress
+from tests.core.test_stack import images
+
+
+class Given:
+    """A data source that returns what it was made with, or raises it."""
+
+    paths, key, generated, argument, seed = (), "given", False, "given", 0
+
+    def __init__(self, result: Dataset | Exception) -> None:
+        self.result = result
+
+    def load(self, progress: Progress) -> Any:
+        if isinstance(self.result, Exception):
+            raise self.result
+        return self.result
+
+
+def dataset(seed: int = 0, name: str = "given") -> Dataset:
+    """Return 8 × 8 images without labels."""
+    rows = images(n=300, seed=seed).astype("float32")
+    return Dataset(name, rows[:250], rows[250:], image_shape=(8, 8))
+
+
+def labelled(seed: int = 0, n: int = 160) -> Dataset:
+    """Return two kinds of 6 × 6 images: bars across and bars down, with noise."""
+    random = np.random.default_rng(seed)
+    drawn = (random.random((2 * n, 6, 6)) < 0.1).astype("float32")
+    labels = random.integers(0, 2, 2 * n).astype("int64")
+    for image, label in zip(drawn, labels, strict=True):
+        if label:
+            image[:, random.integers(6)] = 1
+        else:
+            image[random.integers(6)] = 1
+    rows, names = drawn.reshape(2 * n, 36), ("across", "down")
+    return Dataset("bars", rows[:n], rows[n:], labels[:n], labels[n:], image_shape=(6, 6), label_names=names)
+
+
+def wait(done: Callable[[], object], seconds: float = 10.0) -> None:
+    """Let Qt work until something is so."""
+    end = time.monotonic() + seconds
+    while not done():
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
+        time.sleep(0.001)
+        assert time.monotonic() < end, "it did not happen"
+
+
+def settle(seconds: float = 0.15) -> None:
+    """Let Qt work for a while."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
+        time.sleep(0.001)
