@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError
+from slide_gui.cli.console import DONE, UsageError, print_json, usage
 
 if TYPE_CHECKING:
     from slide_gui.figures.sheet import Sheet
     from slide_gui.figures.style import Style
 
-__all__ = ["add_figure_options", "add_outputs", "figure_outputs", "figure_style", "write_sheet"]
+__all__ = ["FORMATS", "add_figure_options", "add_outputs", "answer", "figure_outputs", "figure_style", "write_sheet"]
 
-_FORMATS = ("pdf", "svg", "png", "csv")
+FORMATS = ("pdf", "svg", "png", "csv")
 
 
 def add_figure_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -35,7 +36,7 @@ def add_outputs(parser: argparse.ArgumentParser, name: str) -> None:
     output = Path(f"{name}.pdf")
     parser.add_argument("-o", "--output", type=Path, default=output, help=f"figure, by suffix, or CSV ({output})")
     parser.add_argument(
-        "--format", nargs="+", choices=_FORMATS, help="write these formats, each under the output's name"
+        "--format", nargs="+", choices=FORMATS, help="write these formats, each under the output's name"
     )
     parser.add_argument(
         "--bundle",
@@ -57,10 +58,8 @@ def figure_style(arguments: argparse.Namespace, *, bias: bool = False) -> Style:
 
     names = ("levels", "colors", "width", "dpi")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    try:
+    with usage():
         return Style(**given, bias=bias, transposed=arguments.transpose)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
@@ -74,7 +73,7 @@ def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
     output: Path = arguments.output
     if arguments.format:
         return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
-    if output.suffix.lower() not in {f".{name}" for name in _FORMATS}:
+    if output.suffix.lower() not in {f".{name}" for name in FORMATS}:
         raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
     return [output]
 
@@ -88,3 +87,18 @@ def write_sheet(sheet: Sheet, style: Style, outputs: list[Path], bundle: Path | 
     for path in outputs:
         save_sheet(path, sheet, style)
     return outputs
+
+
+def answer(
+    arguments: argparse.Namespace,
+    written: list[Path],
+    document: Callable[[], dict[str, Any]],
+    lines: Sequence[str] = (),
+) -> int:
+    """Say what came out, as one JSON document or in lines, and what was written; return the exit code."""
+    if arguments.json:
+        print_json({"outputs": [str(path) for path in written], **document()})
+    else:
+        for line in (*lines, *(f"saved {path}" for path in written)):
+            print(line)
+    return DONE

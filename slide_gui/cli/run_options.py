@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError
+from slide_gui.cli.console import UsageError, usage
 
 if TYPE_CHECKING:
     from slide_gui.core.baselines import Estimator
@@ -120,10 +120,8 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
         "starts": arguments.starts,
         "subset_size": arguments.subset,
     }
-    try:
+    with usage():
         return SvmParameters(**{name: value for name, value in given.items() if value is not None}).checked()
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:

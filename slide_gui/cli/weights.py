@@ -5,10 +5,17 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.figure_options import add_figure_options, add_outputs, figure_outputs, figure_style, write_sheet
+from slide_gui.cli.console import UsageError
+from slide_gui.cli.figure_options import (
+    add_figure_options,
+    add_outputs,
+    answer,
+    figure_outputs,
+    figure_style,
+    write_sheet,
+)
 from slide_gui.cli.fit import describe
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.options import Subparsers, add_json, add_stack_options, fit_data, read_data, stack_parameters
 
 if TYPE_CHECKING:
     from slide_gui.core.stack import StackParameters
@@ -66,12 +73,7 @@ def _run(arguments: argparse.Namespace) -> int:
         models.append(model)
         weights.append(weight_rows(model, pixels))
     written = write_sheet(weights_sheet(weights, sources), style, outputs, arguments.bundle)
-    if arguments.json:
-        print_json({"outputs": [str(path) for path in written], "data": _documents(models, weights, style)})
-    else:
-        for path in written:
-            print(f"saved {path}")
-    return DONE
+    return answer(arguments, written, lambda: {"data": _documents(models, weights, style)})
 
 
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
@@ -87,7 +89,6 @@ def _model(
     source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
 ) -> tuple[FittedModel, tuple[int, ...]]:
     """Return the fitted or loaded model and the pixels to show if none were named."""
-    from slide_gui.experiments.fit import fit_model
     from slide_gui.experiments.model_file import is_model_file, load_model
     from slide_gui.experiments.weights import default_pixels
 
@@ -98,10 +99,8 @@ def _model(
         # A model holds no images: take the reconstruction of an image that is lit everywhere.
         light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
         return model, default_pixels(model.image_shape, light)
-    with progress_bar(f"reading {source.argument}") as progress:
-        dataset = source.load(progress=progress)
-    with progress_bar(f"fitting {dataset.name}") as progress:
-        model = fit_model(dataset, parameters, progress=progress)
+    dataset = read_data(source, f"reading {source.argument}")
+    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     return model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
 
 
