@@ -297,15 +297,11 @@ def _fit(made: Any, *arguments: Any) -> None:
 
 
 def _refusal(made: Any, arguments: tuple[Any, ...], error: Exception) -> str:
-    from sklearn.utils import get_tags
-
     name, rows = type(made).__name__, arguments[0]
-    if len(arguments) == 1 and get_tags(made).target_tags.required:
+    if len(arguments) == 1 and re.search(r"\by\b", str(error)):  # as scikit-learn calls the labels
         return f"{name} cannot be fitted to rows without labels ({error})"
     wanted, most = getattr(made, "n_components", None), min(rows.shape)
     if isinstance(wanted, int) and wanted > most:
-        n, d = rows.shape
-        return (
-            f"{name} cannot make {wanted} components of {n} rows with {d} features; set n_components to {most} or less"
-        )
+        found = f"{rows.shape[0]} rows with {rows.shape[1]} features"
+        return f"{name} cannot make {wanted} components of {found}; set n_components to {most} or less"
     return f"{name} cannot be fitted to these rows ({error})"

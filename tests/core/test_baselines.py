@@ -99,19 +99,19 @@ def test_that_too_many_components_are_refused_with_the_most_there_can_be() -> No
 
 
 def test_that_another_refusal_does_not_speak_of_labels() -> None:
-    with pytest.raises(ValueError, match="PCA cannot be fitted to these rows .*n_components"):
+    with pytest.raises(ValueError, match=r"PCA cannot be fitted to these rows .*n_components"):
         fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": -1}), 0)
 
 
 @pytest.mark.parametrize(
     ("method", "kept"),
     [
-        ("randproj-svm", float("inf")),
-        ("randproj-svm", float("nan")),
         ("pca-svm", None),
         ("pca-svm", 1.0),
         ("white-svm", 0.0),
         ("randproj-svm", 2.5),
+        ("randproj-svm", float("inf")),
+        ("randproj-svm", float("nan")),
     ],
 )
 def test_that_what_is_kept_is_in_range(method: str, kept: float | None) -> None:
