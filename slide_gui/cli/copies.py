@@ -6,14 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError, progress_bar
-from slide_gui.cli.figure_options import (
-    add_figure_options,
-    add_outputs,
-    answer,
-    figure_outputs,
-    figure_style,
-    write_sheet,
-)
+from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import (
     Subparsers,
@@ -46,8 +39,7 @@ def register(commands: Subparsers) -> None:
     group.add_argument("--rows", type=int, metavar="N", help="rows used, a sample where there are more (1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="whose row is drawn (the one in the middle)")
     add_stack_options(parser)
-    add_figure_options(parser)
-    add_outputs(parser, NAME)
+    add_figure_options(parser, NAME)
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -79,12 +71,12 @@ def _run(arguments: argparse.Namespace) -> int:
     with progress_bar("corrupting copies") as progress:
         copies = study.run(progress)
     result = CopiesResult(model, copies, feature, shown)
-    written = write_sheet(copies_sheet(result, source), style, outputs, arguments.bundle)
     lines = [f"m = {m}: relative error {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve()]
     slope = copies.slope()
     if slope is not None:
         lines.append(f"error falls as m to the {slope:.3f}")
-    return answer(arguments, written, lambda: _document(result), lines)
+    sheet = copies_sheet(result, source)
+    return write_sheet(sheet, style, outputs, arguments, lambda: _document(result), lines)
 
 
 def _document(result: CopiesResult) -> dict[str, Any]:

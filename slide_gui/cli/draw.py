@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from slide_gui.cli.console import DONE, print_json, progress_bar, usage
-from slide_gui.cli.figure_options import FORMATS, figure_outputs, write_sheet
+from slide_gui.cli.figure_options import FORMATS, figure_outputs
 from slide_gui.cli.options import Subparsers, add_json, read_data
 
 __all__ = ["NAME", "register"]
@@ -40,11 +40,14 @@ def _run(arguments: argparse.Namespace) -> int:
     arguments.output = arguments.output or Path(f"{recipe.figure}.pdf")
     outputs = figure_outputs(arguments)
     from slide_gui.figures.run_sheets import run_sheet
+    from slide_gui.figures.sheet import save_sheet
 
     dataset = read_data(recipe.source, f"reading {recipe.source.argument}")
     with progress_bar("training") as progress:
         results = recipe.answers(dataset, progress=progress)
-    write_sheet(run_sheet(recipe, dataset, results), style, outputs, None)
+    sheet = run_sheet(recipe, dataset, results)
+    for path in outputs:
+        save_sheet(path, sheet, style)
     if arguments.json:
         errors = [result.error for result in results]
         print_json({"figure": recipe.figure, "outputs": [str(path) for path in outputs], "errors": errors})

@@ -7,14 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError
-from slide_gui.cli.figure_options import (
-    add_figure_options,
-    add_outputs,
-    answer,
-    figure_outputs,
-    figure_style,
-    write_sheet,
-)
+from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import (
     Subparsers,
@@ -47,8 +40,7 @@ def register(commands: Subparsers) -> None:
     group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the blanked pixels (0)")
     group.add_argument("--clean", action="store_true", help="corrupt nothing")
     add_stack_options(parser)
-    add_figure_options(parser)
-    add_outputs(parser, NAME)
+    add_figure_options(parser, NAME)
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -68,12 +60,12 @@ def _run(arguments: argparse.Namespace) -> int:
     image, name = _image(dataset, arguments)
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     result = flow_result(model, image, name, None if arguments.clean else arguments.corruption)
-    written = write_sheet(flow_sheet(result, source), style, outputs, arguments.bundle)
     lines = [
         f"layer {k}: mean squared difference {layer.own_error:.6g} from its target, {layer.input_error:.6g} from x"
         for k, layer in enumerate(result.flow.layers, start=1)
     ]
-    return answer(arguments, written, lambda: _document(result), lines)
+    sheet = flow_sheet(result, source)
+    return write_sheet(sheet, style, outputs, arguments, lambda: _document(result), lines)
 
 
 def _image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:

@@ -6,14 +6,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError
-from slide_gui.cli.figure_options import (
-    add_figure_options,
-    add_outputs,
-    answer,
-    figure_outputs,
-    figure_style,
-    write_sheet,
-)
+from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import Subparsers, add_json, add_stack_options, fit_data, read_data, stack_parameters
 
@@ -48,15 +41,13 @@ def register(commands: Subparsers) -> None:
         "for each in their order (default: four well-lit pixels)",
     )
     add_stack_options(parser)
-    group = add_figure_options(parser)
-    group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
-    add_outputs(parser, NAME)
+    add_figure_options(parser, NAME, bias=True)
     add_json(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    style, outputs = figure_style(arguments, bias=arguments.bias), figure_outputs(arguments)
+    style, outputs = figure_style(arguments), figure_outputs(arguments)
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.weights import weight_rows
@@ -72,8 +63,8 @@ def _run(arguments: argparse.Namespace) -> int:
         pixels = [pixel_named(text, model) for text in texts] if texts else default
         models.append(model)
         weights.append(weight_rows(model, pixels))
-    written = write_sheet(weights_sheet(weights, sources), style, outputs, arguments.bundle)
-    return answer(arguments, written, lambda: {"data": _documents(models, weights, style)})
+    sheet = weights_sheet(weights, sources)
+    return write_sheet(sheet, style, outputs, arguments, lambda: {"data": _documents(models, weights, style)})
 
 
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
