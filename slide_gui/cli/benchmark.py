@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
 from slide_gui.cli.options import Subparsers, add_json
 
 if TYPE_CHECKING:
@@ -53,11 +53,8 @@ def _run(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--tables {str(path)!r} must end in {', '.join(_SUFFIXES)}")
     from slide_gui.experiments.protocol import plan
 
-    try:
-        extent = "quick" if arguments.quick else "full"
-        cells = plan(extent, arguments.data, arguments.methods, arguments.splits)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    with usage():
+        cells = plan("quick" if arguments.quick else "full", arguments.data, arguments.methods, arguments.splits)
     from slide_gui.experiments.benchmark import run_benchmark
     from slide_gui.experiments.benchmark_store import stored_benchmark
     from slide_gui.experiments.source import DataSource
@@ -93,26 +90,13 @@ def save_tables(paths: Sequence[Path], state: BenchmarkState, times: Sequence[Ti
     OSError
         If a file cannot be written.
     """
-    from slide_gui.figures import benchmark_text as text
-    from slide_gui.figures.benchmark import draw_errors, draw_times
-    from slide_gui.figures.export import save_figure
+    from slide_gui.figures.benchmark_sheet import errors_sheet, times_sheet
+    from slide_gui.figures.sheet import save_sheet
     from slide_gui.figures.style import Style
 
-    style = Style(width="double")
     for path in paths:
-        of_times, suffix = path.name.startswith("times"), path.suffix.lower()
-        if suffix == ".csv":
-            if of_times:
-                text.times_csv(path, times)
-            else:
-                text.errors_csv(path, state)
-        elif suffix in (".md", ".tex"):
-            table = text.time_table(times) if of_times else text.error_table(state)
-            text.save_text(path, text.markdown(table) if suffix == ".md" else text.latex(table))
-        elif of_times:
-            save_figure(lambda figure: draw_times(figure, times, style), path, style)
-        else:
-            save_figure(lambda figure: draw_errors(figure, state, style), path, style)
+        sheet = times_sheet(times) if path.name.startswith("times") else errors_sheet(state)
+        save_sheet(path, sheet, Style(width="double"))
 
 
 def _describe(cell: Cell) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
-__all__ = ["DONE", "FAILED", "USAGE", "UsageError", "guarded", "print_json", "progress_bar"]
+__all__ = ["DONE", "FAILED", "USAGE", "UsageError", "guarded", "print_json", "progress_bar", "usage"]
 
 DONE, FAILED, USAGE = 0, 1, 2
 _BETWEEN_REDRAWS = 0.1  # seconds
@@ -21,6 +21,15 @@ _BETWEEN_REDRAWS = 0.1  # seconds
 
 class UsageError(Exception):
     """Arguments that cannot be meant; ends with exit code 2."""
+
+
+@contextmanager
+def usage(kinds: type[Exception] | tuple[type[Exception], ...] = ValueError) -> Iterator[None]:
+    """Turn errors of these kinds into a `UsageError` of the same words."""
+    try:
+        yield
+    except kinds as error:
+        raise UsageError(str(error)) from None
 
 
 def guarded(command: Callable[[], int]) -> int:

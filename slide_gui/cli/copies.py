@@ -5,10 +5,18 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.figure_options import add_figure_options, add_outputs, figure_outputs, figure_style, write_sheet
+from slide_gui.cli.console import UsageError, progress_bar
+from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.options import (
+    Subparsers,
+    add_data,
+    add_json,
+    add_stack_options,
+    fit_data,
+    read_data,
+    stack_parameters,
+)
 from slide_gui.cli.weights import pixel_named
 
 if TYPE_CHECKING:
@@ -22,12 +30,7 @@ NAME = "copies"
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(NAME, help="compare corrupted copies with their limit", description=__doc__)
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
-    )
+    add_data(parser)
     group = parser.add_argument_group("copies")
     group.add_argument("--layer", type=int, default=1, metavar="K", help="whose weights, 1 to the depth (1)")
     group.add_argument("--most", type=int, default=256, metavar="M", help="largest number of copies (256)")
@@ -36,8 +39,7 @@ def register(commands: Subparsers) -> None:
     group.add_argument("--rows", type=int, metavar="N", help="rows used, a sample where there are more (1200)")
     group.add_argument("--pixel", metavar="ROW,COLUMN", help="whose row is drawn (the one in the middle)")
     add_stack_options(parser)
-    add_figure_options(parser)
-    add_outputs(parser, NAME)
+    add_figure_options(parser, NAME)
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -49,7 +51,6 @@ def _run(arguments: argparse.Namespace) -> int:
     if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
     from slide_gui.experiments.copies import MOST_ROWS, CopiesResult, CopiesStudy
-    from slide_gui.experiments.fit import fit_model
     from slide_gui.experiments.source import DataSource
     from slide_gui.figures.copies_sheet import copies_sheet
 
@@ -58,10 +59,8 @@ def _run(arguments: argparse.Namespace) -> int:
     if shown not in counts:
         raise UsageError(f"shown is {shown}; it must be one of {', '.join(map(str, counts))}")
     source = DataSource.of(arguments.data, arguments.seed)
-    with progress_bar(f"reading {source.argument}") as progress:
-        dataset = source.load(progress=progress)
-    with progress_bar(f"fitting {dataset.name}") as progress:
-        model = fit_model(dataset, parameters, progress=progress)
+    dataset = read_data(source, f"reading {source.argument}")
+    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     shape = model.image_shape
     middle = dataset.n_features // 2 if shape is None else (shape[0] // 2) * shape[1] + shape[1] // 2
     feature = middle if arguments.pixel is None else pixel_named(arguments.pixel, model)
@@ -72,18 +71,12 @@ def _run(arguments: argparse.Namespace) -> int:
     with progress_bar("corrupting copies") as progress:
         copies = study.run(progress)
     result = CopiesResult(model, copies, feature, shown)
-    written = write_sheet(copies_sheet(result, source), style, outputs, arguments.bundle)
-    if arguments.json:
-        print_json({"outputs": [str(path) for path in written], **_document(result)})
-        return DONE
-    for m, mean, low, high in copies.curve():
-        print(f"m = {m}: relative error {mean:.6g} ({low:.6g} to {high:.6g})")
+    lines = [f"m = {m}: relative error {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve()]
     slope = copies.slope()
     if slope is not None:
-        print(f"error falls as m to the {slope:.3f}")
-    for path in written:
-        print(f"saved {path}")
-    return DONE
+        lines.append(f"error falls as m to the {slope:.3f}")
+    sheet = copies_sheet(result, source)
+    return write_sheet(sheet, style, outputs, arguments, lambda: _document(result), lines)
 
 
 def _document(result: CopiesResult) -> dict[str, Any]:

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError
+from slide_gui.cli.console import DONE, UsageError, print_json, usage
 
 if TYPE_CHECKING:
     from slide_gui.figures.sheet import Sheet
     from slide_gui.figures.style import Style
 
-__all__ = ["add_figure_options", "add_outputs", "figure_outputs", "figure_style", "write_sheet"]
+__all__ = ["FORMATS", "add_figure_options", "figure_outputs", "figure_style", "write_sheet"]
 
-_FORMATS = ("pdf", "svg", "png", "csv")
+FORMATS = ("pdf", "svg", "png", "csv")
 
 
-def add_figure_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add --levels, --colors, --width, --dpi and --transpose, and return their group."""
+def add_figure_options(parser: argparse.ArgumentParser, name: str, *, bias: bool = False) -> None:
+    """Add how the figure looks, with --bias if asked for, and where it goes: --output, --format and --bundle."""
     group = parser.add_argument_group("figure")
     group.add_argument("--levels", metavar="NAME", help="colour limits per tile, layer or global (layer)")
     group.add_argument(
@@ -27,15 +28,12 @@ def add_figure_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGro
     group.add_argument("--width", metavar="NAME", help="single, one-and-a-half, double or slide (single)")
     group.add_argument("--dpi", type=int, help="dots per inch of a PNG (300)")
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
-    return group
-
-
-def add_outputs(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add --output, --format and --bundle."""
+    if bias:
+        group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     output = Path(f"{name}.pdf")
     parser.add_argument("-o", "--output", type=Path, default=output, help=f"figure, by suffix, or CSV ({output})")
     parser.add_argument(
-        "--format", nargs="+", choices=_FORMATS, help="write these formats, each under the output's name"
+        "--format", nargs="+", choices=FORMATS, help="write these formats, each under the output's name"
     )
     parser.add_argument(
         "--bundle",
@@ -45,7 +43,7 @@ def add_outputs(parser: argparse.ArgumentParser, name: str) -> None:
     )
 
 
-def figure_style(arguments: argparse.Namespace, *, bias: bool = False) -> Style:
+def figure_style(arguments: argparse.Namespace) -> Style:
     """Return the style asked for.
 
     Raises
@@ -57,10 +55,8 @@ def figure_style(arguments: argparse.Namespace, *, bias: bool = False) -> Style:
 
     names = ("levels", "colors", "width", "dpi")
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    try:
-        return Style(**given, bias=bias, transposed=arguments.transpose)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    with usage():
+        return Style(**given, bias=getattr(arguments, "bias", False), transposed=arguments.transpose)
 
 
 def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
@@ -74,17 +70,30 @@ def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
     output: Path = arguments.output
     if arguments.format:
         return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
-    if output.suffix.lower() not in {f".{name}" for name in _FORMATS}:
+    if output.suffix.lower() not in {f".{name}" for name in FORMATS}:
         raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
     return [output]
 
 
-def write_sheet(sheet: Sheet, style: Style, outputs: list[Path], bundle: Path | None) -> list[Path]:
-    """Write the files, or the bundle, and return what was written."""
+def write_sheet(
+    sheet: Sheet,
+    style: Style,
+    outputs: list[Path],
+    arguments: argparse.Namespace,
+    document: Callable[[], dict[str, Any]],
+    lines: Sequence[str] = (),
+) -> int:
+    """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code."""
     from slide_gui.figures.sheet import save_bundle, save_sheet
 
-    if bundle is not None:
-        return save_bundle(bundle, sheet, style)
-    for path in outputs:
-        save_sheet(path, sheet, style)
-    return outputs
+    if arguments.bundle is not None:
+        outputs = save_bundle(arguments.bundle, sheet, style)
+    else:
+        for path in outputs:
+            save_sheet(path, sheet, style)
+    if arguments.json:
+        print_json({"outputs": [str(path) for path in outputs], **document()})
+    else:
+        for line in (*lines, *(f"saved {path}" for path in outputs)):
+            print(line)
+    return DONE

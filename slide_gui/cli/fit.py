@@ -7,8 +7,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, print_json, progress_bar
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.console import DONE, print_json
+from slide_gui.cli.options import (
+    Subparsers,
+    add_data,
+    add_json,
+    add_stack_options,
+    fit_data,
+    read_data,
+    stack_parameters,
+)
 
 if TYPE_CHECKING:
     from slide_gui.experiments.fit import FittedModel
@@ -21,12 +29,7 @@ NAME = "fit"
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(NAME, help="fit a stack and save the model", description=__doc__)
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
-    )
+    add_data(parser)
     add_stack_options(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")
     add_json(parser)
@@ -52,14 +55,10 @@ def describe(model: FittedModel) -> dict[str, Any]:
 
 def _run(arguments: argparse.Namespace) -> int:
     parameters = stack_parameters(arguments)
-    from slide_gui.experiments.fit import fit_model
     from slide_gui.experiments.model_file import save_model
     from slide_gui.experiments.source import DataSource
 
-    with progress_bar("reading") as progress:
-        dataset = DataSource.of(arguments.data, arguments.seed).load(progress=progress)
-    with progress_bar("fitting") as progress:
-        model = fit_model(dataset, parameters, progress=progress)
+    model = fit_data(read_data(DataSource.of(arguments.data, arguments.seed)), parameters)
     if arguments.output is not None:
         save_model(arguments.output, model)
     if arguments.json:

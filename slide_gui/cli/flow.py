@@ -6,10 +6,18 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.figure_options import add_figure_options, add_outputs, figure_outputs, figure_style, write_sheet
+from slide_gui.cli.console import UsageError
+from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.options import (
+    Subparsers,
+    add_data,
+    add_json,
+    add_stack_options,
+    fit_data,
+    read_data,
+    stack_parameters,
+)
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -23,12 +31,7 @@ NAME = "flow"
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(NAME, help="draw one image on its way through the layers", description=__doc__)
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
-    )
+    add_data(parser)
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="which image, counted from 0 (0)")
     group.add_argument("--part", choices=("train", "test"), default="train", help="where it stands (train)")
@@ -37,8 +40,7 @@ def register(commands: Subparsers) -> None:
     group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the blanked pixels (0)")
     group.add_argument("--clean", action="store_true", help="corrupt nothing")
     add_stack_options(parser)
-    add_figure_options(parser)
-    add_outputs(parser, NAME)
+    add_figure_options(parser, NAME)
     add_json(parser)
     parser.set_defaults(run=_run)
 
@@ -49,29 +51,21 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError("depth is 0; a flow needs at least one layer")
     if arguments.corruption < 0:
         raise UsageError(f"corruption is {arguments.corruption}; a seed is 0 or more")
-    from slide_gui.experiments.fit import fit_model
     from slide_gui.experiments.flow import flow_result
     from slide_gui.experiments.source import DataSource
     from slide_gui.figures.flow_sheet import flow_sheet
 
     source = DataSource.of(arguments.data, arguments.seed)
-    with progress_bar(f"reading {source.argument}") as progress:
-        dataset = source.load(progress=progress)
+    dataset = read_data(source, f"reading {source.argument}")
     image, name = _image(dataset, arguments)
-    with progress_bar(f"fitting {dataset.name}") as progress:
-        model = fit_model(dataset, parameters, progress=progress)
+    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     result = flow_result(model, image, name, None if arguments.clean else arguments.corruption)
-    written = write_sheet(flow_sheet(result, source), style, outputs, arguments.bundle)
-    if arguments.json:
-        print_json({"outputs": [str(path) for path in written], **_document(result)})
-        return DONE
-    for k, layer in enumerate(result.flow.layers, start=1):
-        print(
-            f"layer {k}: mean squared difference {layer.own_error:.6g} from its target, {layer.input_error:.6g} from x"
-        )
-    for path in written:
-        print(f"saved {path}")
-    return DONE
+    lines = [
+        f"layer {k}: mean squared difference {layer.own_error:.6g} from its target, {layer.input_error:.6g} from x"
+        for k, layer in enumerate(result.flow.layers, start=1)
+    ]
+    sheet = flow_sheet(result, source)
+    return write_sheet(sheet, style, outputs, arguments, lambda: _document(result), lines)
 
 
 def _image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import argparse
 import re
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.options import stack_parameters
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
+from slide_gui.cli.options import read_data, stack_parameters
 from slide_gui.cli.run_options import svm_parameters
 
 if TYPE_CHECKING:
@@ -52,18 +53,15 @@ def run_labels(
     stack = replace(stack_parameters(arguments), noise=noises[0], depth=depths[0])
     base = RunSpec("", source.argument, stack=stack, svm=svm_parameters(arguments), **choices)
     numbers, seeds = parse_counts(counts), arguments.seeds or [arguments.seed]
-    try:
+    with usage():
         label_points(base, numbers, seeds)  # before the data are read
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    with progress_bar("reading") as progress:
-        dataset = source.load(progress=progress)
+    dataset = read_data(source)
     points = label_points(replace(base, fingerprint=dataset.fingerprint), numbers, seeds)
     with RunStore(arguments.store) as store, progress_bar("labels") as progress:
         state = run_points(dataset, points, store, progress=progress)
     curves = label_curves(dataset, state.done)
     if arguments.figure is not None:
-        _draw(curves, arguments)
+        _draw(curves, arguments.figure)
     if arguments.json:
         print_json(asdict(curves) | {"store": str(arguments.store), "faults": list(state.faults)})
     else:
@@ -71,15 +69,12 @@ def run_labels(
     return DONE
 
 
-def _draw(curves: LabelCurves, arguments: argparse.Namespace) -> None:
-    from slide_gui.figures.export import save_figure
+def _draw(curves: LabelCurves, path: Path) -> None:
     from slide_gui.figures.labels import draw_labels, labels_csv
+    from slide_gui.figures.sheet import save_sheet, sheet_of
     from slide_gui.figures.style import Style
 
-    if arguments.figure.suffix.lower() == ".csv":
-        labels_csv(arguments.figure, curves)
-    else:
-        save_figure(lambda figure: draw_labels(figure, curves, Style()), arguments.figure, Style())
+    save_sheet(path, sheet_of("labels", curves, draw_labels, labels_csv), Style())
 
 
 def _print(curves: LabelCurves, arguments: argparse.Namespace) -> None:

@@ -6,16 +6,43 @@ import argparse
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError
+from slide_gui.cli.console import progress_bar, usage
 
 if TYPE_CHECKING:
     from slide_gui.core.stack import StackParameters
+    from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.fit import FittedModel
+    from slide_gui.experiments.source import DataSource
 
-__all__ = ["Subparsers", "add_json", "add_stack_options", "stack_parameters"]
+__all__ = ["Subparsers", "add_data", "add_json", "add_stack_options", "fit_data", "read_data", "stack_parameters"]
 
 Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
 
 _STACK = ("noise", "depth", "threshold", "squashing", "fit_on", "ridge", "dtype", "batch_size")
+
+
+def add_data(parser: argparse.ArgumentParser) -> None:
+    """Add DATA, the one data set of a subcommand."""
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
+    )
+
+
+def read_data(source: DataSource, label: str = "reading") -> Dataset:
+    """Return the data set, with a bar on stderr while it is read."""
+    with progress_bar(label) as progress:
+        return source.load(progress=progress)
+
+
+def fit_data(dataset: Dataset, parameters: StackParameters, label: str = "fitting") -> FittedModel:
+    """Return the fitted stack, with a bar on stderr while it is fitted."""
+    from slide_gui.experiments.fit import fit_model
+
+    with progress_bar(label) as progress:
+        return fit_model(dataset, parameters, progress=progress)
 
 
 def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) -> None:
@@ -60,7 +87,5 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     from slide_gui.core.stack import StackParameters
 
     given = {name: getattr(arguments, name) for name in _STACK if getattr(arguments, name) is not None}
-    try:
+    with usage((ValueError, TypeError)):
         return replace(StackParameters(), **given).checked()
-    except (ValueError, TypeError) as error:
-        raise UsageError(str(error)) from None

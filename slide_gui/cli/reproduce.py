@@ -6,12 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
+from slide_gui.cli.console import DONE, print_json, progress_bar, usage
 from slide_gui.cli.options import Subparsers, add_json
 
 if TYPE_CHECKING:
     from slide_gui.figures.extent import Extent
-    from slide_gui.figures.reproduction import Made
+    from slide_gui.figures.made import Made
 
 __all__ = ["NAME", "register"]
 
@@ -42,10 +42,8 @@ def _run(arguments: argparse.Namespace) -> int:
     from slide_gui.figures.extent import extent_of
     from slide_gui.figures.reproduction import reproduce
 
-    try:
+    with usage():
         extent = extent_of(arguments.quick, arguments.splits)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
     folder: Path = arguments.out
     folder.mkdir(parents=True, exist_ok=True)
 

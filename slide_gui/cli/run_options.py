@@ -7,7 +7,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError
+from slide_gui.cli.console import UsageError, usage
 
 if TYPE_CHECKING:
     from slide_gui.core.baselines import Estimator
@@ -120,10 +120,8 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
         "starts": arguments.starts,
         "subset_size": arguments.subset,
     }
-    try:
+    with usage():
         return SvmParameters(**{name: value for name, value in given.items() if value is not None}).checked()
-    except ValueError as error:
-        raise UsageError(str(error)) from None
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -132,15 +130,29 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     Raises
     ------
     UsageError
-        If a class of scikit-learn cannot be used.
+        If a class of scikit-learn cannot be used, or --kept is missing or out of range.
     """
     given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fitted_on")}
     given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}
     chosen = {name: value for name, value in given.items() if value is not None}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
     own = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
+    _check_kept(own, arguments)
     sda = _sda(arguments) if own in ("sda-svm", "sda") else {}
     return {"method": own, **places, **chosen, **sda}
+
+
+def _check_kept(method: str, arguments: argparse.Namespace) -> None:
+    from slide_gui.core.baselines import PROJECTIONS, checked_kept
+
+    if method not in PROJECTIONS:
+        return
+    if not hasattr(arguments, "kept"):
+        raise UsageError(f"--method {method} needs --kept, which only slide-gui train takes; choose another method")
+    try:
+        checked_kept(method, arguments.kept)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from None
 
 
 def _sda(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
+from slide_gui.cli.options import Subparsers, add_data, add_json, add_stack_options, read_data, stack_parameters
 from slide_gui.cli.run_options import add_run_options, run_choices, svm_parameters
 
 if TYPE_CHECKING:
@@ -29,12 +29,7 @@ _MOST = 1000  # values of one axis
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(NAME, help="error over noise, depth and splits", description=__doc__)
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
-    )
+    add_data(parser)
     add_stack_options(parser, axes=True)
     add_run_options(parser)
     group = parser.add_argument_group("sweep")
@@ -137,12 +132,9 @@ def _run(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.sweep_spec import SweepSpec
 
     source = DataSource.of(arguments.data, arguments.seed)
-    try:
+    with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    with progress_bar("reading") as progress:
-        dataset = source.load(progress=progress)
+    dataset = read_data(source)
     sweep = SweepSpec(dataset.fingerprint, source.argument, **axes)
     with RunStore(arguments.store) as store:
         with progress_bar("sweep") as progress:
@@ -170,16 +162,18 @@ def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool
 def _draw(dataset: Dataset, state: SweepState, path: Path) -> None:
     from slide_gui.experiments.curves import error_curves
     from slide_gui.figures.curves import curves_csv, draw_curves
-    from slide_gui.figures.export import save_figure
     from slide_gui.figures.run_sheets import curve_marks
+    from slide_gui.figures.sheet import Sheet, save_sheet
     from slide_gui.figures.style import Style
 
     curves = error_curves(dataset, state.done)
-    if path.suffix.lower() == ".csv":
-        curves_csv(path, curves)
-        return
     marks = curve_marks(curves)
-    save_figure(lambda figure: draw_curves(figure, curves, Style(), marks), path, Style())
+    sheet = Sheet(
+        "curves",
+        lambda figure, style: draw_curves(figure, curves, style, marks),
+        lambda path: curves_csv(path, curves),
+    )
+    save_sheet(path, sheet, Style())
 
 
 def _describe(answer: PointResult) -> dict[str, Any]:

@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
+from slide_gui.cli.options import Subparsers, add_data, add_json, add_stack_options, read_data, stack_parameters
 from slide_gui.cli.run_options import add_method_options, add_run_options, run_choices, svm_parameters
 
 if TYPE_CHECKING:
@@ -24,12 +24,7 @@ NAME = "train"
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(NAME, help="train the multi-width SVM and judge it", description=__doc__)
-    parser.add_argument(
-        "data",
-        nargs="+",
-        metavar="DATA",
-        help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
-    )
+    add_data(parser)
     add_stack_options(parser)
     add_run_options(parser)
     add_method_options(parser)
@@ -70,12 +65,9 @@ def _run(arguments: argparse.Namespace) -> int:
 
     source = DataSource.of(arguments.data, arguments.seed)
     place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
-    try:
+    with usage():
         RunSpec("", source.argument, **place).checked()  # before the data are read
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-    with progress_bar("reading") as progress:
-        dataset = source.load(progress=progress)
+    dataset = read_data(source)
     spec = RunSpec(dataset.fingerprint, source.argument, **place).checked()
     result = _answer(dataset, spec, arguments.output)
     written = [str(path) for path in arguments.figure]
@@ -142,19 +134,16 @@ def write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) 
         If the widths are wanted of a run that did not learn them.
     """
     from slide_gui.figures.confusion import confusion_csv, draw_confusion
-    from slide_gui.figures.export import save_figure
+    from slide_gui.figures.sheet import Sheet, save_sheet, sheet_of
     from slide_gui.figures.style import Style
     from slide_gui.figures.widths import draw_widths, widths_csv
 
     names = names if len(names) == len(result.labels) else ()
+    widths = sheet_of("widths", result, draw_widths, widths_csv)
+    confusion = Sheet(
+        "confusion",
+        lambda figure, style: draw_confusion(figure, result, style, names),
+        lambda path: confusion_csv(path, result, names),
+    )
     for path in paths:
-        of_widths = path.name.startswith("widths")
-        if path.suffix.lower() == ".csv":
-            if of_widths:
-                widths_csv(path, result)
-            else:
-                confusion_csv(path, result, names)
-        elif of_widths:
-            save_figure(lambda figure: draw_widths(figure, result, Style()), path, Style())
-        else:
-            save_figure(lambda figure: draw_confusion(figure, result, Style(), names), path, Style())
+        save_sheet(path, widths if path.name.startswith("widths") else confusion, Style())

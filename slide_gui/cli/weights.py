@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.figure_options import add_figure_options, add_outputs, figure_outputs, figure_style, write_sheet
+from slide_gui.cli.console import UsageError
+from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, stack_parameters
+from slide_gui.cli.options import Subparsers, add_json, add_stack_options, fit_data, read_data, stack_parameters
 
 if TYPE_CHECKING:
     from slide_gui.core.stack import StackParameters
@@ -41,15 +41,13 @@ def register(commands: Subparsers) -> None:
         "for each in their order (default: four well-lit pixels)",
     )
     add_stack_options(parser)
-    group = add_figure_options(parser)
-    group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
-    add_outputs(parser, NAME)
+    add_figure_options(parser, NAME, bias=True)
     add_json(parser)
     parser.set_defaults(run=_run)
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    style, outputs = figure_style(arguments, bias=arguments.bias), figure_outputs(arguments)
+    style, outputs = figure_style(arguments), figure_outputs(arguments)
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.weights import weight_rows
@@ -65,13 +63,8 @@ def _run(arguments: argparse.Namespace) -> int:
         pixels = [pixel_named(text, model) for text in texts] if texts else default
         models.append(model)
         weights.append(weight_rows(model, pixels))
-    written = write_sheet(weights_sheet(weights, sources), style, outputs, arguments.bundle)
-    if arguments.json:
-        print_json({"outputs": [str(path) for path in written], "data": _documents(models, weights, style)})
-    else:
-        for path in written:
-            print(f"saved {path}")
-    return DONE
+    sheet = weights_sheet(weights, sources)
+    return write_sheet(sheet, style, outputs, arguments, lambda: {"data": _documents(models, weights, style)})
 
 
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
@@ -87,7 +80,6 @@ def _model(
     source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
 ) -> tuple[FittedModel, tuple[int, ...]]:
     """Return the fitted or loaded model and the pixels to show if none were named."""
-    from slide_gui.experiments.fit import fit_model
     from slide_gui.experiments.model_file import is_model_file, load_model
     from slide_gui.experiments.weights import default_pixels
 
@@ -98,10 +90,8 @@ def _model(
         # A model holds no images: take the reconstruction of an image that is lit everywhere.
         light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
         return model, default_pixels(model.image_shape, light)
-    with progress_bar(f"reading {source.argument}") as progress:
-        dataset = source.load(progress=progress)
-    with progress_bar(f"fitting {dataset.name}") as progress:
-        model = fit_model(dataset, parameters, progress=progress)
+    dataset = read_data(source, f"reading {source.argument}")
+    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     return model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
 
 

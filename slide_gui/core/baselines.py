@@ -141,11 +141,12 @@ def checked_kept(method: str, kept: float | None) -> float:
     ValueError
         If it is missing or out of range.
     """
+    found = "missing" if kept is None else repr(kept)
     if method == "randproj-svm":
-        if kept is None or int(kept) != kept or kept < 1:
-            raise ValueError(f"kept is {kept!r}; {method} needs a whole number of directions, 1 or more")
+        if kept is None or kept < 1 or kept % 1 != 0:
+            raise ValueError(f"kept is {found}; {method} needs a whole number of directions, 1 or more")
     elif kept is None or not 0.0 < kept < 1.0:
-        raise ValueError(f"kept is {kept!r}; {method} needs a fraction of the variance, between 0 and 1")
+        raise ValueError(f"kept is {found}; {method} needs a fraction of the variance, between 0 and 1")
     return float(kept)
 
 
@@ -292,5 +293,15 @@ def _fit(made: Any, *arguments: Any) -> None:
     try:
         made.fit(*arguments)
     except (TypeError, AttributeError, ValueError) as error:
-        what = "these rows" if len(arguments) > 1 else "rows without labels"
-        raise ValueError(f"{type(made).__name__} cannot be fitted to {what} ({error})") from None
+        raise ValueError(_refusal(made, arguments, error)) from None
+
+
+def _refusal(made: Any, arguments: tuple[Any, ...], error: Exception) -> str:
+    name, rows = type(made).__name__, arguments[0]
+    if len(arguments) == 1 and re.search(r"\by\b", str(error)):  # as scikit-learn calls the labels
+        return f"{name} cannot be fitted to rows without labels ({error})"
+    wanted, most = getattr(made, "n_components", None), min(rows.shape)
+    if isinstance(wanted, int) and wanted > most:
+        found = f"{rows.shape[0]} rows with {rows.shape[1]} features"
+        return f"{name} cannot make {wanted} components of {found}; set n_components to {most} or less"
+    return f"{name} cannot be fitted to these rows ({error})"

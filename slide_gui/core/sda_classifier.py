@@ -8,15 +8,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
+from slide_gui.core.estimators import fitted_rows, labelled_rows
+from slide_gui.core.sda_estimator import DTYPES, sda_parameters
 from slide_gui.core.sda_fine_tuning import fine_tune
 from slide_gui.core.sda_model import SdaClassifier
-from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.sda_pretraining import pretrain
 from slide_gui.core.sda_rows import into_range, range_of
-from slide_gui.core.seeds import seed_of
 from slide_gui.core.stratified import held_out_mask
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -107,10 +105,8 @@ class SDAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             For rows, labels or parameters that cannot be trained on.
         """
-        rows, labels = validate_data(self, X, y, dtype=[np.float32, np.float64], ensure_min_samples=2)
-        check_classification_targets(labels)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        parameters = self._parameters()
+        rows, self.classes_, codes = labelled_rows(self, X, y, DTYPES)
+        parameters = sda_parameters(self)
         self.range_ = range_of(rows) if self.rescale else (0.0, 1.0)
         rows = into_range(rows, self.range_)
         held_out = held_out_mask(codes, parameters.seed) if self.early_stopping else np.zeros(len(rows), dtype=bool)
@@ -128,24 +124,9 @@ class SDAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_iter_ = len(self.model_.history.epochs) - len(sda.history.epochs)
         return self
 
-    def _parameters(self) -> SdaParameters:
-        return SdaParameters(
-            n_units=tuple(self.n_units),
-            noise=self.noise if isinstance(self.noise, (int, float)) else tuple(self.noise),
-            pretraining_rate=self.pretraining_rate,
-            pretraining_epochs=self.pretraining_epochs,
-            fine_tuning_rate=self.fine_tuning_rate,
-            fine_tuning_epochs=self.fine_tuning_epochs,
-            batch_size=self.batch_size,
-            patience=self.patience,
-            seed=seed_of(self.random_state),
-            dtype=self.dtype,
-        )
-
     def predict_log_proba(self, X: ArrayLike) -> NDArray[Any]:
         """Return log P(class | row), shape (n, n_classes), in the order of `classes_`."""
-        check_is_fitted(self)
-        rows = validate_data(self, X, dtype=[np.float32, np.float64], reset=False)
+        rows = fitted_rows(self, X, DTYPES)
         return self.model_.scores(into_range(rows, self.range_))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[Any]:

@@ -7,20 +7,22 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from slide_gui.core.estimators import LayeredTransformer, fitted_rows, parameters_of
 from slide_gui.core.sda_model import Sda
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.sda_pretraining import pretrain
 from slide_gui.core.sda_rows import into_range, range_of
-from slide_gui.core.seeds import seed_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["SDA"]
+__all__ = ["DTYPES", "SDA", "sda_parameters"]
+
+DTYPES = (np.float32, np.float64)
+"""Of rows as they are taken; others become the first."""
 
 
-class SDA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SDA(LayeredTransformer):
     """Stacked denoising autoencoders (Vincent et al. 2010), which the paper compares SLIDE with.
 
     Each layer of sigmoid units is trained by mini-batch gradient descent to reconstruct its clean input from a masked
@@ -104,16 +106,8 @@ class SDA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             If a parameter is out of range, X has a NaN or infinity, no rows or no features, or, without `rescale`, a
             value outside [0, 1].
         """
-        rows = validate_data(self, X, dtype=[np.float32, np.float64])
-        parameters = SdaParameters(
-            n_units=tuple(self.n_units),
-            noise=self.noise if isinstance(self.noise, (int, float)) else tuple(self.noise),
-            pretraining_rate=self.pretraining_rate,
-            pretraining_epochs=self.pretraining_epochs,
-            batch_size=self.batch_size,
-            seed=seed_of(self.random_state),
-            dtype=self.dtype,
-        )
+        rows = validate_data(self, X, dtype=list(DTYPES))
+        parameters = sda_parameters(self)
         self.range_ = range_of(rows) if self.rescale else (0.0, 1.0)
         self.sda_: Sda = pretrain(into_range(rows, self.range_), parameters, progress=progress)
         self.weights_ = [layer.weights for layer in self.sda_.layers]
@@ -129,25 +123,26 @@ class SDA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If X does not have d features, or has a NaN or infinity.
         """
-        check_is_fitted(self)
-        rows = validate_data(self, X, reset=False, dtype=[np.float32, np.float64])
+        rows = fitted_rows(self, X, DTYPES)
         return self.sda_.transform(into_range(rows, self.range_))
 
     def layers(self, X: Any) -> list[NDArray[np.floating]]:
         """Return [x, h¹, …, hˡ], of shapes (n, d) and (n, n_units)."""
         return np.split(self.transform(X), np.cumsum(self.sda_.sizes)[:-1], axis=1)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the parameter `dtype` decides
-        return tags
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return names ``h0_x0, …`` of the features, or with their given names, then ``h1_0, …, h{l}_{n_units−1}``."""
-        check_is_fitted(self)
-        if input_features is None:
-            input_features = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        if len(input_features) != self.n_features_in_:
-            raise ValueError(f"input_features has {len(input_features)} names; {self.n_features_in_} are needed")
+        names = self._input_names(input_features)
         units = [f"h{k}_{i}" for k, size in enumerate(self.sda_.sizes[1:], start=1) for i in range(size)]
-        return np.array([*(f"h0_{name}" for name in input_features), *units], dtype=object)
+        return np.array([*(f"h0_{name}" for name in names), *units], dtype=object)
+
+
+def sda_parameters(estimator: Any) -> SdaParameters:
+    """Return what `SDA` or `SDAClassifier` is trained with, of its own parameters."""
+    n_units, noise = estimator.n_units, estimator.noise
+    return parameters_of(
+        estimator,
+        SdaParameters,
+        n_units=tuple(n_units),
+        noise=noise if isinstance(noise, (int, float)) else tuple(noise),
+    )

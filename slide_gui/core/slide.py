@@ -6,10 +6,10 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.denoiser import RIDGE
+from slide_gui.core.estimators import LayeredTransformer
 from slide_gui.core.noise_path import NoisePath
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.stack import Stack, fit_stack
@@ -17,7 +17,7 @@ from slide_gui.core.stack import Stack, fit_stack
 __all__ = ["SLIDE", "NoisePath"]
 
 
-class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class SLIDE(LayeredTransformer):
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     Each layer is the linear map that reconstructs its input from randomly blanked features with the least squared
@@ -146,20 +146,10 @@ class SLIDE(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return self.stack_.noise_path(layer)
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = []  # the parameter `dtype` decides
-        return tags
-
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return names ``h0_x0, …, h{l}_x{d−1}``, or with the given names of the features."""
-        check_is_fitted(self)
-        if input_features is None:
-            input_features = getattr(self, "feature_names_in_", [f"x{i}" for i in range(self.n_features_in_)])
-        if len(input_features) != self.n_features_in_:
-            raise ValueError(f"input_features has {len(input_features)} names; {self.n_features_in_} are needed")
-        depth = len(self.weights_)
-        return np.array([f"h{k}_{name}" for k in range(depth + 1) for name in input_features], dtype=object)
+        names, depth = self._input_names(input_features), len(self.weights_)
+        return np.array([f"h{k}_{name}" for k in range(depth + 1) for name in names], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
         # fit_stack looks for NaN block by block, so that a memmap is read once.

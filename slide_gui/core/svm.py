@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.kernel import Embedding, Vectors, block_sizes, median_distances, shares_of, widths_from
+from slide_gui.core.distances import block_sizes, median_distances, shares_of, widths_from
+from slide_gui.core.kernel import Embedding, Vectors
 from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_decomposition import WHOLE, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm_model import SvmModel
 from slide_gui.core.svm_multiclass import pairs_of
-from slide_gui.core.widths import LearnedWidths, WidthOptions, WidthsStep, learn_widths
+from slide_gui.core.widths import LearnedWidths, WidthsStep, learn_widths
+from slide_gui.core.widths_objective import WidthOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["LOSSES", "SvmModel", "SvmParameters", "TrainingStep", "fit_svm", "train"]

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.kernel import KernelRows
+from slide_gui.core.kernel_rows import KeptRows
 from slide_gui.core.pulse import Steady
-from slide_gui.core.svm_smo import Box, kkt_gap, minimise, single_disturbs
+from slide_gui.core.svm_smo import Box, kkt_gap, minimise
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Solution", "SolverOptions", "SolverStep", "least_memory", "solve"]
@@ -26,7 +27,6 @@ Indices = NDArray[np.intp]
 WHOLE = 2048  # points up to which the whole kernel matrix is made
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-_TILE = 256  # rows a matrix–vector product, summed in float64
 _MOST_STALLED = 8  # outer steps without a smaller gap
 _NEW_LEAST = 256  # violators that join the support vectors in one outer step, at least
 
@@ -174,79 +174,6 @@ def _feasible(beta: Array, box: Box) -> Array:
     return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
 
 
-class _Rows:
-    """Kernel rows of all points, kept in as much memory as allowed."""
-
-    def __init__(self, source: KernelRows, capacity: int, tol: float, progress: Progress) -> None:
-        self._source, self._tol, self._progress = source, tol, progress
-        self._store = np.empty((capacity, len(source)), dtype=source.dtype)
-        self._slot = np.full(len(source), -1)
-        self._used = 0
-
-    def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the kernel among some points: from kept rows where there are any, computed where not."""
-        kept = self._slot[points] >= 0
-        if not kept.any():
-            return self._source.kernel(points, points, out=out, progress=self._progress)
-        old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
-        for top in range(0, len(old), _TILE):
-            own = old[top : top + _TILE]
-            values = np.take(self._store[self._slot[points[own]]], points, axis=1, mode="clip")
-            out[own] = values
-            out[np.ix_(new, own)] = values[:, new].T
-            self._progress.report(0.0)
-        if len(new):
-            own_points = points[new]
-            made = self._source.kernel(own_points, own_points, progress=self._progress)
-            for top in range(0, len(new), _TILE):
-                out[np.ix_(new[top : top + _TILE], new)] = made[top : top + _TILE]
-                self._progress.report(0.0)
-        return out
-
-    def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
-        """Return Σ_p factor_p k(p, ·) over all points, keeping new rows while there is room.
-
-        `keep` are the points whose rows stay when room has to be made.
-        """
-        new = points[self._slot[points] < 0]
-        if self._used + len(new) > len(self._store):
-            self._compact(np.union1d(keep, points))
-        room = len(self._store) - self._used
-        fresh, passing = new[:room], new[room:]
-        if len(fresh):
-            slots = slice(self._used, self._used + len(fresh))
-            self._source.kernel(fresh, out=self._store[slots], progress=self._progress)
-            self._slot[fresh] = np.arange(slots.start, slots.stop)
-            self._used = slots.stop
-        slots_of = self._slot[points]
-        precision = np.float64 if single_disturbs(factors, self._tol) else self._store.dtype
-        weights = np.zeros(self._used, dtype=precision)
-        weights[slots_of[slots_of >= 0]] = factors[slots_of >= 0]
-        total = np.zeros(len(self._slot))
-        for top in range(0, self._used, _TILE):
-            stop = min(top + _TILE, self._used)
-            if weights[top:stop].any():
-                total += weights[top:stop] @ self._store[top:stop].astype(precision, copy=False)
-                self._progress.report(0.0)
-        left = factors[slots_of < 0].astype(precision)
-        for top in range(0, len(passing), _TILE):
-            rows = self._source.kernel(passing[top : top + _TILE], progress=self._progress)
-            total += left[top : top + _TILE] @ rows.astype(precision, copy=False)
-        return total
-
-    def _compact(self, keep: Indices) -> None:
-        """Drop the rows of points that are not to be kept."""
-        kept = keep[self._slot[keep] >= 0]
-        kept = kept[np.argsort(self._slot[kept])]
-        for target, point in enumerate(kept):  # in place: a row never moves behind one not yet moved
-            self._store[target] = self._store[self._slot[point]]
-            if target % _TILE == 0:
-                self._progress.report(0.0)
-        self._slot[:] = -1
-        self._slot[kept] = np.arange(len(kept))
-        self._used = len(kept)
-
-
 class _Outer:
     """The outer loop over working sets."""
 
@@ -266,7 +193,7 @@ class _Outer:
         floats = options.memory // size
         self._largest = n if whole else max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
         capacity = min(n, (floats - self._largest**2) // n - SMALLEST_SET)
-        self._rows = _Rows(source, max(capacity, 0), options.tol, progress.pulse)
+        self._rows = KeptRows(source, max(capacity, 0), options.tol, progress.pulse)
         self._square = np.empty(self._largest**2, dtype=source.dtype)
         self._whole = whole
 

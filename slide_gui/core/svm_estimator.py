@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
-from slide_gui.core.seeds import seed_of
+from slide_gui.core.estimators import fitted_rows, labelled_rows, parameters_of
 from slide_gui.core.svm import SvmParameters, fit_svm
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["MultiWidthSVC"]
 
-_DTYPES = [np.float64, np.float32]
+_DTYPES = (np.float64, np.float32)
 
 
 class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -142,9 +140,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         MemoryError
             If `memory` is too small.
         """
-        rows, labels = validate_data(self, Z, y, dtype=_DTYPES, ensure_min_samples=2)
-        check_classification_targets(labels)
-        classes, codes = np.unique(labels, return_inverse=True)
+        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES)
         if len(classes) < 2:
             raise ValueError(f"y has one class, {classes[0]!r}; the number of classes has to be greater than one")
         model = fit_svm(rows, codes, self._parameters(), progress=progress)
@@ -169,29 +165,19 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _parameters(self) -> SvmParameters:
         groups, widths = self.groups, self.widths
-        return SvmParameters(
+        return parameters_of(
+            self,
+            SvmParameters,
             groups=groups if groups is None or isinstance(groups, (int, np.integer)) else tuple(groups),
             widths=widths if isinstance(widths, str) else tuple(np.asarray(widths, dtype=np.float64).ravel().tolist()),
-            criterion=self.criterion,
-            loss=self.loss,
-            C=self.C,
-            tol=self.tol,
-            max_iter=self.max_iter,
-            subset_size=self.subset_size,
-            starts=self.starts,
-            retune=self.retune,
-            memory=self.memory,
-            seed=seed_of(self.random_state),
         )
 
     def decision_function(self, Z: ArrayLike) -> NDArray[np.float64]:
         """Return (n,) margins for two classes, or (n, n_classes) votes with squeezed margins for more."""
-        check_is_fitted(self)
-        rows = validate_data(self, Z, dtype=_DTYPES, reset=False)
+        rows = fitted_rows(self, Z, _DTYPES)
         return self.model_.scores(rows)
 
     def predict(self, Z: ArrayLike) -> NDArray[Any]:
         """Return the class of each row."""
-        check_is_fitted(self)
-        rows = validate_data(self, Z, dtype=_DTYPES, reset=False)
+        rows = fitted_rows(self, Z, _DTYPES)
         return np.asarray(self.classes_[self.model_.predict(rows)])

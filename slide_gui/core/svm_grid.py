@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.kernel import Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
+from slide_gui.core.distances import block_sizes, median_distances, widths_from
+from slide_gui.core.kernel import Embedding, Gram, Vectors
 from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_decomposition import SolverOptions, solve
 from slide_gui.core.svm_multiclass import class_scores, pairs_of

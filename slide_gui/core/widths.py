@@ -1,9 +1,8 @@
 """Learning one kernel width a layer, and C with them, by gradient descent on a criterion (paper, "Kernel Parameters
 Learning", after Chapelle, Vapnik, Bousquet and Mukherjee).
 
-The variables are θ = (log σ_0, …, log σ_l, log C). Whatever the criterion, one matrix G = ∂J/∂K̃ gives the whole
-gradient, so that a layer more costs one contraction more. A small prior holds θ near its start, for a width that has
-grown large switches its layer off for good.
+The variables are θ = (log σ_0, …, log σ_l, log C). A small prior holds θ near its start, for a width that has grown
+large switches its layer off for good.
 """
 
 from __future__ import annotations
@@ -16,19 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
-from slide_gui.core.kernel import layer_distances, median_distances, shares_of, widths_from
+from slide_gui.core.criteria.evaluate import CRITERIA
+from slide_gui.core.distances import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.pulse import Steady
 from slide_gui.core.rows import taken
-from slide_gui.core.stratified import held_out_mask, stratified_subset
+from slide_gui.core.stratified import stratified_subset
+from slide_gui.core.widths_objective import Objective, WidthOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = [
-    "LearnedWidths",
-    "WidthOptions",
-    "WidthsStep",
-    "learn_widths",
-]
+__all__ = ["LearnedWidths", "WidthsStep", "learn_widths"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -38,40 +33,6 @@ _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PRIOR = 0.01
 _REACH = 4.0
-_TILE = 256
-
-
-@dataclass(frozen=True)
-class WidthOptions:
-    """How widths are learned.
-
-    Attributes
-    ----------
-    criterion : {"radius-margin", "span", "hold-out", "press"}
-    C : float or None
-        Kept at this value; None: learned.
-    subset_size : int
-        Learn on a stratified subset of at most so many points.
-    starts : int
-        How many of the best starting points of a grid to descend from.
-    max_iter : int
-        Most iterations of L-BFGS-B a start.
-    seed : int
-        Of the subset and of the points held out.
-    memory : int
-        Bytes for the matrices of distances and kernel values.
-    near : (widths, C) or None
-        Start here too (a neighbouring problem's answer), beside the best point of the grid.
-    """
-
-    criterion: str = "radius-margin"
-    C: float | None = None
-    subset_size: int = 2500
-    starts: int = 2
-    max_iter: int = 50
-    seed: int = 0
-    memory: int = 1 << 31
-    near: tuple[tuple[float, ...], float] | None = None
 
 
 @dataclass(frozen=True)
@@ -113,61 +74,11 @@ class LearnedWidths:
     subset: Indices
 
 
-class _Objective:
-    """J(θ) and its gradient on one set of points; θ = (log σ_t, …) with log C last unless C is given."""
-
-    def __init__(self, distances: Array, codes: Indices, options: WidthOptions, progress: Progress) -> None:
-        self.distances, self.codes, self.options = distances, codes, options
-        self.progress = progress
-        self.held_out = (
-            held_out_mask(codes, options.seed) if options.criterion == "hold-out" else np.zeros(len(codes), bool)
-        )
-        self.starts: dict[tuple[int, int], Array] = {}
-        self.n_support = 0
-
-    def split(self, theta: Array) -> tuple[Array, float]:
-        """Return log σ_t and log C."""
-        n_layers = len(self.distances)
-        if self.options.C is not None:
-            return theta, float(np.log(self.options.C))
-        return theta[:n_layers], float(theta[n_layers])
-
-    def __call__(self, theta: Array) -> tuple[float, Array]:
-        log_widths, log_c = self.split(theta)
-        rates = np.exp(-2.0 * log_widths)
-        ridge = float(np.exp(-log_c))
-        self.progress.report(0.0)
-        kernel = self._kernel(rates)
-        found = evaluate(self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
-        self.n_support = found.n_support
-        self.progress.report(0.0)
-        by_ridge = float(np.trace(found.gradient))
-        weighted = np.multiply(found.gradient, kernel, out=kernel)
-        slope = np.empty(len(theta))
-        for layer, distances in enumerate(self.distances):
-            slope[layer] = 2.0 * rates[layer] * np.vdot(weighted, distances)
-            self.progress.report(0.0)
-        if self.options.C is None:
-            slope[len(rates)] = -ridge * by_ridge
-        return found.value, slope
-
-    def _kernel(self, rates: Array) -> Array:
-        kernel: Array = np.empty(self.distances.shape[1:])
-        for top in range(0, len(kernel), _TILE):
-            tile = kernel[top : top + _TILE]
-            np.multiply(self.distances[0, top : top + _TILE], -rates[0], out=tile)
-            for rate, distances in zip(rates[1:], self.distances[1:], strict=True):
-                tile -= rate * distances[top : top + _TILE]
-            np.exp(tile, out=tile)
-            self.progress.report(0.0)
-        return kernel
-
-
 @dataclass
 class _Descent:
     """L-BFGS-B from one start, with its stopping rule and its history."""
 
-    objective: _Objective
+    objective: Objective
     medians: Array
     start: int
     origin: Array
@@ -286,7 +197,7 @@ def learn_widths(
     quiet = steady.pulse
     medians = median_distances(sample, sizes, seed=options.seed, progress=quiet)
     distances = layer_distances(sample, sizes, quiet)
-    objective = _Objective(distances, codes[subset], options, quiet)
+    objective = Objective(distances, codes[subset], options, quiet)
     origins = _origins(objective, medians, quiet)
     history: list[WidthsStep] = []
     best: tuple[float, Array] = (np.inf, origins[0])
@@ -301,7 +212,7 @@ def learn_widths(
     return LearnedWidths(tuple(np.exp(log_widths).tolist()), float(np.exp(log_c)), best[0], tuple(history), subset)
 
 
-def _origins(objective: _Objective, medians: Array, progress: Progress) -> list[Array]:
+def _origins(objective: Objective, medians: Array, progress: Progress) -> list[Array]:
     """Return the best starting points of the grid scale × C, best first, judged on a few hundred points.
 
     A neighbour's answer comes before them, and one of them stays beside it: a valley followed along the
@@ -315,7 +226,7 @@ def _origins(objective: _Objective, medians: Array, progress: Progress) -> list[
     few = stratified_subset(objective.codes, _START_ROWS, options.seed)
     small = objective
     if len(few) < len(objective.codes):
-        small = _Objective(objective.distances[:, few[:, None], few], objective.codes[few], options, progress)
+        small = Objective(objective.distances[:, few[:, None], few], objective.codes[few], options, progress)
     judged = []
     for scale in _SCALES:
         log_widths = np.log(widths_from(medians, scale * len(medians)))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.kernel import layer_distances
+from slide_gui.core.distances import layer_distances
 from slide_gui.core.pulse import Steady
 from slide_gui.core.stack import Stack
 from slide_gui.data.dataset import Dataset

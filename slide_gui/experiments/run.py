@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from slide_gui import __version__
 from slide_gui.core.baselines import PROJECTIONS, fit_classifier
-from slide_gui.core.kernel import Embedding, block_sizes
+from slide_gui.core.distances import block_sizes
+from slide_gui.core.kernel import Embedding
 from slide_gui.core.svm import SvmModel
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.kernel import Embedding, block_sizes, median_distances
+from slide_gui.core.distances import block_sizes, median_distances
+from slide_gui.core.kernel import Embedding
 from slide_gui.core.svm import SvmModel, SvmParameters, fit_svm, train
 from slide_gui.core.svm_grid import GridPoint, median_width_search
 from slide_gui.experiments.result import Classifier, RunResult

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.timing import TimeRow
 from slide_gui.figures.benchmark_text import seconds_text
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, titled
+from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, titled
 from slide_gui.figures.style import Style
 from slide_gui.figures.text import fitted
 
@@ -87,17 +87,14 @@ def _draw_panel(plot: Plot, info: DataInfo, cells: Sequence[Cell], box: tuple[fl
     splits = f"{asked} split{'s' if asked > 1 else ''}" if least == asked else f"{least} to {asked} splits"
     title, size = fitted(f"{titled(info.title, info.generated)}", TEXT_SIZE * s, w - 6.0 * s, "bold")
     plot.text(x + 2.0 * s, y + 3.0 * s, title, size / s, weight="bold")
-    counts = " / ".join(f"{n:,}".replace(",", "\u202f") for n in (info.n_train, n_test))
+    counts = " / ".join(counted(n) for n in (info.n_train, n_test))
     plot.text(x + w - 3.0 * s, y + 3.0 * s, f"{splits}, {counts} rows", 4.5, color=MUTED, ha="right")
     left, right = 19.0 * s, 20.0 * s
     axes = plot.axes((x + left, y + 5.0 * s, w - left - right, h - (5.0 + _FOOT) * s), f"errors {info.key}")
     for place, cell in enumerate(cells):
         _draw_cell(axes, cell, place, s)
     axes.set_ylim(len(cells) - 0.4, -0.6)
-    axes.set_yticks(range(len(cells)), [cell.name for cell in cells])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
+    _name_lines(axes, [cell.name for cell in cells], s)
     low, high = axes.get_xlim()
     axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
     axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
@@ -109,6 +106,14 @@ def _draw_panel(plot: Plot, info: DataInfo, cells: Sequence[Cell], box: tuple[fl
             text += f"  {len(cell.answers)}/{cell.asked}"
         at = y + 5.0 * s + (place + 0.6) * _row_height(inner, len(cells))
         plot.text(x + w - right + 2.0 * s, at, text, 4.5, va="center")
+
+
+def _name_lines(axes: Axes, names: Sequence[str], s: float) -> None:
+    """Name the lines of a plot that is read from the left to the right, and turn its grid."""
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
 
 
 def _row_height(inner: float, rows: int) -> float:
@@ -135,12 +140,11 @@ def _draw_legend(plot: Plot) -> None:
     for number, (key, words) in enumerate(_WORDS.items()):
         row, column = divmod(number, 2)
         x, y = 2.0 * s + column * step, plot.height - (5.2 - 2.8 * row) * s
-        plot.text(x, y, "●", SMALL_SIZE, color=COLORS[key], va="center")
         text = (
             words if key == "reference" else f"{words} than SLIDE-SVM" if key != "equal" else f"{words} from SLIDE-SVM"
         )
         text, size = fitted(text, SMALL_SIZE * s, step - 4.0 * s)
-        plot.text(x + 2.4 * s, y, text, size / s, va="center")
+        plot.key(x, y, text, COLORS[key], size / s)
 
 
 def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
@@ -172,10 +176,7 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
     for place, row in enumerate(rows):
         _draw_time(axes, row, place, s)
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), [fitted(row.data.title, SMALL_SIZE * s, left - 3.0 * s)[0] for row in rows])
-    axes.tick_params(axis="y", length=0)
-    axes.grid(axis="y", visible=False)
-    axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
+    _name_lines(axes, [fitted(row.data.title, SMALL_SIZE * s, left - 3.0 * s)[0] for row in rows], s)
     axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
     each = (plot.height - top - bottom) / len(rows)
     for place, row in enumerate(rows):
@@ -185,8 +186,7 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         (("SLIDE", INK), ("SdA as chosen", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
     ):
         x = 2.0 * s + number * (plot.width - 4.0 * s) / 3
-        plot.text(x, plot.height - 2.4 * s, "●", SMALL_SIZE, color=color, va="center")
-        plot.text(x + 2.4 * s, plot.height - 2.4 * s, name, SMALL_SIZE, va="center")
+        plot.key(x, plot.height - 2.4 * s, name, color)
 
 
 _SDA, _TUTORIAL = "#D55E00", "#E69F00"

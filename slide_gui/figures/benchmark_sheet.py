@@ -8,29 +8,19 @@ from slide_gui.experiments.benchmark_state import BenchmarkState
 from slide_gui.experiments.timing import TimeRow
 from slide_gui.figures.benchmark import draw_errors, draw_times
 from slide_gui.figures.benchmark_text import TextTable, error_table, errors_csv, latex, markdown, time_table, times_csv
-from slide_gui.figures.sheet import Sheet
+from slide_gui.figures.sheet import Sheet, sheet_of
 
 __all__ = ["errors_sheet", "times_sheet"]
 
 
 def errors_sheet(state: BenchmarkState) -> Sheet:
     """Return the table of error rates."""
-    return Sheet(
-        "errors",
-        lambda figure, style: draw_errors(figure, state, style),
-        lambda path: errors_csv(path, state),
-        texts=_texts(error_table(state)),
-    )
+    return sheet_of("errors", state, draw_errors, errors_csv, texts=_texts(error_table(state)))
 
 
 def times_sheet(rows: Sequence[TimeRow]) -> Sheet:
     """Return the table of running times."""
-    return Sheet(
-        "times",
-        lambda figure, style: draw_times(figure, rows, style),
-        lambda path: times_csv(path, rows),
-        texts=_texts(time_table(rows)),
-    )
+    return sheet_of("times", rows, draw_times, times_csv, texts=_texts(time_table(rows)))
 
 
 def _texts(table: TextTable) -> dict[str, str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from slide_gui.experiments.closeness import Closeness
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, line_color, titled
+from slide_gui.figures.plot import INK, MUTED, TEXT_SIZE, Plot, counted, line_color, marked_line, titled
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["closeness_csv", "draw_closeness"]
 
 _POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_FRAME = "#B4B8C0"
 _ENLARGE = 8  # whole copies of each pixel, so that viewers that smooth show none of it
 _PLOT = 42.0  # mm
 
@@ -64,18 +63,13 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
     plot.axis_titles(axes, "layer", "distance within the class ⁄\nto other classes")
     names = (
         "the pair above",
-        f"{_count(result.n_few)} pairs of one class with as few pixels in common",
-        f"all {_count(result.n_all)} pairs of one class (median, 10 to 90 %)",
+        f"{counted(result.n_few)} pairs of one class with as few pixels in common",
+        f"all {counted(result.n_all)} pairs of one class (median, 10 to 90 %)",
     )
     for number, name in enumerate(names):
         at = 2.0 * s + number * (plot.width - 4.0 * s) / 3 if plot.width > 150 * s else 2.0 * s
         down = 2.4 * s if plot.width > 150 * s else (6.6 - 2.4 * number) * s
-        plot.text(at, plot.height - down, "●", SMALL_SIZE, color=line_color(number), va="center")
-        plot.text(at + 2.4 * s, plot.height - down, name, SMALL_SIZE, va="center")
-
-
-def _count(n: int) -> str:
-    return f"{n:,}".replace(",", "\u202f")
+        plot.key(at, plot.height - down, name, line_color(number))
 
 
 def _draw_lines(axes: Axes, result: Closeness, s: float) -> None:
@@ -83,7 +77,7 @@ def _draw_lines(axes: Axes, result: Closeness, s: float) -> None:
     for number, band in ((2, result.all), (1, result.few)):
         color = line_color(number)
         axes.fill_between(x, band[0], band[2], color=color, alpha=0.15, linewidth=0)
-        axes.plot(x, band[1], color=color, linewidth=1.0 * s, marker="o", markersize=2.2 * s, markeredgewidth=0)
+        marked_line(axes, x, band[1], color, s)
     axes.plot(x, result.own, color=line_color(0), linewidth=1.4 * s, marker="o", markersize=3.0 * s, markeredgewidth=0)
     axes.axhline(1.0, color=MUTED, linewidth=0.6 * s, linestyle=(0, (3, 2)))
     axes.annotate(
@@ -97,12 +91,7 @@ def _tile(
     plot: Plot, box: tuple[float, float, float], values: NDArray[Any], layer: int, result: Closeness, style: Style
 ) -> None:
     x, y, side = box
-    place = (x / plot.width, 1 - (y + side) / plot.height, side / plot.width, side / plot.height)
-    axes = plot.figure.add_axes(place, label=f"tile {x:.1f} {y:.1f}")
-    axes.set_xticks([])
-    axes.set_yticks([])
-    for spine in axes.spines.values():
-        spine.set(linewidth=0.35 * plot.scale, color=_FRAME)
+    axes = plot.tile((x, y, side, side), f"tile {x:.1f} {y:.1f}")
     shape = result.model.image_shape
     if shape is None:
         axes.bar(np.arange(values.size), values, width=0.8, color=INK, linewidth=0)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slide_gui.experiments.result import RunResult
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, titled
+from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, titled
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table
 from slide_gui.figures.text import fitted, width_mm
@@ -46,7 +46,7 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     names = _names(result, names)
     plot = Plot(figure, style, style.width_mm)
     s, k = plot.scale, len(names)
-    count = f"{result.n_test:,}".replace(",", "\u202f")
+    count = counted(result.n_test)
     title = f"{titled(result.dataset, result.generated)}: {100 * result.error:.2f} % ± {100 * result.half:.2f}"
     spec = result.spec
     second = f"{len(result.misclassified)} of {count} {spec.evaluate} rows wrong; noise 1 − p = {spec.stack.noise:g}, "
@@ -94,12 +94,8 @@ def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    longest = max(width_mm(_plain(int(n)), TEXT_SIZE * s) for n in counts.flat)
+    longest = max(width_mm(counted(int(n)), TEXT_SIZE * s) for n in counts.flat)
     size = TEXT_SIZE * s * min(1.0, 0.86 * cell / longest)
     for (i, j), n in np.ndenumerate(counts):
         color = "white" if strength[i, j] > 0.5 else (INK if n else MUTED)
-        axes.text(j, i, _plain(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)
-
-
-def _plain(count: int) -> str:
-    return f"{count:,}".replace(",", "\u202f")
+        axes.text(j, i, counted(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from slide_gui.experiments.copies import CopiesResult
 from slide_gui.experiments.weights import nearby_peak
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, label_room, line_color, titled
+from slide_gui.figures.plot import (
+    INK,
+    MUTED,
+    SMALL_SIZE,
+    TEXT_SIZE,
+    Plot,
+    counted,
+    label_room,
+    line_color,
+    marked_line,
+    titled,
+)
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table
 from slide_gui.figures.text import fitted
@@ -52,8 +63,8 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
     row = f"row {_place(result)}"
     sample = "" if copies.n_rows == copies.n_all else f" of {copies.n_all:,}, W too".replace(",", "\u202f")
-    rows = f"{copies.n_rows:,}".replace(",", "\u202f")
-    second = f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {rows} rows{sample}; mean of {copies.seeds} seeds"
+    second = f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {counted(copies.n_rows)} rows{sample}; "
+    second += f"mean of {copies.seeds} seeds"
     plot.title(f"{titled(model.dataset, model.generated)}: m corrupted copies against their limit", second)
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s
@@ -81,7 +92,7 @@ def _draw_line(axes: Axes, result: CopiesResult, feature: int | None, color: str
     if not curve:
         return None
     m, mean, low, high = (np.array(column) for column in zip(*curve, strict=True))
-    axes.plot(m, mean, color=color, linewidth=1.0 * s, marker="o", markersize=2.2 * s, markeredgewidth=0)
+    marked_line(axes, m, mean, color, s)
     axes.vlines(m, low, high, color=color, linewidth=0.7 * s)
     if reference is not None:
         line = reference / np.sqrt(m)
@@ -142,11 +153,7 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: tuple[float
         at = x + number * (wide + gap)
         text, size = fitted(title, TEXT_SIZE * s, wide, smallest=4.0 * s)
         plot.text(at, y - 1.0 * s, text, size / s)
-        axes = plot.figure.add_axes((at / plot.width, 1 - (y + h) / plot.height, wide / plot.width, h / plot.height))
-        axes.set_xticks([])
-        axes.set_yticks([])
-        for spine in axes.spines.values():
-            spine.set(linewidth=0.35 * s, color=_FRAME)
+        axes = plot.tile((at, y, wide, h), title)
         _draw_row(axes, values[:-1], shape, scale, style, s)
         plot.text(at, y + h + 2.2 * s, below, SMALL_SIZE, color=MUTED)
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
-
-from slide_gui import __version__
 from slide_gui.experiments.copies import CopiesResult
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.copies import copies_csv, draw_copies
-from slide_gui.figures.sheet import Sheet, fit_words, style_words
+from slide_gui.figures.sheet import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
 from slide_gui.figures.style import Style
 
 __all__ = ["copies_sheet"]
@@ -52,23 +49,20 @@ def copies_sheet(result: CopiesResult, source: DataSource) -> Sheet:
     source : DataSource
         Where the data of the fit came from.
     """
-    return Sheet(
+    return sheet_of(
         "copies",
-        lambda figure, style: draw_copies(figure, result, style),
-        lambda path: copies_csv(path, result),
-        lambda style: _commands(result, source, style),
-        lambda style: _script(result, source, style),
+        result,
+        draw_copies,
+        copies_csv,
+        commands=lambda style: _commands(result, source, style),
+        script=lambda style: _script(result, source, style),
     )
 
 
 def _script(result: CopiesResult, source: DataSource, style: Style) -> str:
-    model, copies = result.model, result.copies
+    copies = result.copies
     return _SCRIPT.format(
-        version=__version__,
-        style=style,
-        source=source,
-        parameters=model.stack.parameters,
-        fingerprint=model.fingerprint,
+        **script_values(result.model, source, style),
         layer=copies.layer,
         seeds=copies.seeds,
         most=copies.points[-1].copies,
@@ -81,15 +75,7 @@ def _script(result: CopiesResult, source: DataSource, style: Style) -> str:
 def _commands(result: CopiesResult, source: DataSource, style: Style) -> str:
     copies, shape = result.copies, result.model.image_shape
     pixel = str(result.feature) if shape is None else "{},{}".format(*divmod(result.feature, shape[1]))
-    words = ["slide-gui", "copies", source.argument, *fit_words(source, result.model.stack.parameters)]
-    for option, value in (
-        ("--layer", copies.layer),
-        ("--most", copies.points[-1].copies),
-        ("--shown", result.shown),
-        ("--seeds", copies.seeds),
-        ("--rows", copies.n_rows),
-        ("--pixel", pixel),
-    ):
-        words += [option, str(value)]
-    words += [*style_words(style), "-o", "copies.pdf", "--format", "pdf", "svg", "png", "csv"]
-    return shlex.join(words) + "\n"
+    words: list[object] = ["copies", source.argument, *fit_words(source, result.model.stack.parameters)]
+    words += ["--layer", copies.layer, "--most", copies.points[-1].copies, "--shown", result.shown]
+    words += ["--seeds", copies.seeds, "--rows", copies.n_rows, "--pixel", pixel]
+    return all_forms("copies", [*words, *style_words(style)])

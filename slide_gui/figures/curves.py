@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING
 
 from slide_gui.experiments.curves import ErrorCurves
 from slide_gui.experiments.paper import Published
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, Plot, label_room, line_color, titled
+from slide_gui.figures.plot import (
+    INK,
+    MUTED,
+    SMALL_SIZE,
+    Plot,
+    counted,
+    label_room,
+    line_color,
+    marked_line,
+    per_cent,
+    titled,
+)
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table
 
@@ -86,24 +97,19 @@ def _label(depth: int) -> str:
 
 def _second(curves: ErrorCurves) -> str:
     runs, n_test = max(q.n_runs for q in curves.points), max(q.n_test for q in curves.points)
-    rows = f"{n_test:,}".replace(",", "\u202f")
-    what = f"{curves.method}, {rows} {curves.evaluate} rows"
+    what = f"{curves.method}, {counted(n_test)} {curves.evaluate} rows"
     return what + (f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals")
 
 
 def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
     line, color = curves.line(depth), line_color(depth)
     x = [q.noise for q in line]
-    y = [100 * q.error for q in line]
-    low = [100 * max(q.error - q.half, 0.0) for q in line]
-    high = [100 * (q.error + q.half) for q in line]
+    low, y, high = per_cent(line)
     if len(line) > 1:
         axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
     else:
         axes.vlines(x, low, high, color=color, alpha=0.4, linewidth=1.6 * s)
-    axes.plot(
-        x, y, color=color, linewidth=1.0 * s, marker="o", markersize=2.2 * s, markeredgewidth=0, label=_label(depth)
-    )
+    marked_line(axes, x, y, color, s)
 
 
 def _set_limits(axes: Axes, curves: ErrorCurves, marks: Sequence[Published]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 from collections.abc import Callable, Sequence
@@ -13,6 +12,7 @@ from slide_gui import __version__
 from slide_gui.experiments.files import write_whole
 from slide_gui.experiments.weights import WeightRows
 from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,15 +89,13 @@ def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> 
     OSError
         If the file cannot be written; what stood there is untouched.
     """
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
     widest = max((rows.rows.shape[2] for rows in weights), default=0)
     head = ["dataset", "pixel row", "pixel column", "layer", "bias"]
-    writer.writerow(head + [f"w_{i}" for i in range(widest)])
+    lines: list[list[object]] = []
     for rows in weights:
         for i, pixel in enumerate(rows.pixels):
             place = ("", pixel) if rows.image_shape is None else divmod(pixel, rows.image_shape[1])
             for j in range(rows.depth):
                 values = [float(rows.biases[i, j]), *rows.rows[i, j].tolist()]
-                writer.writerow([rows.dataset, *place, j + 1, *map(repr, values)])
-    write_whole(Path(path), lambda file: file.write(text.getvalue().encode()))
+                lines.append([rows.dataset, *place, j + 1, *values])
+    save_table(path, head + [f"w_{i}" for i in range(widest)], lines)

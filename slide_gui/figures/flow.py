@@ -122,12 +122,7 @@ class _Painter:
     ) -> None:
         plot, s = self._plot, self._plot.scale
         plot.text(x, y - 0.9 * s, title, TEXT_SIZE)
-        place = (x / plot.width, 1 - (y + self._high) / plot.height, self._wide / plot.width, self._high / plot.height)
-        axes = plot.figure.add_axes(place, label=f"{title} at {x:.1f}")
-        axes.set_xticks([])
-        axes.set_yticks([])
-        for spine in axes.spines.values():
-            spine.set(linewidth=0.35 * s, color=_FRAME)
+        axes = plot.tile((x, y, self._wide, self._high), f"{title} at {x:.1f}")
         shape = self._result.model.image_shape
         if shape is None:
             _bars(axes, values, self.limit if limit is None else limit, s)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
-
-from slide_gui import __version__
 from slide_gui.experiments.flow import FlowResult
 from slide_gui.experiments.image_file import image_text
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.flow import draw_flow, flow_csv
-from slide_gui.figures.sheet import Sheet, fit_words, style_words
+from slide_gui.figures.sheet import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
 from slide_gui.figures.style import Style
 
 __all__ = ["flow_sheet"]
@@ -53,33 +50,24 @@ def flow_sheet(result: FlowResult, source: DataSource) -> Sheet:
     source : DataSource
         Where the data of the fit came from.
     """
-    return Sheet(
+    return sheet_of(
         "flow",
-        lambda figure, style: draw_flow(figure, result, style),
-        lambda path: flow_csv(path, result),
-        lambda style: _commands(result, source, style),
-        lambda style: _script(result, source, style),
-        {_IMAGE: image_text(result.flow.clean)},
+        result,
+        draw_flow,
+        flow_csv,
+        commands=lambda style: _commands(result, source, style),
+        script=lambda style: _script(result, source, style),
+        extra={_IMAGE: image_text(result.flow.clean)},
     )
 
 
 def _script(result: FlowResult, source: DataSource, style: Style) -> str:
-    model = result.model
-    return _SCRIPT.format(
-        version=__version__,
-        style=style,
-        source=source,
-        parameters=model.stack.parameters,
-        fingerprint=model.fingerprint,
-        name=result.image,
-        seed=result.seed,
-        image=_IMAGE,
-    )
+    values = script_values(result.model, source, style)
+    return _SCRIPT.format(**values, name=result.image, seed=result.seed, image=_IMAGE)
 
 
 def _commands(result: FlowResult, source: DataSource, style: Style) -> str:
-    words = ["slide-gui", "flow", source.argument, *fit_words(source, result.model.stack.parameters)]
+    words = ["flow", source.argument, *fit_words(source, result.model.stack.parameters)]
     words += ["--image", _IMAGE, "--name", result.image]
     words += ["--clean"] if result.seed is None else ["--corruption", str(result.seed)]
-    words += [*style_words(style), "-o", "flow.pdf", "--format", "pdf", "svg", "png", "csv"]
-    return shlex.join(words) + "\n"
+    return all_forms("flow", [*words, *style_words(style)])

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from slide_gui.experiments.labels import LabelCurves
-from slide_gui.figures.plot import MUTED, SMALL_SIZE, Plot, line_color, titled
+from slide_gui.figures.plot import MUTED, Plot, line_color, marked_line, per_cent, titled
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table
 
@@ -50,14 +50,10 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
     for number, line in enumerate(curves.lines):
         color = line_color(number)
         x = [point.labels for point in line.points]
-        low = [100 * max(point.error - point.half, 0.0) for point in line.points]
-        high = [100 * (point.error + point.half) for point in line.points]
+        low, y, high = per_cent(line.points)
         axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
-        y = [100 * point.error for point in line.points]
-        axes.plot(x, y, color=color, linewidth=1.0 * s, marker="o", markersize=2.2 * s, markeredgewidth=0)
-        at = plot.height - legend + (number + 0.5) * _LEGEND_LINE * s
-        plot.text(left, at, "●", SMALL_SIZE, color=color, va="center")
-        plot.text(left + 2.4 * s, at, line.name, SMALL_SIZE, va="center")
+        marked_line(axes, x, y, color, s)
+        plot.key(left, plot.height - legend + (number + 0.5) * _LEGEND_LINE * s, line.name, color)
     counts = sorted({point.labels for line in curves.lines for point in line.points})
     axes.set_xticks(counts, [str(count) for count in counts])
     axes.minorticks_off()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from slide_gui.figures.style import Style
 from slide_gui.figures.text import fitted, width_mm
@@ -11,8 +11,22 @@ from slide_gui.figures.text import fitted, width_mm
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
-__all__ = ["INK", "LINES", "MUTED", "SMALL_SIZE", "TEXT_SIZE", "Plot", "label_room", "line_color", "titled"]
+__all__ = [
+    "INK",
+    "LINES",
+    "MUTED",
+    "SMALL_SIZE",
+    "TEXT_SIZE",
+    "Plot",
+    "counted",
+    "label_room",
+    "line_color",
+    "marked_line",
+    "per_cent",
+    "titled",
+]
 
 INK, MUTED, _GRID, _FRAME = "#1D1F24", "#555B66", "#E2E3E7", "#8A8F99"
 LINES = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
@@ -23,6 +37,7 @@ _TITLE_SIZE = 7.0
 _MM_PER_INCH = 25.4
 _LINE = 2.4  # mm between two labels
 _DOT = "●"
+_TILE_FRAME = "#B4B8C0"
 
 
 def line_color(index: int) -> str:
@@ -34,6 +49,37 @@ def titled(dataset: str, generated: bool) -> str:
     """Return the data set's name, marked if it is generated."""
     plain = dataset.removesuffix(" (generated)")
     return f"{plain} (generated)" if generated else plain
+
+
+def counted(n: int) -> str:
+    """Return a whole number with thin spaces between thousands."""
+    return f"{n:,}".replace(",", "\u202f")
+
+
+class Judged(Protocol):
+    """An error rate with half its 95 % interval."""
+
+    @property
+    def error(self) -> float:
+        """Return the error, a fraction."""
+        ...
+
+    @property
+    def half(self) -> float:
+        """Return half the interval, a fraction."""
+        ...
+
+
+def per_cent(points: Sequence[Judged]) -> tuple[list[float], list[float], list[float]]:
+    """Return lower ends (0 at least), errors and upper ends in %."""
+    low = [100 * max(point.error - point.half, 0.0) for point in points]
+    high = [100 * (point.error + point.half) for point in points]
+    return low, [100 * point.error for point in points], high
+
+
+def marked_line(axes: Axes, x: ArrayLike, y: ArrayLike, color: str, scale: float) -> None:
+    """Draw a thin line with a dot at each point."""
+    axes.plot(x, y, color=color, linewidth=1.0 * scale, marker="o", markersize=2.2 * scale, markeredgewidth=0)
 
 
 class Plot:
@@ -53,11 +99,23 @@ class Plot:
         self.width, self.height = style.width_mm, style.height_mm or height
         figure.set_size_inches(self.width / _MM_PER_INCH, self.height / _MM_PER_INCH)
 
-    def axes(self, box: tuple[float, float, float, float], label: str) -> Axes:
-        """Return axes that fill left, top, width and height."""
+    def _add_axes(self, box: tuple[float, float, float, float], label: str) -> Axes:
         x, y, w, h = box
         place = (x / self.width, 1 - (y + h) / self.height, w / self.width, h / self.height)
-        axes = self.figure.add_axes(place, label=label)
+        return self.figure.add_axes(place, label=label)
+
+    def tile(self, box: tuple[float, float, float, float], label: str) -> Axes:
+        """Return framed axes without ticks, for an image, that fill left, top, width and height."""
+        axes = self._add_axes(box, label)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        for spine in axes.spines.values():
+            spine.set(linewidth=0.35 * self.scale, color=_TILE_FRAME)
+        return axes
+
+    def axes(self, box: tuple[float, float, float, float], label: str) -> Axes:
+        """Return axes that fill left, top, width and height."""
+        axes = self._add_axes(box, label)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         for side in ("left", "bottom"):
@@ -76,6 +134,11 @@ class Plot:
         self.figure.text(
             x / self.width, 1 - y / self.height, text, fontsize=size * self.scale, parse_math=False, **style
         )
+
+    def key(self, x: float, y: float, text: str, color: str, size: float = SMALL_SIZE) -> None:
+        """Write an entry of a legend, a coloured dot and a text, centred on y."""
+        self.text(x, y, _DOT, SMALL_SIZE, color=color, va="center")
+        self.text(x + 2.4 * self.scale, y, text, size, va="center")
 
     def title(self, text: str, second: str) -> None:
         """Write a bold line and a muted one below it, made to fit."""

@@ -7,7 +7,7 @@ from html import escape
 
 from slide_gui import __version__
 from slide_gui.figures.benchmark_text import TextTable, seconds_text
-from slide_gui.figures.reproduction import Made
+from slide_gui.figures.made import Made
 
 __all__ = ["reading_page"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +15,7 @@ from slide_gui.experiments.recipe import Recipe
 from slide_gui.experiments.result import RunResult
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.sheet import Sheet
+from slide_gui.figures.sheet import Sheet, all_forms
 from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
 
@@ -110,5 +109,4 @@ def _widths(_recipe: Recipe, _dataset: Dataset, results: Sequence[RunResult]) ->
 
 
 def _commands(name: str, style: Style) -> str:
-    words = ["slide-gui", "draw", f"{name}.json", "--width", style.width, "--dpi", style.dpi]
-    return shlex.join(map(str, [*words, "-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv"])) + "\n"
+    return all_forms(name, ["draw", f"{name}.json", "--width", style.width, "--dpi", style.dpi])

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.splits import Classes
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.plot import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, titled
+from slide_gui.figures.plot import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, titled
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table
 from slide_gui.figures.text import fitted
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["Samples", "draw_samples", "sample_images", "samples_csv"]
 
 _ENLARGE = 4
-_FRAME = "#B4B8C0"
 _HEAD, _GAP = 5.0, 1.0  # mm above a data set; between images
 
 
@@ -114,7 +113,7 @@ def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> No
     for number, one in enumerate(samples):
         y = 9.0 * s + number * (side + (_HEAD + 3.5) * s)
         plot.text(2.0 * s, y + 3.4 * s, titled(one.dataset, one.generated), TEXT_SIZE, weight="bold")
-        counts = " + ".join(f"{n:,}".replace(",", "\u202f") for n in (one.n_train, one.n_test))
+        counts = " + ".join(counted(n) for n in (one.n_train, one.n_test))
         plot.text(
             plot.width - 2.0 * s, y + 3.4 * s, f"{counts} images for training and test", SMALL_SIZE, color=MUTED,
             ha="right",
@@ -122,14 +121,9 @@ def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> No
         scale = ColorScale("grey", 0.0, 1.0)
         for k, (image, name) in enumerate(zip(one.images, one.names, strict=True)):
             x, top = 2.0 * s + k * (side + _GAP * s), y + _HEAD * s
-            place = (x / plot.width, 1 - (top + side) / plot.height, side / plot.width, side / plot.height)
-            axes = figure.add_axes(place, label=f"{one.dataset} {k}")
+            axes = plot.tile((x, top, side, side), f"{one.dataset} {k}")
             shown = lut[scale.indices(image.T if style.transposed else image)]
             axes.imshow(shown.repeat(_ENLARGE, axis=0).repeat(_ENLARGE, axis=1), interpolation="none", aspect="equal")
-            axes.set_xticks([])
-            axes.set_yticks([])
-            for spine in axes.spines.values():
-                spine.set(linewidth=0.35 * s, color=_FRAME)
             text, size = fitted(name, 4.5 * s, side)
             plot.text(x + side / 2, top + side + 2.0 * s, text, size / s, color=MUTED, ha="center")
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from slide_gui import __version__
 from slide_gui.core.parameters import StackParameters
 from slide_gui.experiments.files import write_whole
+from slide_gui.experiments.fit import FittedModel
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.export import FORMATS, save_figure
 from slide_gui.figures.style import Style
@@ -16,7 +19,9 @@ from slide_gui.figures.style import Style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Sheet", "fit_words", "save_bundle", "save_sheet", "style_words"]
+__all__ = ["Sheet", "all_forms", "fit_words", "save_bundle", "save_sheet", "script_values", "sheet_of", "style_words"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,17 @@ class Sheet:
     script: Callable[[Style], str] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def sheet_of(
+    name: str,
+    content: T,
+    draw: Callable[[Figure, T, Style], None],
+    table: Callable[[Path, T], None],
+    **further: Any,
+) -> Sheet:
+    """Return the sheet of what `draw` draws into a figure and `table` writes to a path; further fields by name."""
+    return Sheet(name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further)
 
 
 def save_sheet(path: Path, sheet: Sheet, style: Style) -> None:
@@ -117,3 +133,20 @@ def style_words(style: Style) -> list[str]:
     """Return the options of a command line that give the looks, but for the bias."""
     words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
     return words + ["--transpose"] * style.transposed
+
+
+def script_values(model: FittedModel, source: DataSource, style: Style) -> dict[str, object]:
+    """Return what the script of a figure of one model says: version, looks, data and fit."""
+    return {
+        "version": __version__,
+        "style": style,
+        "source": source,
+        "parameters": model.stack.parameters,
+        "fingerprint": model.fingerprint,
+    }
+
+
+def all_forms(name: str, words: Sequence[object]) -> str:
+    """Return the line of a subcommand, given in words, that writes the figure of this name in all forms."""
+    forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv"]
+    return shlex.join(map(str, ["slide-gui", *words, *forms])) + "\n"

@@ -9,7 +9,7 @@ from slide_gui import __version__
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.weights import WeightRows
 from slide_gui.figures.export import weights_csv
-from slide_gui.figures.sheet import Sheet, fit_words, style_words
+from slide_gui.figures.sheet import Sheet, all_forms, fit_words, sheet_of, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 
@@ -55,12 +55,13 @@ def weights_sheet(weights: Sequence[WeightRows], sources: Sequence[DataSource]) 
     sources : sequence of DataSource
         Where the data of each of `weights` came from.
     """
-    return Sheet(
+    return sheet_of(
         "weights",
-        lambda figure, style: draw_weights(figure, weights, style),
-        lambda path: weights_csv(path, weights),
-        lambda style: weights_commands(weights, sources, style),
-        lambda style: weights_script(weights, sources, style),
+        weights,
+        draw_weights,
+        weights_csv,
+        commands=lambda style: weights_commands(weights, sources, style),
+        script=lambda style: weights_script(weights, sources, style),
     )
 
 
@@ -77,7 +78,7 @@ def weights_script(weights: Sequence[WeightRows], sources: Sequence[DataSource],
 def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
     """Return the command lines that fit the same stacks and write the same figure: a fit each, then the figure."""
     lines, models = [], []
-    figure = ["slide-gui", "weights"]
+    figure: list[object] = ["weights"]
     for number, (rows, source) in enumerate(zip(weights, sources, strict=True), start=1):
         p, model = rows.parameters, f"model-{number}.npz"
         models.append(model)
@@ -88,8 +89,7 @@ def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource
     for rows in weights:
         figure += ["--pixels", *(_pixel_argument(rows, pixel) for pixel in rows.pixels)]
     figure += style_words(style) + ["--bias"] * style.bias
-    figure += ["-o", "weights.pdf", "--format", "pdf", "svg", "png", "csv"]
-    return "\n".join([*lines, shlex.join(figure)]) + "\n"
+    return "".join(f"{line}\n" for line in lines) + all_forms("weights", figure)
 
 
 def _pixel_argument(rows: WeightRows, pixel: int) -> str:

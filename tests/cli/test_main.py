@@ -110,7 +110,7 @@ def test_that_the_bar_is_drawn_on_a_terminal_only_and_wiped(monkeypatch: pytest.
 INTERRUPTED = """
 import os, signal, sys
 from contextlib import contextmanager
-from slide_gui.cli import fit, main
+from slide_gui.cli import main, options
 from slide_gui.progress import Progress
 
 class Interrupting(Progress):
@@ -122,7 +122,7 @@ class Interrupting(Progress):
 def bar(label):
     yield Interrupting()
 
-fit.progress_bar = bar
+options.progress_bar = bar
 sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 """
 

@@ -124,6 +124,26 @@ def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, cap
     assert "SdA, units 9–8, noise 0.1, 1 epoch a layer at rate 0.1, fine-tuning at rate 0.1" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["pca-svm"], "--kept is missing; pca-svm needs a fraction of the variance, between 0 and 1"),
+        (["white-svm", "--kept", "2"], "--kept is 2.0; white-svm needs a fraction of the variance, between 0 and 1"),
+        (["randproj-svm"], "--kept is missing; randproj-svm needs a whole number of directions, 1 or more"),
+    ],
+)
+def test_that_a_projection_names_the_option_it_needs(
+    data: Path, capsys: Capture, arguments: list[str], sentence: str
+) -> None:
+    assert main(["train", "tiny.npz", "--method", *arguments]) == 2
+    assert capsys.readouterr().err == f"slide-gui: {sentence}\n"
+
+
+def test_that_a_sweep_says_where_kept_can_be_given(data: Path, capsys: Capture) -> None:
+    assert main(["sweep", "tiny.npz", "--store", "r", "--method", "pca-svm"]) == 2
+    assert "needs --kept, which only slide-gui train takes" in capsys.readouterr().err
+
+
 def test_that_error_by_labels_is_swept_and_drawn(data: Path, capsys: Capture) -> None:
     arguments = ["--labels", "20,40", "--seeds", "0", "1", "--method", "median", "--depth", "1", "--store", "r.sqlite"]
     for name in ("labels.svg", "labels.csv"):

@@ -91,8 +91,28 @@ def test_that_a_transformer_gets_no_labels() -> None:
         fit_transformer(X, Estimator.of("feature_selection.SelectKBest", {"k": 2}), 0)
 
 
+def test_that_too_many_components_are_refused_with_the_most_there_can_be() -> None:
+    message = "^PCA cannot make 50 components of 300 rows with 12 features; set n_components to 12 or less$"
+    with pytest.raises(ValueError, match=message):
+        fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 50}), 0)
+    fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 12}), 0)
+
+
+def test_that_another_refusal_does_not_speak_of_labels() -> None:
+    with pytest.raises(ValueError, match=r"PCA cannot be fitted to these rows .*n_components"):
+        fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": -1}), 0)
+
+
 @pytest.mark.parametrize(
-    ("method", "kept"), [("pca-svm", None), ("pca-svm", 1.0), ("white-svm", 0.0), ("randproj-svm", 2.5)]
+    ("method", "kept"),
+    [
+        ("pca-svm", None),
+        ("pca-svm", 1.0),
+        ("white-svm", 0.0),
+        ("randproj-svm", 2.5),
+        ("randproj-svm", float("inf")),
+        ("randproj-svm", float("nan")),
+    ],
 )
 def test_that_what_is_kept_is_in_range(method: str, kept: float | None) -> None:
     with pytest.raises(ValueError, match="kept is"):

@@ -1,16 +1,8 @@
 import numpy as np
 import pytest
 
-from slide_gui.core.kernel import (
-    Embedding,
-    Gram,
-    Vectors,
-    block_sizes,
-    layer_distances,
-    median_distances,
-    shares_of,
-    widths_from,
-)
+from slide_gui.core.distances import block_sizes, layer_distances, median_distances, shares_of, widths_from
+from slide_gui.core.kernel import Embedding, Gram, Vectors
 from tests.core.svm_data import StopAfter
 
 

@@ -6,10 +6,11 @@ from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
 from slide_gui.core.criteria.press import press
 from slide_gui.core.criteria.radius_margin import radius_margin
 from slide_gui.core.criteria.span import span
-from slide_gui.core.kernel import layer_distances
+from slide_gui.core.distances import layer_distances
 from slide_gui.core.stratified import held_out_mask, stratified_subset
 from slide_gui.core.svm_newton import leave_one_out_outputs, newton
-from slide_gui.core.widths import WidthOptions, WidthsStep, learn_widths
+from slide_gui.core.widths import WidthsStep, learn_widths
+from slide_gui.core.widths_objective import WidthOptions
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter, layers, three_classes
 

@@ -135,7 +135,7 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
         ({"test_rows": 0}, "at least 1"),
         ({"stack": StackParameters(noise=1.0)}, "noise"),
         ({"svm": SvmParameters(loss="square")}, "loss"),
-        ({"method": "pca-svm"}, "kept is None"),
+        ({"method": "pca-svm"}, "kept is missing"),
         ({"method": "custom"}, "neither a transformer nor a classifier"),
         ({"classifier": KNN}, "has its own parts"),
         ({"labels": 1}, "at least 2"),

@@ -22,8 +22,9 @@ from slide_gui.experiments.protocol import CellPlan
 from slide_gui.experiments.store import RunStore
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.extent import Extent, extent_of
+from slide_gui.figures.made import Made
 from slide_gui.figures.reading_page import reading_page
-from slide_gui.figures.reproduction import Made, ReproductionState, reproduce
+from slide_gui.figures.reproduction import ReproductionState, reproduce
 from slide_gui.figures.samples import draw_samples, sample_images
 from slide_gui.figures.style import Style
 from slide_gui.progress import Cancelled, Progress

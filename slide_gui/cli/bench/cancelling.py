@@ -58,7 +58,8 @@ def cancel_runs() -> list[Figure]:
     from slide_gui.core.criteria.evaluate import CRITERIA
     from slide_gui.core.svm import SvmParameters, fit_svm
     from slide_gui.core.svm_grid import median_width_search
-    from slide_gui.core.widths import WidthOptions, learn_widths
+    from slide_gui.core.widths import learn_widths
+    from slide_gui.core.widths_objective import WidthOptions
 
     Z, codes, data = _layers()
     sizes = (784,) * 3

@@ -28,7 +28,8 @@ def svm() -> list[Figure]:
     data = _digits()
     if data is None:
         return []
-    from slide_gui.core.widths import WidthOptions, learn_widths
+    from slide_gui.core.widths import learn_widths
+    from slide_gui.core.widths_objective import WidthOptions
 
     rows, labels, test, test_labels = data
     random = np.random.default_rng(0)

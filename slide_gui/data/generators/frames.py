@@ -7,10 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SIDE", "Frames", "draw_frames", "part_generators"]
+__all__ = ["LABEL_NAMES", "SIDE", "Frames", "draw_frames"]
 
 SIDE = 28
 """Rows and columns of an image."""
+
+
+LABEL_NAMES = ("wider", "taller")
+"""Of the labels 0 and 1 of `Frames`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +38,6 @@ class Frames:
 
     def __getitem__(self, rows: slice) -> Frames:
         return Frames(self.top[rows], self.bottom[rows], self.left[rows], self.right[rows])
-
-
-def part_generators(seed: int) -> tuple[np.random.Generator, np.random.Generator]:
-    """Return independent generators for the training and the test part, so that neither depends on the other."""
-    first, second = np.random.SeedSequence(seed).spawn(2)
-    return np.random.default_rng(first), np.random.default_rng(second)
 
 
 def draw_frames(n: int, sizes: NDArray[np.int64], random: np.random.Generator) -> Frames:

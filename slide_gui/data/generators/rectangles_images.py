@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.generators.frames import SIDE, Frames, draw_frames, part_generators
+from slide_gui.data.generators.frames import LABEL_NAMES, SIDE, draw_frames
+from slide_gui.data.generators.parts import generated
 from slide_gui.data.images import image_files, read_image
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -55,23 +56,14 @@ def rectangles_images(
         If the folder has no usable pictures, or only plain ones.
     """
     layers, source = _layers(photographs)
-    parts = []
-    random = part_generators(seed)
-    for n, generator, start in ((n_train, random[0], 0), (n_test, random[1], n_train)):
-        frames = draw_frames(n, _sizes(), generator)
-        step = progress.part(start / (n_train + n_test), (start + n) / (n_train + n_test))
-        parts.append((_draw(frames, layers, generator, step), frames.labels))
-    (train, train_labels), (test, test_labels) = parts
     own = photographs is not None
-    return Dataset(
+    return generated(
+        lambda n, random, step: _draw(n, layers, random, step),
+        (n_train, n_test),
+        seed,
+        progress,
         name="Rectangles-Images (generated)",
-        train=train,
-        test=test,
-        train_labels=train_labels,
-        test_labels=test_labels,
-        image_shape=(SIDE, SIDE),
-        label_names=("wider", "taller"),
-        generated=True,
+        label_names=LABEL_NAMES,
         source=f"rectangles_images(n_train={n_train}, n_test={n_test}, seed={seed}) from {source}",
         licence="that of the photographs" if own else "photographs: CC BY 2.0",
         citation="After the Rectangles-Images data of Larochelle et al. (2007), ICML."
@@ -119,9 +111,9 @@ def _reduced(image: NDArray[np.float32], scale: int) -> NDArray[np.float32]:
 
 
 def _draw(
-    frames: Frames, layers: list[NDArray[np.float32]], random: np.random.Generator, progress: Progress
-) -> NDArray[np.float32]:
-    n = frames.top.size
+    n: int, layers: list[NDArray[np.float32]], random: np.random.Generator, progress: Progress
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    frames = draw_frames(n, _sizes(), random)
     images = np.empty((n, SIDE, SIDE), np.float32)
     at = np.arange(SIDE)
     for start in range(0, n, _BLOCK):
@@ -133,7 +125,7 @@ def _draw(
         inside = in_rows[:, :, None] & in_columns[:, None, :]
         images[start : start + k] = np.where(inside, patches[:k], patches[k:])
         progress.report((start + k) / n)
-    return images.reshape(n, SIDE * SIDE)
+    return images.reshape(n, SIDE * SIDE), frames.labels
 
 
 def _patches(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:

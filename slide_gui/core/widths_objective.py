@@ -1,0 +1,119 @@
+"""What learning the widths minimises: a criterion of the kernel as a function of θ = (log σ_0, …, log σ_l, log C).
+
+Whatever the criterion J, one matrix G = ∂J/∂K̃ gives the whole gradient, so that a layer more costs one contraction
+more: with K = exp(−Σ_t D_t / σ_t²) and K̃ = K + I/C, ∂J/∂log σ_t = 2 Σ_ij G_ij K_ij D_t,ij / σ_t² and
+∂J/∂log C = −tr G / C.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.criteria.evaluate import evaluate
+from slide_gui.core.stratified import held_out_mask
+from slide_gui.progress import Progress
+
+__all__ = ["Objective", "WidthOptions"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_TILE = 256
+
+
+@dataclass(frozen=True)
+class WidthOptions:
+    """How widths are learned.
+
+    Attributes
+    ----------
+    criterion : {"radius-margin", "span", "hold-out", "press"}
+    C : float or None
+        Kept at this value; None: learned.
+    subset_size : int
+        Learn on a stratified subset of at most so many points.
+    starts : int
+        How many of the best starting points of a grid to descend from.
+    max_iter : int
+        Most iterations of L-BFGS-B a start.
+    seed : int
+        Of the subset and of the points held out.
+    memory : int
+        Bytes for the matrices of distances and kernel values.
+    near : (widths, C) or None
+        Start here too (a neighbouring problem's answer), beside the best point of the grid.
+    """
+
+    criterion: str = "radius-margin"
+    C: float | None = None
+    subset_size: int = 2500
+    starts: int = 2
+    max_iter: int = 50
+    seed: int = 0
+    memory: int = 1 << 31
+    near: tuple[tuple[float, ...], float] | None = None
+
+
+class Objective:
+    """J(θ) and its gradient on one set of points; θ = (log σ_t, …) with log C last unless C is given.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (L, n, n)
+        D_t of each layer.
+    codes : ndarray of int, shape (n,)
+        Classes 0 … k − 1.
+    options : WidthOptions
+    progress : Progress
+        The cancel point.
+    """
+
+    def __init__(self, distances: Array, codes: Indices, options: WidthOptions, progress: Progress) -> None:
+        self.distances, self.codes, self.options = distances, codes, options
+        self.progress = progress
+        self.held_out = (
+            held_out_mask(codes, options.seed) if options.criterion == "hold-out" else np.zeros(len(codes), bool)
+        )
+        self.starts: dict[tuple[int, int], Array] = {}
+        self.n_support = 0
+
+    def split(self, theta: Array) -> tuple[Array, float]:
+        """Return log σ_t and log C."""
+        n_layers = len(self.distances)
+        if self.options.C is not None:
+            return theta, float(np.log(self.options.C))
+        return theta[:n_layers], float(theta[n_layers])
+
+    def __call__(self, theta: Array) -> tuple[float, Array]:
+        """Return J(θ) and its gradient, of the length of θ."""
+        log_widths, log_c = self.split(theta)
+        rates = np.exp(-2.0 * log_widths)
+        ridge = float(np.exp(-log_c))
+        self.progress.report(0.0)
+        kernel = self._kernel(rates)
+        found = evaluate(self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
+        self.n_support = found.n_support
+        self.progress.report(0.0)
+        by_ridge = float(np.trace(found.gradient))
+        weighted = np.multiply(found.gradient, kernel, out=kernel)
+        slope = np.empty(len(theta))
+        for layer, distances in enumerate(self.distances):
+            slope[layer] = 2.0 * rates[layer] * np.vdot(weighted, distances)
+            self.progress.report(0.0)
+        if self.options.C is None:
+            slope[len(rates)] = -ridge * by_ridge
+        return found.value, slope
+
+    def _kernel(self, rates: Array) -> Array:
+        kernel: Array = np.empty(self.distances.shape[1:])
+        for top in range(0, len(kernel), _TILE):
+            tile = kernel[top : top + _TILE]
+            np.multiply(self.distances[0, top : top + _TILE], -rates[0], out=tile)
+            for rate, distances in zip(rates[1:], self.distances[1:], strict=True):
+                tile -= rate * distances[top : top + _TILE]
+            np.exp(tile, out=tile)
+            self.progress.report(0.0)
+        return kernel
