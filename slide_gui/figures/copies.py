@@ -62,7 +62,7 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
     row = f"row {_place(result)}"
-    sample = "" if copies.n_rows == copies.n_all else f" of {copies.n_all:,}, W too".replace(",", "\u202f")
+    sample = "" if copies.n_rows == copies.n_all else f" of {counted(copies.n_all)}, W too"
     second = f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {counted(copies.n_rows)} rows{sample}; "
     second += f"mean of {copies.seeds} seeds"
     plot.title(f"{titled(model.dataset, model.generated)}: m corrupted copies against their limit", second)
