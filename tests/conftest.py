@@ -93,6 +93,7 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
     gc.disable()
     try:
         yield
+        rebuilt = _rebuilt()
         _collect()
     finally:
         gc.enable()
@@ -101,6 +102,7 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
         return  # Its traceback keeps what the test had.
     left = [f"Qt said: {m}" for m in messages]
     left += [f"thread still runs: {t.name}" for t in threading.enumerate() if t not in before]
+    left += [f"slot connected without @Slot: {name}" for name in rebuilt]
     left += [f"window still there: {w!r}" for w in _windows() if id(w) not in windows]
     left += [f"timer still runs: {t!r} of {t.parent()!r}" for t in _timers() if id(t) not in timers]
     assert not left, "\n".join(left)
@@ -122,6 +124,27 @@ def _windows() -> list[object]:
     from PySide6.QtWidgets import QApplication
 
     return list(QApplication.topLevelWidgets())
+
+
+def _rebuilt() -> list[str]:
+    """Return the classes whose description by Qt was made anew after they were.
+
+    PySide does so where a signal is connected to a method that is no `Slot`. It frees the old description, but Python
+    keeps a handle on it; a widget that comes to lie there later takes the program down when it is destroyed.
+    """
+    from PySide6.QtCore import QObject
+    from shiboken6 import Shiboken
+
+    found = set()
+    for one in gc.get_objects():
+        kind = type(one)
+        known = kind.__dict__.get("staticMetaObject") if issubclass(kind, QObject) else None
+        if known is None or not kind.__module__.startswith(("slide_gui", "tests")) or not Shiboken.isValid(one):
+            continue
+        if Shiboken.getCppPointer(known) != Shiboken.getCppPointer(one.metaObject()):
+            last = one.metaObject().method(one.metaObject().methodCount() - 1)
+            found.add(f"{kind.__qualname__}.{last.methodSignature().data().decode()}")
+    return sorted(found)
 
 
 def _timers() -> list[object]:

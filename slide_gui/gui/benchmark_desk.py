@@ -187,6 +187,7 @@ class BenchmarkDesk(QObject):
         """Whether the evaluation is held."""
         return self.running and self._pause.paused
 
+    @Slot()
     def pause(self) -> None:
         """Hold the evaluation, or let it go on."""
         if self._pause.paused:
@@ -234,6 +235,7 @@ class BenchmarkDesk(QObject):
 
     # The tutorial's autoencoders -------------------------------------------------------------------------------
 
+    @Slot()
     def time_tutorial(self) -> None:
         """Measure one short epoch of the tutorial's autoencoders on each data set chosen, and scale it up."""
         extent = self.choice.extent

@@ -199,6 +199,7 @@ class RunDesk(QObject):
         """Whether the sweep is held."""
         return self._pause.paused
 
+    @Slot()
     def pause_sweep(self) -> None:
         """Hold the sweep, or let it go on."""
         if self._pause.paused:
@@ -253,10 +254,12 @@ class RunDesk(QObject):
             return []
         return [r for r in self.runs if r.fingerprint == dataset.fingerprint and r.evaluate == "test"]
 
+    @Slot()
     def refresh(self) -> None:
         """Read the table of runs again."""
         self._store_job(lambda store: None)
 
+    @Slot(str)
     def open_run(self, key: str) -> None:
         """Load a stored result and set the window's parameters to its own."""
         path = self._path
@@ -288,6 +291,7 @@ class RunDesk(QObject):
         self._deleted.append(tuple(keys))
         self._store_job(lambda store: store.delete(list(keys)))
 
+    @Slot()
     def undelete(self) -> None:
         """Bring the runs that were deleted last back."""
         if self._deleted:
@@ -299,6 +303,7 @@ class RunDesk(QObject):
         """Whether runs were deleted that can come back."""
         return bool(self._deleted)
 
+    @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
         """Give a run other tags, separated by commas."""
         tags = [part.strip() for part in text.split(",") if part.strip()]

@@ -200,10 +200,12 @@ class Workspace(QObject):
         """Change what is looked at."""
         self._change(replace(self.state, selection=replace(self.state.selection, **changes)), gesture)
 
+    @Slot()
     def end_gesture(self) -> None:
         """The next change starts a new step of the history."""
         self._gesture = ""
 
+    @Slot(object)
     def toggle_pin(self, feature: int) -> None:
         """Pin a feature, or release it if it is pinned; at most `MAX_PINS`."""
         pins = self.state.selection.pins

@@ -40,7 +40,7 @@ def data():
     return labelled()
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def small_plan(monkeypatch):
     monkeypatch.setattr(desk_module, "plan", tiny_plan)
     monkeypatch.setattr(desk_module, "load_data", lambda key, progress: named(key))
@@ -51,7 +51,7 @@ def named(key):
 
 
 @pytest.fixture
-def page(window):
+def page(small_plan, window):
     window.actions_by_name["page_benchmark"].trigger()
     wait(lambda: window.benchmark.known and not window.lane.busy)
     found = window.pages.page("benchmark")

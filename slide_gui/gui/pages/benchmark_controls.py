@@ -90,6 +90,7 @@ class BenchmarkControls(QWidget):
         )
         self._desk.choose(choice)
 
+    @Slot()
     def refresh(self) -> None:
         """Show what the desk is asked, and what can be done now."""
         desk, choice = self._desk, self._desk.choice

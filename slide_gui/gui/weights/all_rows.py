@@ -44,6 +44,7 @@ class AllRows(View):
         self._pointing.moved.connect(self._moved)
         self._workspace.dataset_changed.connect(self._forget)
 
+    @Slot()
     def refresh(self) -> None:
         state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
         self.mosaic.set_transposed(state.selection.transposed)

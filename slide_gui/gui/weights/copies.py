@@ -88,6 +88,7 @@ class CopiesPart(View):
 
     # What is computed ------------------------------------------------------------------------------------------
 
+    @Slot()
     def refresh(self) -> None:
         state, stack = self._workspace.state, self._workspace.stack
         self._choice.set_depth(state.parameters.depth)

@@ -47,6 +47,7 @@ class ExplainedWeight(View):
         self._pointing.moved.connect(self._moved)
         self._pointing.crossed.connect(self._moved)
 
+    @Slot()
     def refresh(self) -> None:
         state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
         depth = state.parameters.depth

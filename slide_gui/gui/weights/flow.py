@@ -177,6 +177,7 @@ class FlowPart(View):
             lines.append(_line(f"h{k}", layer.own_error, layer.input_error, layer.output))
         return "\n".join(lines)
 
+    @Slot()
     def refresh(self) -> None:
         self.view.set_transposed(self._workspace.state.selection.transposed)
         stack, depth = self._workspace.stack, self._workspace.state.parameters.depth

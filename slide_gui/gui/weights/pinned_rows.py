@@ -35,6 +35,7 @@ class PinnedRows(View):
         self._pointing.moved.connect(self._moved)
         self._pointing.crossed.connect(self._crossed)
 
+    @Slot()
     def refresh(self) -> None:
         theme, state, features = theme_of(self), self._workspace.state, self._pointing.features()
         depth = state.parameters.depth

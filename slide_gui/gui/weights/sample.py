@@ -65,6 +65,7 @@ class SamplePanel(QWidget):
 
     # Pins and numbers -------------------------------------------------------------------------------------------
 
+    @Slot()
     def refresh(self) -> None:
         """Show the pins and the numbers as they are now."""
         theme, selection = theme_of(self), self._workspace.state.selection

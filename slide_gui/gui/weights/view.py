@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.figures.style import Style
@@ -30,6 +31,7 @@ class ViewContext:
 class View(QWidget):
     """A view, or a panel beside the views; made when it is first shown."""
 
+    @Slot()
     def refresh(self) -> None:
         """Show what the workspace holds now; called on every change of it while this is shown."""
         raise NotImplementedError

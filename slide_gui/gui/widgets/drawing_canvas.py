@@ -64,6 +64,7 @@ class DrawingCanvas(ImageView):
         super().set_image(values, stale)
         self._describe()
 
+    @Slot(int)
     def set_brush(self, side: int) -> None:
         """Choose how many cells wide strokes are, 1 to `LARGEST_BRUSH`."""
         self._brush = min(max(side, 1), LARGEST_BRUSH)
