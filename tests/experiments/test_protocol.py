@@ -96,9 +96,10 @@ def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
 def test_that_slides_candidates_are_those_of_a_sweep_that_chooses() -> None:
     cell = plan("full", ["rectangles"], ["slide-svm"])[0]
     axes = dict(cell.axes)
-    svm = replace(SweepSpec("").svm, loss="hinge", criterion="span", starts=1)
+    svm = replace(SweepSpec("").svm, loss="hinge", widths="median")
     sweep = SweepSpec(
         "ab" * 32,
+        method="median",
         noises=axes["noise"],
         depths=axes["depth"],
         splits=(9, 10, 11),  # the three divisions of the split 3
@@ -106,7 +107,8 @@ def test_that_slides_candidates_are_those_of_a_sweep_that_chooses() -> None:
         evaluate="validation",
         svm=svm,
     )
-    assert [point.spec.hash for point in cell.candidates("ab" * 32, "", 3)] == [p.spec.hash for p in sweep.points()]
+    asked = [replace(point.spec, fitted_on="split").hash for point in sweep.points()]
+    assert [point.spec.hash for point in cell.candidates("ab" * 32, "", 3)] == asked
 
 
 def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors() -> None:
