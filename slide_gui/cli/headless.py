@@ -41,7 +41,7 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
         save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
         progress.report(0.6 + 0.3 * number / len(paths))
     weights_csv(out / "weights.csv", weights)
-    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # empty counts as unset
     from slide_gui.gui.app import take_screenshot
 
     take_screenshot(out / "window.png")

@@ -19,7 +19,7 @@ __all__ = ["benchmark_page", "drag", "hover", "lateness", "lateness_runs", "star
 def _child(name: str) -> dict[str, Any]:
     environment = dict(os.environ, SLIDE_GUI_BENCH_STARTED=repr(time.time()))
     if not environment.get("DISPLAY") and not environment.get("WAYLAND_DISPLAY"):
-        environment.setdefault("QT_QPA_PLATFORM", "offscreen")
+        environment["QT_QPA_PLATFORM"] = environment.get("QT_QPA_PLATFORM") or "offscreen"
     command = [sys.executable, "-m", "slide_gui.cli.bench.window_child", name]
     done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     if done.returncode:
