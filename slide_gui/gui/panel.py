@@ -245,7 +245,7 @@ class ParameterPanel(QScrollArea):
     def _show_dataset(self, dataset: Dataset) -> None:
         self._badge.setText("generated" if dataset.generated else "real")
         what = "{} × {} pixels".format(*dataset.image_shape) if dataset.image_shape else "no images"
-        self._counts.setText(f"{thousands(len(dataset.train))} train · {thousands(len(dataset.test))} test\n{what}")
+        self._counts.setText(f"{thousands(len(dataset.train))} train\n{thousands(len(dataset.test))} test\n{what}")
         lines = [dataset.source, f"Licence: {dataset.licence}", dataset.citation]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)
