@@ -1,8 +1,8 @@
-"""Runs in the window: training, live estimates, sweeps and the table of all runs, over one store."""
+"""Runs asked for in the window: training, live estimates and sweeps, over one store."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.svm import SvmParameters
-from slide_gui.experiments.comparison import Comparison, compare_rows
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, live_spec, run
 from slide_gui.experiments.run_progress import RunProgress
@@ -19,6 +18,7 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.experiments.sweep import Pause, SweepState, run_sweep
 from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.gui.kept_runs import KeptRuns
 from slide_gui.gui.workspace import Problem, Workspace, sentence
 from slide_gui.progress import Progress
 
@@ -33,8 +33,6 @@ class RunDesk(QObject):
 
     Signals
     -------
-    runs_changed()
-        `runs` is another list.
     training_changed()
         `training`, `result` or `spec` changed.
     sweep_changed()
@@ -43,7 +41,6 @@ class RunDesk(QObject):
         `estimate` changed.
     """
 
-    runs_changed = Signal()
     training_changed = Signal()
     sweep_changed = Signal()
     estimate_changed = Signal()
@@ -51,7 +48,7 @@ class RunDesk(QObject):
     def __init__(self, workspace: Workspace, store: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._lane, self._path = workspace, workspace.lane, store
-        self.runs: tuple[StoredRun, ...] = ()
+        self.kept = KeptRuns(workspace, store, self)
         self.spec: RunSpec | None = None
         self.training: RunProgress | None = None
         self.result: RunResult | None = None
@@ -60,8 +57,6 @@ class RunDesk(QObject):
         self.estimate: tuple[RunSpec, RunProgress] | None = None
         self._pause = Pause()
         self._reuse = Reuse()
-        self._deleted: list[tuple[str, ...]] = []
-        self._count = 0
         workspace.dataset_changed.connect(self._forget)
 
     # What is asked ---------------------------------------------------------------------------------------------
@@ -123,7 +118,7 @@ class RunDesk(QObject):
     def _trained(self, result: RunResult) -> None:
         self.training, self.result, self.spec = None, result, result.spec
         self.training_changed.emit()
-        self.refresh()
+        self.kept.refresh()
 
     @Slot(object)
     def _training_failed(self, error: Exception) -> None:
@@ -214,21 +209,18 @@ class RunDesk(QObject):
         self._lane.cancel(channel="sweep")
         self.sweeping = False
         self.sweep_changed.emit()
-        self.refresh()
+        self.kept.refresh()
 
     @Slot(object)
     def _sweep_seen(self, state: SweepState) -> None:
-        more = self.sweep is None or len(state.done) != len(self.sweep.done)
         self.sweep = state
         self.sweep_changed.emit()
-        if more:
-            self.runs_changed.emit()
 
     @Slot(object)
     def _sweep_done(self, state: SweepState) -> None:
         self.sweeping = False
         self._sweep_seen(state)
-        self.refresh()
+        self.kept.refresh()
 
     @Slot(object)
     def _sweep_failed(self, error: Exception) -> None:
@@ -245,30 +237,19 @@ class RunDesk(QObject):
         if self.sweeping:
             self.cancel_sweep()
 
-    # The table of runs -----------------------------------------------------------------------------------------
+    # Kept runs -------------------------------------------------------------------------------------------------
 
     def own_runs(self) -> list[StoredRun]:
         """Return the stored runs on the data that are open, judged on the test part."""
         dataset = self._workspace.dataset
         if dataset is None:
             return []
-        return [r for r in self.runs if r.fingerprint == dataset.fingerprint and r.evaluate == "test"]
-
-    @Slot()
-    def refresh(self) -> None:
-        """Read the table of runs again."""
-        self._store_job(lambda store: None)
+        return [r for r in self.kept.runs if r.fingerprint == dataset.fingerprint and r.evaluate == "test"]
 
     @Slot(str)
     def open_run(self, key: str) -> None:
         """Load a stored result and set the window's parameters to its own."""
-        path = self._path
-
-        def work(_progress: Progress) -> RunResult:
-            with RunStore(path) as store:
-                return store.load(key)
-
-        self._submit("Loading a run", work, "load", self._loaded, None, self._failed)
+        self.kept.load(key, self._loaded)
 
     @Slot(object)
     def _loaded(self, result: RunResult) -> None:
@@ -285,83 +266,6 @@ class RunDesk(QObject):
                 fit_on=wanted.fit_on,
             )
         self.training_changed.emit()
-
-    def delete(self, keys: Sequence[str]) -> None:
-        """Take runs out of the table; `undelete` brings them back."""
-        self._deleted.append(tuple(keys))
-        self._store_job(lambda store: store.delete(list(keys)))
-
-    @Slot()
-    def undelete(self) -> None:
-        """Bring the runs that were deleted last back."""
-        if self._deleted:
-            keys = self._deleted.pop()
-            self._store_job(lambda store: store.delete(list(keys), undo=True))
-
-    @property
-    def can_undelete(self) -> bool:
-        """Whether runs were deleted that can come back."""
-        return bool(self._deleted)
-
-    @Slot(str, str)
-    def tag(self, key: str, text: str) -> None:
-        """Give a run other tags, separated by commas."""
-        tags = [part.strip() for part in text.split(",") if part.strip()]
-        self._store_job(lambda store: store.tag(key, tags))
-
-    def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
-        """Return stored results; for the lane.
-
-        Raises
-        ------
-        KeyError, DataError
-            If one is no longer there, or cannot be trusted.
-        """
-        found = []
-        with RunStore(self._path) as store:
-            for number, key in enumerate(keys):
-                progress.report(number / len(keys))
-                found.append(store.load(key))
-        return found
-
-    def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[Comparison], None]) -> None:
-        """Load two results, and fit their stacks again for the rows of W of some pixels."""
-        path, dataset = self._path, self._workspace.dataset
-
-        def work(progress: Progress) -> Comparison:
-            with RunStore(path) as store:
-                first, second = store.load(keys[0]), store.load(keys[1])
-            rows, shape, why_not = None, None, ""
-            own = dataset is not None and {first.spec.fingerprint, second.spec.fingerprint} == {dataset.fingerprint}
-            if dataset is None or not own:
-                why_not = (
-                    "These runs were made with other data than those that are open; open those to see their weights."
-                )
-            elif not max(first.spec.stack.depth, second.spec.stack.depth):
-                why_not = "Neither run has a layer."
-            else:
-                shape = dataset.image_shape
-                rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress)
-            names = dataset.label_names if dataset is not None and own else ()
-            return Comparison(first, second, rows, why_not, shape, names)
-
-        self._submit("Comparing two runs", work, "load", deliver, None, self._failed)
-
-    def _store_job(self, change: Callable[[RunStore], object]) -> None:
-        path = self._path
-
-        def work(_progress: Progress) -> tuple[StoredRun, ...]:
-            with RunStore(path) as store:
-                change(store)
-                return tuple(store.runs())
-
-        self._count += 1  # every change counts: none may supersede the one before
-        self._submit("Reading the runs", work, f"store-{self._count}", self._listed, None, self._failed)
-
-    @Slot(object)
-    def _listed(self, runs: tuple[StoredRun, ...]) -> None:
-        self.runs = runs
-        self.runs_changed.emit()
 
     # Common ----------------------------------------------------------------------------------------------------
 
@@ -385,10 +289,6 @@ class RunDesk(QObject):
             background=background,
         )
 
-    @Slot(object)
-    def _failed(self, error: Exception) -> None:
-        self._tell("The runs could not be read", error)
-
     def _tell(self, title: str, error: Exception) -> None:
         self._workspace.problem.emit(Problem(title, sentence(error)))
 
@@ -402,4 +302,4 @@ class RunDesk(QObject):
         self.training_changed.emit()
         self.sweep_changed.emit()
         self.estimate_changed.emit()
-        self.runs_changed.emit()
+        self.kept.changed.emit()  # other runs are those of the data

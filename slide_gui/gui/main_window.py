@@ -136,7 +136,7 @@ class MainWindow(QMainWindow):
             from slide_gui.gui.desk import RunDesk
 
             self._desk = RunDesk(self.workspace, self._store, self)
-            self._desk.refresh()
+            self._desk.kept.refresh()
         return self._desk
 
     @property
@@ -152,7 +152,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _benchmark_ended(self) -> None:
         if self._desk is not None:
-            self._desk.refresh()
+            self._desk.kept.refresh()
 
     # Data ------------------------------------------------------------------------------------------------------
 

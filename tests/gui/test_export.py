@@ -20,7 +20,7 @@ def data():
 @pytest.fixture
 def trained(window):
     window.desk.train(window.desk.spec_of(SvmParameters()))
-    wait(lambda: window.desk.runs and not window.lane.busy, 60)
+    wait(lambda: window.desk.kept.runs and not window.lane.busy, 60)
     return window
 
 
@@ -60,7 +60,7 @@ def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
     assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= found
     if name != "weights":
         recipe = Recipe.read(tmp_path / "bundle" / f"{name}.json")
-        assert [point.spec.hash for point in recipe.points] == [trained.desk.runs[0].hash]
+        assert [point.spec.hash for point in recipe.points] == [trained.desk.kept.runs[0].hash]
 
 
 def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(trained, tmp_path, monkeypatch):

@@ -46,12 +46,12 @@ def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistak
 def test_that_a_run_made_before_is_shown_without_training_again(window):
     classifier = page(window, "classifier")
     classifier._toggle()
-    wait(lambda: window.desk.result is not None and window.desk.runs, 60)
+    wait(lambda: window.desk.result is not None and window.desk.kept.runs, 60)
     first = window.desk.result
     classifier._toggle()
     wait(lambda: window.desk.result is not None and not window.lane.busy, 60)
     assert window.desk.result.timings == first.timings
-    assert len(window.desk.runs) == 1
+    assert len(window.desk.kept.runs) == 1
 
 
 def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
@@ -63,7 +63,7 @@ def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
     wait(lambda: not window.lane.busy)
     settle(0.1)
     assert window.desk.result is None
-    assert window.desk.runs == ()
+    assert window.desk.kept.runs == ()
 
 
 def test_that_a_result_of_other_parameters_says_so(window):
@@ -92,7 +92,7 @@ def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
     curves = page(window, "curves")
     curves._toggle_sweep()
     wait(lambda: not window.desk.sweeping, 100)
-    wait(lambda: len(window.desk.runs) == 3, 10)  # depth 0 is one run for all noises
+    wait(lambda: len(window.desk.kept.runs) == 3, 10)  # depth 0 is one run for all noises
     points = curves._points()
     assert {(point.noise, point.depth) for point in points if point.key} >= {(0.2, 0), (0.5, 0), (0.2, 1), (0.5, 1)}
     with RunStore(tmp_path / "runs.sqlite") as store:
@@ -118,18 +118,18 @@ def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
 def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):
     classifier = page(window, "classifier")
     classifier._toggle()
-    wait(lambda: window.desk.runs, 60)
-    key = window.desk.runs[0].hash
+    wait(lambda: window.desk.kept.runs, 60)
+    key = window.desk.kept.runs[0].hash
     runs = page(window, "runs")
     window.workspace.set_parameters(noise=0.8)
     window.desk.open_run(key)
     wait(lambda: window.workspace.state.parameters.noise == 0.3)
     runs._delete((key,))
-    wait(lambda: window.desk.runs == ())
-    window.desk.undelete()
-    wait(lambda: len(window.desk.runs) == 1)
-    window.desk.tag(key, "first, kept")
-    wait(lambda: window.desk.runs[0].tags == ("first", "kept"))
+    wait(lambda: window.desk.kept.runs == ())
+    window.desk.kept.undelete()
+    wait(lambda: len(window.desk.kept.runs) == 1)
+    window.desk.kept.tag(key, "first, kept")
+    wait(lambda: window.desk.kept.runs[0].tags == ("first", "kept"))
     wait(lambda: not window.lane.busy)
 
 
@@ -137,9 +137,9 @@ def test_that_two_runs_are_compared_on_the_same_rows(window):
     for criterion in ("radius-margin", "press"):
         window.desk.train(window.desk.spec_of(SvmParameters(criterion=criterion)))
         wait(lambda: not window.lane.busy, 60)
-    wait(lambda: len(window.desk.runs) == 2)
+    wait(lambda: len(window.desk.kept.runs) == 2)
     runs = page(window, "runs")
-    runs._compare(tuple(run.hash for run in window.desk.runs))
+    runs._compare(tuple(run.hash for run in window.desk.kept.runs))
     wait(lambda: "McNemar" in runs._comparison.answer.text())
     assert "same 160 rows" in runs._comparison.answer.text()
     tiles = runs._comparison._tiles
@@ -156,11 +156,11 @@ def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window
         wait(lambda: not window.lane.busy)
         window.desk.train(window.desk.spec_of(SvmParameters(widths="median", C=10.0)))
         wait(lambda: not window.lane.busy, 60)
-    wait(lambda: len(window.desk.runs) == 2)
+    wait(lambda: len(window.desk.kept.runs) == 2)
     window.workspace.open(Given(labelled(seed=1)))
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     runs = page(window, "runs")
-    runs._compare(tuple(run.hash for run in window.desk.runs))
+    runs._compare(tuple(run.hash for run in window.desk.kept.runs))
     wait(lambda: "McNemar" in runs._comparison.answer.text())
     assert "other data" in runs._comparison._why_not.text()
     assert runs._comparison._weights.currentIndex() == 0

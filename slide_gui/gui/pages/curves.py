@@ -63,7 +63,7 @@ class CurvesPage(Page):
         self._rest.timeout.connect(self._estimate)
         workspace.state_changed.connect(self._state_changed)
         workspace.dataset_changed.connect(self._refresh_soon)
-        for signal in (desk.runs_changed, desk.sweep_changed, desk.estimate_changed):
+        for signal in (desk.kept.changed, desk.sweep_changed, desk.estimate_changed):
             signal.connect(self.refresh)
 
     def _build_controls(self) -> QHBoxLayout:
@@ -149,7 +149,7 @@ class CurvesPage(Page):
     # Export -----------------------------------------------------------------------------------------------------
 
     def offers(self) -> tuple[Offer, ...]:
-        dataset, source, load = self._workspace.dataset, self._workspace.source, self._desk.load_results
+        dataset, source, load = self._workspace.dataset, self._workspace.source, self._desk.kept.load_results
         shown = [(point.noise, point.depth, point.key) for point in self._points() if point.key]
         if dataset is None or source is None or not shown:
             return ()

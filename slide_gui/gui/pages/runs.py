@@ -52,7 +52,7 @@ class RunsPage(Page):
         )
         self._tabs.idClicked.connect(self._show_view)
         self._undelete = add_button(self, row, "Undo delete", "Bring the runs deleted last back")
-        self._undelete.clicked.connect(desk.undelete)
+        self._undelete.clicked.connect(desk.kept.undelete)
         copy = add_button(self, row, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")
         copy.clicked.connect(self._copy)
         export = add_button(self, row, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)")
@@ -63,14 +63,14 @@ class RunsPage(Page):
         self._table.open_requested.connect(desk.open_run)
         self._table.delete_requested.connect(self._delete)
         self._table.compare_requested.connect(self._compare)
-        self._table.tag_edited.connect(desk.tag)
+        self._table.tag_edited.connect(desk.kept.tag)
         self._comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
         self._views = QStackedWidget(self)
         self._views.addWidget(self._table)
         self._views.addWidget(self._comparison)
         layout.addWidget(self._views, 1)
-        desk.runs_changed.connect(self.refresh)
+        desk.kept.changed.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -80,9 +80,9 @@ class RunsPage(Page):
     def refresh(self) -> None:
         """Show the desk's list."""
         if self.isVisible():
-            self._table.set_rows([_row(run) for run in self._desk.runs])
-            self._count.setText(f"{len(self._desk.runs)} kept")
-            self._undelete.setEnabled(self._desk.can_undelete)
+            self._table.set_rows([_row(run) for run in self._desk.kept.runs])
+            self._count.setText(f"{len(self._desk.kept.runs)} kept")
+            self._undelete.setEnabled(self._desk.kept.can_undelete)
             self._choose_wanted()
 
     def show_runs(self, keys: tuple[str, ...], words: str) -> None:
@@ -90,12 +90,12 @@ class RunsPage(Page):
         self._show_view(0)
         self._table.set_filter(words)
         self._wanted = keys
-        if set(keys) - {run.hash for run in self._desk.runs}:
-            self._desk.refresh()
+        if set(keys) - {run.hash for run in self._desk.kept.runs}:
+            self._desk.kept.refresh()
         self._choose_wanted()
 
     def _choose_wanted(self) -> None:
-        listed = {run.hash for run in self._desk.runs}
+        listed = {run.hash for run in self._desk.kept.runs}
         if self._wanted and listed.issuperset(self._wanted):
             self._table.select(self._wanted)
             self._wanted = ()
@@ -107,12 +107,12 @@ class RunsPage(Page):
 
     @Slot(object)
     def _delete(self, keys: tuple[str, ...]) -> None:
-        self._desk.delete(keys)
+        self._desk.kept.delete(keys)
 
     # Export -----------------------------------------------------------------------------------------------------
 
     def offers(self) -> tuple[Offer, ...]:
-        place = {run.hash: run for run in self._desk.runs}
+        place = {run.hash: run for run in self._desk.kept.runs}
         lines = [place[key] for key in self._table.shown() if key in place]
         if not lines:
             return ()
@@ -137,7 +137,7 @@ class RunsPage(Page):
         middle = (0 if dataset is None else dataset.n_features // 2,)
         self._comparison.show_waiting()
         self._show_view(1)
-        self._desk.compare(keys, pixels or middle, self._compared)
+        self._desk.kept.compare(keys, pixels or middle, self._compared)
 
     @Slot(object)
     def _compared(self, found: Comparison) -> None:
