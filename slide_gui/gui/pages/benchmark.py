@@ -14,7 +14,7 @@ from slide_gui.figures.sheet import Sheet
 from slide_gui.gui.benchmark_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.benchmark_desk import BenchmarkDesk
 from slide_gui.gui.pages.benchmark_controls import BenchmarkControls
-from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import TABLES, Offer, Page
 from slide_gui.gui.widgets._standing import StandingLegend
 from slide_gui.gui.widgets.benchmark_table import BenchmarkTable
@@ -44,9 +44,7 @@ class BenchmarkPage(Page):
     def __init__(self, workspace: Workspace, desk: BenchmarkDesk, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._desk = workspace, desk
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 12, 20, 8)
-        layout.setSpacing(8)
+        layout = column(self)
         row, self._subtitle, self._tabs = header(
             self,
             "Benchmark",

@@ -12,7 +12,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.figures.style import Style
 from slide_gui.gui.desk import RunDesk
-from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
@@ -61,9 +61,7 @@ class ClassifierPage(Page):
         super().__init__(parent)
         self._workspace, self._desk = workspace, desk
         self._steps = 0
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 12, 20, 8)
-        layout.setSpacing(8)
+        layout = column(self)
         row, _, _ = header(self, "Classifier", "an RBF support vector machine with one learned width a layer")
         layout.addLayout(row)
         layout.addLayout(self._build_controls())

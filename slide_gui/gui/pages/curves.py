@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QWidget
 
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.paper import data_key, published, sensitivity
 from slide_gui.experiments.run_progress import Estimate, RunProgress
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.gui.desk import RunDesk
-from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.widgets.error_plot import ErrorMark, ErrorPlot, ErrorPoint
 from slide_gui.gui.widgets.heat_map import HeatMap
@@ -38,9 +38,7 @@ class CurvesPage(Page):
     def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._desk = workspace, desk
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 12, 20, 8)
-        layout.setSpacing(8)
+        layout = column(self)
         row, self._subtitle, self._tabs = header(
             self,
             "Error curves",

@@ -1,12 +1,20 @@
-"""What every page begins with: its title, what it shows, and the tabs of its views."""
+"""What every page begins with: its margins, its title, what it shows, and the tabs of its views."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-__all__ = ["add_button", "header"]
+__all__ = ["add_button", "column", "header"]
+
+
+def column(page: QWidget, right: int = 20) -> QVBoxLayout:
+    """Give a page the layout that all pages have, and return it."""
+    layout = QVBoxLayout(page)
+    layout.setContentsMargins(20, 12, right, 8)
+    layout.setSpacing(8)
+    return layout
 
 
 def header(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from slide_gui.experiments.comparison import Comparison
 from slide_gui.experiments.spec import METHODS
@@ -16,7 +16,7 @@ from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.figures.sheet import Sheet
 from slide_gui.gui.desk import RunDesk
 from slide_gui.gui.pages.comparison import ComparisonView
-from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import TABLE, Offer, Page
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
 from slide_gui.gui.workspace import Workspace
@@ -41,9 +41,7 @@ class RunsPage(Page):
     def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._desk = workspace, desk
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 12, 20, 8)
-        layout.setSpacing(8)
+        layout = column(self)
         row, self._count, self._tabs = header(
             self,
             "Runs",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
-from slide_gui.gui.pages.header import add_button, header
+from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import TileSource, place
@@ -105,9 +105,7 @@ class WeightsPage(Page):
         self._made: dict[str, View] = {}
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(20, 12, 12, 8)
-        layout.setSpacing(8)
+        layout = column(self, right=12)
         layout.addLayout(self._build_header())
         self._body = QHBoxLayout()
         self._body.setSpacing(16)
