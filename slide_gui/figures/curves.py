@@ -129,7 +129,8 @@ def _draw_marks(axes: Axes, marks: Sequence[Published], s: float) -> None:
         )  # fmt: skip
         axes.annotate(
             f"{mark.method} {100 * mark.error:.2f}", (left, 100 * mark.error), xytext=(3.2 * s, 1.6 * s),
-            textcoords="offset points", fontsize=SMALL_SIZE * s, color=MUTED, va="bottom", parse_math=False,
+            textcoords="offset points", fontsize=SMALL_SIZE * s, color=MUTED, va="bottom", parse_math=False, zorder=6,
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4 * s},
         )  # fmt: skip
 
 
