@@ -201,7 +201,7 @@ def time_rows_of(rows: Sequence[TimeRow]) -> tuple[BenchmarkRow, ...]:
             "Speed-up", "over SdA as chosen", [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows]
         ),
         _times(
-            "SdA, tutorial’s recipe",
+            "Tutorial’s SdA",
             "EXTRAPOLATED",
             [(_seconds(r.tutorial.seconds if r.tutorial else None), "", _scaled(r)) for r in rows],
         ),

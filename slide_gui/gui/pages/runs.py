@@ -152,7 +152,7 @@ def _sheet(lines: list[StoredRun], _progress: Progress) -> Sheet:
 
 
 def _row(run: StoredRun) -> RunRow:
-    split = "whole" if run.training == "whole" else f"80/20 {run.split}"
+    split = "whole" if run.training == "whole" else str(run.split)
     return RunRow(
         run.hash,
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created)),

@@ -18,7 +18,8 @@ ROW, HEAD = 42, 44
 """Heights of a row and of the head, in pixels."""
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_PAD, _MARK = 8, 9
+_PAD, _MARK = 6, 9
+_GAP = 6  # least room between a cell's figure and what stands right of it
 
 
 class BenchmarkHeader(QHeaderView):
@@ -101,19 +102,25 @@ class BenchmarkDelegate(QStyledItemDelegate):
     ) -> None:
         theme = theme_of(view)
         upper = QRectF(room.left(), room.top(), room.width(), room.height() / 2 + 1)
-        text = upper.adjusted(_MARK + 6, 0, 0, 0)
+        model = view.model() if isinstance(view, QTableView) else None
+        indent = _MARK + 6 if isinstance(model, BenchmarkModel) and model.ordered else 0
+        text = upper.adjusted(indent, 0, 0, 0)
         if cell.standing:
             middle = QRectF(room.left(), upper.center().y() - _MARK / 2, _MARK, _MARK)
             paint_mark(painter, middle, cell.standing, theme)
         painter.setFont(figure_font(view, BODY, strong=row.strong))
         painter.setPen(QColor(theme.text))
         painter.drawText(text, _LEFT, cell.main)
+        taken = painter.fontMetrics().horizontalAdvance(cell.main)
         painter.setFont(figure_font(view, SECONDARY))
         painter.setPen(QColor(theme.muted))
-        painter.drawText(upper, _RIGHT, cell.aside)
+        wide = painter.fontMetrics().horizontalAdvance(cell.aside)
+        beside = not taken or not wide or taken + _GAP + wide <= text.width()
+        lower = upper.translated(0, room.height() / 2)
+        painter.drawText(upper if beside else lower, _RIGHT, cell.aside)
         if cell.running:
             painter.setPen(QColor(theme.accent_text))
-        _line(painter, room.adjusted(_MARK + 6, 0, 0, 0), cell.note, top=False)
+        _line(painter, room.adjusted(indent, 0, 0 if beside else -wide - _GAP, 0), cell.note, top=False)
 
 
 def _line(painter: QPainter, room: QRectF, text: str, top: bool) -> None:

@@ -88,38 +88,26 @@ def _half(row: RunRow) -> float:
 
 
 def _penalty(value: float) -> str:
-    return number(float(f"{value:.3g}")) if math.isfinite(value) else "–"
+    return "–" if math.isnan(value) else number(float(f"{value:.3g}"))
 
 
 def _seconds(value: float) -> str:
     return "–" if not math.isfinite(value) else f"{value:,.1f}".replace(",", "\u202f")
 
 
+_SPLIT = "Which random 80 % was trained on; whole: all training samples; val.: judged on the other 20 %"
 COLUMNS = (
     Column("Made", "When the run was finished", lambda r: r.made, lambda r: r.made, "2026-11-21 03:05", False),
-    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles (gen.)", False),
+    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles-Images (gen.)", False),
     Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "SLIDE-SVM", False),
     Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
     Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),
-    Column(
-        "Split",
-        "Which samples were trained on; val.: judged on the others",
-        lambda r: r.split,
-        lambda r: r.split,
-        "80/20 0, val.",
-        False,
-    ),
+    Column("Split", _SPLIT, lambda r: r.split, lambda r: r.split, "00, val.", False),
     Column("Seed", "Of split and solver", lambda r: r.seed, lambda r: _whole(r.seed), "00"),
     Column("Error %", "Test error in per cent", lambda r: r.error, lambda r: fixed(r.error, 2), "00.00"),
     Column("±", "Half the 95 % interval of the error, per cent", _half, lambda r: fixed(_half(r), 2), "0.00"),
     Column("n test", "Test samples", lambda r: r.n, lambda r: count(r.n), "50\u202f000"),
-    Column(
-        "C",
-        "Penalty of the SVM",
-        lambda r: r.C,
-        lambda r: "–" if r.C != r.C else number(float(f"{r.C:.3g}")),
-        "1\u202f000",
-    ),
+    Column("C", "Penalty of the SVM", lambda r: r.C, lambda r: _penalty(r.C), "1\u202f000"),
     Column("n SV", "Support vectors", lambda r: r.support, lambda r: _whole(r.support), "50\u202f000"),
     Column("Time s", "Seconds it took", lambda r: r.seconds, lambda r: _seconds(r.seconds), "0\u202f000.0"),
     Column("Tag", "Your own words (F2 edits)", lambda r: r.tag, lambda r: r.tag, "figure 3", False),

@@ -14,7 +14,7 @@ from slide_gui.gui.widgets._callout import paint_placeholder
 
 __all__ = ["BenchmarkCell", "BenchmarkHead", "BenchmarkRow", "BenchmarkTable"]
 
-_TITLE = 152  # width of the titles of the rows
+_TITLE = 144  # width of the titles of the rows
 
 
 class BenchmarkTable(QTableView):

@@ -366,10 +366,10 @@ def _demo() -> QWidget:
         times = 10.0 ** rng.uniform(0, 3.5)
         method = "SLIDE-SVM" if depth else "Raw-SVM"
         rows.append(
-            RunRow(f"r{i}", made, data, method, noise if depth else float("nan"), depth, "80/20", i % 10)
+            RunRow(f"r{i}", made, data, method, noise if depth else float("nan"), depth, "whole", i % 10)
             if i % 50 == 7
             else RunRow(
-                f"r{i}", made, data, method, noise, depth, "80/20", i % 10, error, low, high, n,
+                f"r{i}", made, data, method, noise, depth, "whole", i % 10, error, low, high, n,
                 10.0 ** rng.randrange(-1, 3), rng.randrange(300, 9000), times, tag,
             )
         )  # fmt: skip
