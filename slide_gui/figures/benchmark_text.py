@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from slide_gui.experiments.benchmark_state import BenchmarkState, Cell
+from slide_gui.data.entries import entry
+from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.files import write_whole
 from slide_gui.experiments.paper import published
 from slide_gui.experiments.spec import METHODS
@@ -65,7 +66,7 @@ def error_table(state: BenchmarkState) -> TextTable:
         bold |= {(len(rows), k + 1) for k, mean in enumerate(means) if known and mean == min(known)}
         rows.append((info.title + (" (generated)" if info.generated else ""), *map(_error_text, cells)))
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
-        rows.append(("  paper", *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
+        rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
     names = {cell.method: cell.name for cell in state.cells}
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
@@ -79,6 +80,12 @@ def error_table(state: BenchmarkState) -> TextTable:
         *_other_notes(state),
     )
     return TextTable("Error rates", head, tuple(rows), frozenset(bold), notes)
+
+
+def _paper_row(info: DataInfo) -> str:
+    """Return the head of the paper's row; it names the data where ours are a stand-in of another name."""
+    title = entry(info.key).title
+    return "  paper" if title == info.title else f"  paper, {title}"
 
 
 def _error_text(cell: Cell | None) -> str:
@@ -96,7 +103,9 @@ def _other_notes(state: BenchmarkState) -> list[str]:
     for info in state.data:
         for one in published(info.key):
             if one.method not in METHODS.values():
-                by_place.setdefault((one.method, one.place), []).append(f"{info.title} {100 * one.error:.2f}")
+                by_place.setdefault((one.method, one.place), []).append(
+                    f"{entry(info.key).title} {100 * one.error:.2f}"
+                )
     return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
 
 
@@ -211,7 +220,7 @@ def errors_csv(path: str | os.PathLike[str], state: BenchmarkState) -> None:
                 cell.features, other and other.p, other and other.difference, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
-            [info.title, False, one.method, *[None] * 10, one.error, one.place]
+            [entry(info.key).title, False, one.method, *[None] * 10, one.error, one.place]
             for one in published(info.key)
             if one.method not in METHODS.values()
         ]

@@ -99,7 +99,7 @@ def _curves(title: str, workshop: Workshop, progress: Progress) -> Made:
     state = run_sweep(dataset, sweep, workshop.store, progress=progress, pause=workshop.pause)
     curves = error_curves(dataset, state.done)
     runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())
-    learned = "widths learned at every point" if warm else "one global width by cross-validation"
+    learned = f"widths learned by {e.svm.criterion} at every point" if warm else "one global width by cross-validation"
     return workshop.made(
         title,
         [sheet_of("curves", curves, draw_curves, curves_csv)],

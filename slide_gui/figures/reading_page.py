@@ -32,7 +32,7 @@ nav, .files, .note { color: var(--muted); font-size: 13px; }
 .scroll { overflow-x: auto; margin: 12px 0; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; white-space: nowrap; }
 th, td { text-align: right; padding: 4px 10px; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child { text-align: left; }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 9em; }
 tr.paper td { color: var(--muted); }
 """
 

@@ -64,6 +64,18 @@ def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
     assert any("SdA-3 (Vincent et al. 2010): Rectangles 1.99" in note for note in table.notes)
 
 
+def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: Path) -> None:
+    info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
+    own = BenchmarkState((info,), ("slide-svm",), (Cell("mnist", "slide-svm", 1, answers(0.05, 1, 2.0)),))
+    table = error_table(own)
+    assert table.rows[1] == ("  paper, MNIST", "1.36")
+    assert any("SdA-3 (Vincent et al. 2010): MNIST 1.28" in note for note in table.notes)
+    errors_csv(tmp_path / "errors.csv", own)
+    with (tmp_path / "errors.csv").open(newline="", encoding="utf-8") as file:
+        others = [row for row in csv.DictReader(file) if row["published by"]]
+    assert {row["dataset"] for row in others} == {"MNIST"}
+
+
 def test_that_markdown_and_latex_hold_every_cell() -> None:
     table = error_table(state())
     text = markdown(table)

@@ -210,7 +210,7 @@ def lateness_sweep() -> dict[str, Any]:
     window.actions_by_name["page_curves"].trigger()
     desk = window.desk
     end = time.perf_counter() + _SWEEP_SECONDS
-    desk.start_sweep(SvmParameters(retune=False))
+    desk.start_sweep(SvmParameters())
     result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not desk.sweeping)
     result["done"] = 0 if desk.sweep is None else len(desk.sweep.done)
     window.close()
@@ -230,7 +230,7 @@ def lateness_training() -> dict[str, Any]:
     _fitted(app, window)
     window.actions_by_name["page_classifier"].trigger()
     desk = window.desk
-    desk.train(desk.spec_of(SvmParameters(retune=False)))
+    desk.train(desk.spec_of(SvmParameters()))
     result = _watched(app, window, "CriterionPlot", lambda: desk.training is None)
     dataset = window.workspace.dataset
     result["data"] = "generated Convex" if dataset.generated else "Convex"

@@ -92,7 +92,7 @@ class CurvesPage(Page):
         dataset = self._workspace.dataset
         labels = None if dataset is None else dataset.train_labels
         two = labels is not None and len(np.unique(labels)) == 2
-        return SvmParameters(criterion="span" if two else "radius-margin", retune=False)
+        return SvmParameters(criterion="span" if two else "radius-margin")
 
     @Slot()
     def _toggle_sweep(self) -> None:
