@@ -13,6 +13,7 @@ from slide_gui.figures.plot import (
     MUTED,
     SMALL_SIZE,
     Plot,
+    band,
     counted,
     label_room,
     line_color,
@@ -105,10 +106,7 @@ def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
     line, color = curves.line(depth), line_color(depth)
     x = [q.noise for q in line]
     low, y, high = per_cent(line)
-    if len(line) > 1:
-        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
-    else:
-        axes.vlines(x, low, high, color=color, alpha=0.4, linewidth=1.6 * s)
+    band(axes, x, low, high, color, s)
     marked_line(axes, x, y, color, s)
 
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from slide_gui.experiments.labels import LabelCurves
-from slide_gui.figures.plot import MUTED, Plot, line_color, marked_line, per_cent, titled
+from slide_gui.figures.plot import MUTED, Plot, band, line_color, marked_line, per_cent, titled
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table
 
@@ -51,7 +51,7 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
         color = line_color(number)
         x = [point.labels for point in line.points]
         low, y, high = per_cent(line.points)
-        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+        band(axes, x, low, high, color, s)
         marked_line(axes, x, y, color, s)
         plot.key(left, plot.height - legend + (number + 0.5) * _LEGEND_LINE * s, line.name, color)
     counts = sorted({point.labels for line in curves.lines for point in line.points})

@@ -20,6 +20,7 @@ __all__ = [
     "SMALL_SIZE",
     "TEXT_SIZE",
     "Plot",
+    "band",
     "counted",
     "label_room",
     "line_color",
@@ -75,6 +76,14 @@ def per_cent(points: Sequence[Judged]) -> tuple[list[float], list[float], list[f
     low = [100 * max(point.error - point.half, 0.0) for point in points]
     high = [100 * (point.error + point.half) for point in points]
     return low, [100 * point.error for point in points], high
+
+
+def band(axes: Axes, x: ArrayLike, low: Sequence[float], high: Sequence[float], color: str, scale: float) -> None:
+    """Draw intervals along a line; the interval of a line of one point is a bar."""
+    if len(low) > 1:
+        axes.fill_between(x, low, high, color=color, alpha=0.2, linewidth=0)
+    else:
+        axes.vlines(x, low, high, color=color, alpha=0.4, linewidth=1.6 * scale)
 
 
 def marked_line(axes: Axes, x: ArrayLike, y: ArrayLike, color: str, scale: float) -> None:

@@ -14,6 +14,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from slide_gui.experiments.curves import CurvePoint, ErrorCurves, error_curves
+from slide_gui.experiments.labels import LabelCurves, LabelLine, LabelPoint
 from slide_gui.experiments.paper import published
 from slide_gui.experiments.run import run
 from slide_gui.experiments.store import RunStore
@@ -22,6 +23,7 @@ from slide_gui.experiments.sweep_spec import SweepSpec
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.export import save_figure
+from slide_gui.figures.labels import draw_labels
 from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
 from tests.experiments.tiny import rectangles, spec
@@ -32,12 +34,20 @@ CURVES = ErrorCurves(
     "Rectangles", False, "SLIDE-SVM", "test",
     tuple(CurvePoint(i / 10, d, 0.02 + 0.001 * i * d, 0.002, 0.0, 1, 50_000) for d in range(5) for i in range(10)),
 )  # fmt: skip
+LABELS = LabelCurves(
+    "Rectangles", False, "test", 0.5, 2,
+    (
+        LabelLine("SLIDE fitted on all rows", tuple(LabelPoint(n, 2 / n, 0.2 / n, 0.0, 3, 2000) for n in (50, 100))),
+        LabelLine("raw input", (LabelPoint(100, 0.05, 0.01, 0.0, 3, 2000),)),
+    ),
+)  # fmt: skip
 MARKS = tuple(mark for mark in published("rectangles") if mark.method in ("SLIDE-SVM", "Raw-SVM"))[:2]
 
 Draw = Callable[[Figure], None]
 DRAWINGS = {
     "curves": lambda style: lambda figure: draw_curves(figure, CURVES, style, MARKS),
     "confusion": lambda style: lambda figure: draw_confusion(figure, RESULT, style, ["wide", "tall", "other things"]),
+    "labels": lambda style: lambda figure: draw_labels(figure, LABELS, style),
     "widths": lambda style: lambda figure: draw_widths(figure, RESULT, style),
 }
 
@@ -83,6 +93,14 @@ def test_that_each_depth_has_its_line_its_band_and_its_label() -> None:
     hollow = [line for line in axes.lines if line.get_markerfacecolor() == "white"]
     assert [float(line.get_ydata()[0]) for line in hollow] == pytest.approx([100 * mark.error for mark in MARKS])
     assert any("not published" in text for text in texts)
+
+
+def test_that_a_line_of_one_point_shows_its_interval_too() -> None:
+    (axes,) = drawn(DRAWINGS["labels"](Style())).axes
+    whole, lone = axes.collections
+    assert whole.get_alpha() == 0.2
+    ((bottom, top),) = (segment[:, 1] for segment in lone.get_segments())
+    assert (bottom, top) == pytest.approx((4.0, 6.0))
 
 
 def test_that_labels_at_equal_heights_do_not_overlap() -> None:
