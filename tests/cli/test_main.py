@@ -123,6 +123,7 @@ def bar(label):
     yield Interrupting()
 
 options.progress_bar = bar
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 """
 
