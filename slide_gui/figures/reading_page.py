@@ -19,7 +19,7 @@ _STYLE = """
 }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
-main { max-width: 960px; margin: 0 auto; padding: 32px 20px 64px; }
+main { max-width: 1120px; margin: 0 auto; padding: 32px 20px 64px; }
 h1 { font-size: 26px; line-height: 1.25; margin: 0 0 8px; }
 h2 { font-size: 19px; margin: 0 0 12px; }
 a { color: var(--accent); }
@@ -31,8 +31,9 @@ dd { margin: 0; }
 nav, .files, .note { color: var(--muted); font-size: 13px; }
 .scroll { overflow-x: auto; margin: 12px 0; }
 table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; white-space: nowrap; }
-th, td { text-align: right; padding: 4px 10px; border-bottom: 1px solid var(--line); }
-th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 9em; }
+th, td { text-align: right; padding: 4px 7px; border-bottom: 1px solid var(--line); }
+th, td:first-child { white-space: normal; }
+th:first-child, td:first-child { text-align: left; min-width: 10em; }
 tr.paper td { color: var(--muted); }
 """
 

@@ -80,7 +80,7 @@ def _whole(value: int | None) -> str:
 
 
 def _data(name: str) -> str:
-    return name.replace("(generated)", "(gen.)")
+    return name.replace("(generated)", "gen.")
 
 
 def _half(row: RunRow) -> float:
@@ -98,8 +98,8 @@ def _seconds(value: float) -> str:
 _SPLIT = "Which random 80 % was trained on; whole: all training samples; val.: judged on the other 20 %"
 COLUMNS = (
     Column("Made", "When the run was finished", lambda r: r.made, lambda r: r.made, "2026-11-21 03:05", False),
-    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles-Images (gen.)", False),
-    Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "SLIDE-SVM", False),
+    Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles-Images gen.", False),
+    Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "Rand Proj-SVM", False),
     Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
     Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),
     Column("Split", _SPLIT, lambda r: r.split, lambda r: r.split, "00, val.", False),
