@@ -33,20 +33,29 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
     return np.sort(np.concatenate(parts))
 
 
-def held_out_mask(codes: Indices, seed: int) -> NDArray[np.bool_]:
+def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
     """Return which rows are held out: a fifth of each class, at least one where the class has two.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+    seed : int
+    allowed : ndarray of bool, shape (n,), optional
+        Which rows may be held out; where a class has too few of them, all of those are.
 
     Raises
     ------
     ValueError
-        If no class has two rows.
+        If no class has two rows, or none of them may be held out.
     """
     rng = np.random.default_rng(seed)
     mask = np.zeros(len(codes), dtype=bool)
     for code in np.unique(codes):
         members = np.flatnonzero(codes == code)
-        if len(members) > 1:
-            mask[rng.choice(members, max(1, round(_HELD_OUT * len(members))), replace=False)] = True
+        free = members if allowed is None else members[allowed[members]]
+        wanted = min(max(1, round(_HELD_OUT * len(members))), len(free))
+        if len(members) > 1 and wanted:
+            mask[rng.choice(free, wanted, replace=False)] = True
     if not mask.any():
-        raise ValueError("every class has one row; holding out needs a class of at least two")
+        raise ValueError("no row can be held out; that needs a class of at least two rows, one of them free")
     return mask

@@ -48,7 +48,7 @@ class SvmParameters:
     starts : int
         Descents, from the best points of a grid.
     retune : bool
-        Whether what was learned on a subset, or with another loss, is adjusted on held-out points of all rows.
+        Whether what was learned on a subset, or with another loss, is adjusted on held-out rows not learned on.
     memory : int
         Bytes the training may use above its input.
     seed : int
@@ -165,7 +165,7 @@ def _choose(
     progress: Progress,
 ) -> tuple[Array, float, tuple[WidthsStep, ...]]:
     """Return widths, C and the history of learning."""
-    from slide_gui.core.svm_tuning import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, tune
+    from slide_gui.core.svm_tuning import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, enough_fresh, tune
 
     hinge, given = parameters.loss == "hinge", parameters.C
     if not isinstance(parameters.widths, str):
@@ -184,12 +184,15 @@ def _choose(
         return widths * scale, C, ()
     learned = _learn(Z, codes, sizes, parameters, progress.part(0.0, 0.6))
     widths, C = np.asarray(learned.widths), learned.C
-    if parameters.retune and (len(learned.subset) < len(codes) or (hinge and given is None)):
+    fresh = enough_fresh(len(learned.subset), len(codes))
+    if parameters.retune and (fresh or (hinge and given is None)):
         factors: Sequence[float] = (1.0,) if given is not None else (NEAR_CS if not hinge else C_GRID)
         base = C if given is not None or not hinge else 1.0
-        scales = NEAR_SCALES if len(learned.subset) < len(codes) else (1.0,)
+        scales = NEAR_SCALES if fresh else (1.0,)
         choices = tuple(base * factor for factor in factors)
-        scale, C = tune(Z, codes, sizes, widths, scales, choices, parameters, progress.part(0.6, 1.0))
+        seen = learned.subset if fresh else None  # without fresh rows only the hinge's C is chosen, not the widths
+        part = progress.part(0.6, 1.0)
+        scale, C = tune(Z, codes, sizes, widths, scales, choices, parameters, part, learned_on=seen)
         widths = widths * scale
     return widths, C, learned.history
 

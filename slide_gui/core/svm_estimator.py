@@ -53,7 +53,8 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     starts : int, default=2
         How many descents, from the best points of a grid.
     retune : bool, default=True
-        After learning on a subset, adjust C and one global scale on a held-out fifth of at most 10 000 rows.
+        After learning on a subset, adjust C and one global scale on a held-out fifth of at most 10 000 rows, none of
+        which was learned on; nothing is adjusted where less than a fifth of the rows are such.
     memory : int, default=2 GiB
         Bytes that training may use above its input.
     random_state : int, RandomState instance or None, default=None

@@ -17,7 +17,15 @@ from slide_gui.core.blocked import inverse_definite, solve_symmetric
 from slide_gui.core.rows import square, taken
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["NewtonSolution", "bordered", "bordered_inverse", "leave_one_out_outputs", "newton"]
+__all__ = [
+    "NewtonSolution",
+    "NotConverged",
+    "bordered",
+    "bordered_inverse",
+    "leave_one_out_outputs",
+    "newton",
+    "optimum",
+]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -28,9 +36,13 @@ _SOFTER = 10.0
 _TILE = 256
 
 
+class NotConverged(ArithmeticError):
+    """An SVM was not solved, so that nothing that follows from its optimum holds."""
+
+
 @dataclass(frozen=True)
 class NewtonSolution:
-    """An L2-SVM at its optimum.
+    """An L2-SVM at its optimum, if it converged.
 
     Attributes
     ----------
@@ -41,12 +53,15 @@ class NewtonSolution:
         The support vectors, y f < 1.
     ridge : float
         1/C as used on the diagonal: more than was asked if the system was singular.
+    converged : bool
+        Whether `beta` solves the system of its own active set; if not, it is the best point reached.
     """
 
     beta: Array
     bias: float
     active: Indices
     ridge: float
+    converged: bool
 
 
 def _softly(matrix: Array, solve: Callable[[Array], Array], progress: Progress) -> tuple[Array, float]:
@@ -151,13 +166,34 @@ def newton(
         target_output = kernel @ target + new_bias
         now = np.flatnonzero(y * target_output < 1.0)
         if np.array_equal(now, active) or _settled(y * target_output - 1.0, active, now):
-            return NewtonSolution(target, new_bias, active, ridge + extra)
+            return NewtonSolution(target, new_bias, active, ridge + extra, True)
         step = _line_search(beta, output, bias, target, target_output, new_bias, y, 1.0 / (ridge + extra))
         beta = beta + step * (target - beta)
         bias += step * (new_bias - bias)
         output = output + step * (target_output - output)
         active = np.flatnonzero(y * output < 1.0)
-    return NewtonSolution(target, new_bias, np.flatnonzero(target), ridge + extra)
+    return NewtonSolution(beta, bias, active, ridge + extra, False)
+
+
+def optimum(
+    kernel: Array,
+    y: Array,
+    ridge: float,
+    *,
+    start: Array | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> NewtonSolution:
+    """Train as `newton` does, for whoever needs the optimum itself, such as the derivative of a criterion there.
+
+    Raises
+    ------
+    NotConverged
+        If it was not reached.
+    """
+    found = newton(kernel, y, ridge, start=start, progress=progress)
+    if not found.converged:
+        raise NotConverged(f"an SVM of {len(y)} points did not converge in {_MOST_STEPS} Newton steps")
+    return found
 
 
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:

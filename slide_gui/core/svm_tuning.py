@@ -16,7 +16,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 if TYPE_CHECKING:
     from slide_gui.core.svm import SvmParameters
 
-__all__ = ["C_GRID", "GLOBAL_SCALES", "NEAR_CS", "NEAR_SCALES", "tune"]
+__all__ = ["C_GRID", "GLOBAL_SCALES", "NEAR_CS", "NEAR_SCALES", "enough_fresh", "tune"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -28,6 +28,11 @@ NEAR_CS = (1.0, 0.3, 3.0)
 MOST_ROWS = 10_000
 
 
+def enough_fresh(n_learned_on: int, n_rows: int) -> bool:
+    """Tell whether a fifth of the rows, as many as are judged, were not learned on."""
+    return 5 * (n_rows - n_learned_on) >= n_rows
+
+
 def tune(
     Z: NDArray[np.floating],
     codes: Indices,
@@ -37,6 +42,8 @@ def tune(
     Cs: Sequence[float],
     parameters: SvmParameters,
     progress: Progress = NO_PROGRESS,
+    *,
+    learned_on: Indices | None = None,
 ) -> tuple[float, float]:
     """Return the scale and the C with the fewest errors on a stratified fifth; the first of equals.
 
@@ -54,14 +61,17 @@ def tune(
         Loss, tolerance, memory and seed.
     progress : Progress
         The cancel point.
+    learned_on : ndarray of int, optional
+        Rows that the widths were learned on, and so fit better than others would: none of them is judged.
     """
     from slide_gui.core.svm import train
 
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(codes, MOST_ROWS, parameters.seed)
-    if len(points) == 1 or np.bincount(codes[rows]).max() < 2:
+    fresh = np.ones(len(rows), bool) if learned_on is None else ~np.isin(rows, learned_on)
+    if len(points) == 1 or np.bincount(codes[rows][fresh]).max(initial=0) < 2:
         return points[0]
-    held_out = held_out_mask(codes[rows], parameters.seed)
+    held_out = held_out_mask(codes[rows], parameters.seed, fresh)
     inside, outside = rows[~held_out], rows[held_out]
     steady = Steady(progress)
     fitted, judged = taken(Z, inside, steady.pulse), taken(Z, outside, steady.pulse)

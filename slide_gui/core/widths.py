@@ -47,6 +47,8 @@ class WidthsStep:
         Which starting point this descent began from.
     criterion : float
         J, the prior not included.
+    prior : float
+        What is added to J in what is minimised; 0 at a start.
     widths, shares : tuple of float
         σ_t and each layer's share of the exponent, (median D_t / σ_t²) / Σ.
     C : float
@@ -61,17 +63,35 @@ class WidthsStep:
     shares: tuple[float, ...]
     C: float
     n_support: int
+    prior: float = 0.0
+
+    @property
+    def objective(self) -> float:
+        """What is minimised, J + prior: never rises within a start, and the least of all starts is kept."""
+        return self.criterion + self.prior
 
 
 @dataclass(frozen=True)
 class LearnedWidths:
-    """The best point found: `widths` σ_t, `C`, the criterion there, all iterations and the subset's rows."""
+    """The iteration that minimises J + prior over all starts: `widths` σ_t and `C`; all iterations, the subset's rows.
 
-    widths: tuple[float, ...]
-    C: float
-    criterion: float
+    What was only tried in a line search is not taken: without its prior it may have a lower J, at widths that
+    the prior is there to keep away from.
+    """
+
+    kept: WidthsStep
     history: tuple[WidthsStep, ...]
     subset: Indices
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        """σ_t."""
+        return self.kept.widths
+
+    @property
+    def C(self) -> float:
+        """As learned, or as it was given."""
+        return self.kept.C
 
 
 @dataclass
@@ -84,23 +104,27 @@ class _Descent:
     origin: Array
     progress: Progress
     history: list[WidthsStep]
-    best: tuple[float, Array] = field(default_factory=lambda: (np.inf, np.empty(0)))
     seen: dict[bytes, tuple[float, int]] = field(default_factory=dict)
     quiet_steps: int = 0
     last: float = np.inf
 
     def penalised(self, theta: Array) -> tuple[float, Array]:
-        """Return J + prior, and its gradient."""
+        """Return J + prior, and its gradient; a value above the start's where J is not to be had."""
         value, slope = self.objective(theta)
         self.seen[theta.tobytes()] = (value, self.objective.n_support)
-        if value < self.best[0]:
-            self.best = (value, theta.copy())
-        away = theta - self.origin
-        return value + _PRIOR * float(np.mean(away**2)), slope + 2.0 * _PRIOR * away / len(theta)
+        if not np.isfinite(value):
+            # Finite, for the line search to interpolate and come back; above the start, so never accepted.
+            return self.seen[self.origin.tobytes()][0] + 1.0, np.zeros(len(theta))
+        return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
+
+    def prior(self, theta: Array) -> float:
+        return _PRIOR * float(np.mean((theta - self.origin) ** 2))
 
     def note(self, theta: Array) -> None:
         """Add a step to the history and report it."""
-        value, n_support = self.seen.get(theta.tobytes(), (self.best[0], self.objective.n_support))
+        if theta.tobytes() not in self.seen:
+            self.penalised(theta)
+        value, n_support = self.seen[theta.tobytes()]
         log_widths, log_c = self.objective.split(theta)
         widths = np.exp(log_widths)
         options = self.objective.options
@@ -112,6 +136,7 @@ class _Descent:
             tuple(shares_of(widths, self.medians).tolist()),
             float(np.exp(log_c)),
             n_support,
+            self.prior(theta),
         )
         self.history.append(step)
         own = sum(1 for past in self.history if past.start == self.start)
@@ -128,10 +153,12 @@ class _Descent:
             raise StopIteration
 
     def run(self) -> None:
-        """Descend."""
+        """Descend, unless J is not to be had at the start."""
         minimize = _minimize(self.progress)
 
         self.penalised(self.origin)
+        if not np.isfinite(self.seen[self.origin.tobytes()][0]):
+            return
         self.note(self.origin)
         minimize(
             self.penalised,
@@ -179,7 +206,7 @@ def learn_widths(
     Raises
     ------
     ValueError
-        If the criterion is unknown, or cannot be evaluated on these rows.
+        If the criterion is unknown, or cannot be evaluated on these rows at any start.
     MemoryError
         If the matrices need more than the stated memory; says how much.
     """
@@ -200,16 +227,20 @@ def learn_widths(
     objective = Objective(distances, codes[subset], options, quiet)
     origins = _origins(objective, medians, quiet)
     history: list[WidthsStep] = []
-    best: tuple[float, Array] = (np.inf, origins[0])
     for number, origin in enumerate(origins):
         share = steady.part(number / len(origins), (number + 1) / len(origins))
         objective.starts.clear()
-        descent = _Descent(objective, medians, number, origin, share, history)
-        descent.run()
-        if descent.best[0] < best[0]:
-            best = descent.best
-    log_widths, log_c = objective.split(best[1])
-    return LearnedWidths(tuple(np.exp(log_widths).tolist()), float(np.exp(log_c)), best[0], tuple(history), subset)
+        _Descent(objective, medians, number, origin, share, history).run()
+    if not history:
+        raise ValueError(
+            f"the {options.criterion} criterion has no finite value at any start on these {len(subset)} rows, for the "
+            "SVM did not converge there; give C or the widths, or learn on fewer rows"
+        )
+    return LearnedWidths(min(history, key=_objective), tuple(history), subset)
+
+
+def _objective(step: WidthsStep) -> float:
+    return step.objective
 
 
 def _origins(objective: Objective, medians: Array, progress: Progress) -> list[Array]:
@@ -236,7 +267,5 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
             value, _ = small(theta)
             judged.append((value, theta))
     judged = [entry for entry in judged if np.isfinite(entry[0])]
-    if not judged and not near:
-        raise ValueError(f"the {options.criterion} criterion has no finite value on these rows; give the widths")
     judged.sort(key=lambda entry: entry[0])
     return [*near, *(theta for _, theta in judged[: 1 if near else max(1, options.starts)])]

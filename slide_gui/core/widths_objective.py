@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.criteria.evaluate import evaluate
 from slide_gui.core.stratified import held_out_mask
+from slide_gui.core.svm_newton import NotConverged
 from slide_gui.progress import Progress
 
 __all__ = ["Objective", "WidthOptions"]
@@ -88,13 +89,19 @@ class Objective:
         return theta[:n_layers], float(theta[n_layers])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
-        """Return J(θ) and its gradient, of the length of θ."""
+        """Return J(θ) and its gradient, of the length of θ; infinity where an SVM could not be solved."""
         log_widths, log_c = self.split(theta)
         rates = np.exp(-2.0 * log_widths)
         ridge = float(np.exp(-log_c))
         self.progress.report(0.0)
         kernel = self._kernel(rates)
-        found = evaluate(self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
+        try:
+            found = evaluate(
+                self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress
+            )
+        except NotConverged:
+            self.starts.clear()  # what lies near it may be as hard to solve from there
+            return np.inf, np.zeros(len(theta))
         self.n_support = found.n_support
         self.progress.report(0.0)
         by_ridge = float(np.trace(found.gradient))

@@ -79,9 +79,9 @@ def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
         raise ValueError("there are no widths: the classifier of this run was no SVM")
     history = result.classifier.history
     layers = range(len(result.classifier.widths))
-    head = ["iteration", "start", "criterion", "C", "support vectors"]
+    head = ["iteration", "start", "criterion", "prior", "C", "support vectors"]
     head += [f"width {t}" for t in layers] + [f"share {t}" for t in layers]
-    rows = [[h.iteration, h.start, h.criterion, h.C, h.n_support, *h.widths, *h.shares] for h in history]
+    rows = [[h.iteration, h.start, h.criterion, h.prior, h.C, h.n_support, *h.widths, *h.shares] for h in history]
     save_table(path, head, rows)
 
 

@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from slide_gui.core.stratified import stratified_subset
 from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
 from slide_gui.core.svm_estimator import MultiWidthSVC
 from slide_gui.core.svm_grid import median_width_search, stratified_folds
+from slide_gui.core.svm_model import SvmModel
 from slide_gui.core.svm_multiclass import class_scores
 from slide_gui.core.widths import WidthsStep
 from slide_gui.progress import Cancelled
@@ -88,6 +91,28 @@ def test_that_a_subset_is_learned_on_and_the_answer_retuned_on_all_rows():
     ratio = svm.widths_ / plain.widths_
     assert np.ptp(ratio) < 1e-9
     assert float(np.round(ratio[0] ** 2, 6)) in (0.5, 1.0, 2.0)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_that_no_row_that_widths_were_learned_on_judges_their_scale(loss, monkeypatch):
+    Z, y = layers(300)
+    judged = []
+    predict = SvmModel.predict
+
+    def seen(model, rows, **more):
+        judged.extend(rows[:, 0].tolist())  # tells the rows apart
+        return predict(model, rows, **more)
+
+    monkeypatch.setattr(SvmModel, "predict", seen)
+    parameters = SvmParameters(SIZES, subset_size=150, starts=1, loss=loss)
+    fit_svm(Z, y, parameters)
+    learned_on = stratified_subset(y, 150, parameters.seed)
+    assert len(set(judged)) == 60
+    assert not np.isin(Z[learned_on, 0], judged).any()
+    judged.clear()
+    fit_svm(Z, y, replace(parameters, subset_size=280, C=10.0))  # too few rows are left to judge on
+    fit_svm(Z, y, replace(parameters, subset_size=300, C=10.0))
+    assert not judged
 
 
 def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():

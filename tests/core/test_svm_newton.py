@@ -2,7 +2,15 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core.svm_newton import bordered, bordered_inverse, leave_one_out_outputs, newton
+from slide_gui.core import svm_newton
+from slide_gui.core.svm_newton import (
+    NotConverged,
+    bordered,
+    bordered_inverse,
+    leave_one_out_outputs,
+    newton,
+    optimum,
+)
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter, layers
 
@@ -89,3 +97,12 @@ def test_that_newton_can_be_cancelled():
     kernel, y = _problem(60)
     with pytest.raises(Cancelled):
         newton(kernel, y, 0.1, progress=StopAfter(2))
+
+
+def test_that_a_solution_broken_off_says_so_and_is_no_optimum(monkeypatch):
+    kernel, y = _problem(80)
+    assert newton(kernel, y, 0.01).converged
+    monkeypatch.setattr(svm_newton, "_MOST_STEPS", 1)
+    assert not newton(kernel, y, 0.01).converged
+    with pytest.raises(NotConverged, match="80 points did not converge"):
+        optimum(kernel, y, 0.01)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from slide_gui.core import widths, widths_objective
 from slide_gui.core.criteria import span as span_module
 from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
 from slide_gui.core.criteria.press import press
@@ -8,7 +9,7 @@ from slide_gui.core.criteria.radius_margin import radius_margin
 from slide_gui.core.criteria.span import span
 from slide_gui.core.distances import layer_distances
 from slide_gui.core.stratified import held_out_mask, stratified_subset
-from slide_gui.core.svm_newton import leave_one_out_outputs, newton
+from slide_gui.core.svm_newton import NotConverged, leave_one_out_outputs, newton
 from slide_gui.core.widths import WidthsStep, learn_widths
 from slide_gui.core.widths_objective import WidthOptions
 from slide_gui.progress import Cancelled
@@ -81,7 +82,7 @@ def test_that_learning_lowers_the_criterion_and_finds_the_layer_that_matters(cri
     codes = (Z[:, 0] * Z[:, 1] > 0).astype(int)  # the other two layers are noise
     listener = StopAfter()
     learned = learn_widths(Z, codes, (3, 3, 3), WidthOptions(criterion, starts=1), progress=listener)
-    assert learned.criterion < learned.history[0].criterion
+    assert learned.kept.criterion < learned.history[0].criterion
     assert int(np.argmax(learned.history[-1].shares)) == 0
     assert sum(learned.history[-1].shares) == pytest.approx(1.0)
     assert [step for step in listener.payloads if isinstance(step, WidthsStep)] == list(learned.history)
@@ -100,7 +101,7 @@ def test_that_a_given_C_is_kept_and_learning_can_start_near_an_answer():
     assert all(abs(step.C - 7.0) < 1e-12 for step in learned.history)
     again = learn_widths(Z, codes, SIZES, WidthOptions(C=7.0, near=(learned.widths, 7.0)))
     assert again.history[0].widths == pytest.approx(learned.widths)
-    assert again.criterion <= learned.criterion + 1e-9
+    assert again.kept.criterion <= learned.kept.criterion + 1e-9
 
 
 def test_that_learning_uses_a_stratified_subset_and_repeats_to_the_bit():
@@ -134,3 +135,69 @@ def test_that_subsets_and_held_out_rows_keep_every_class():
     assert np.bincount(codes[mask]).tolist() == [100, 1, 1]
     with pytest.raises(ValueError, match="at least two"):
         held_out_mask(np.arange(3), 0)
+
+
+class Falling(widths_objective.Objective):
+    """J = −0.005 log σ_0: without the prior, the wider the better."""
+
+    def __call__(self, theta):
+        return -0.005 * float(theta[0]), np.r_[-0.005, np.zeros(len(theta) - 1)]
+
+
+def test_that_the_optimum_kept_is_that_of_the_criterion_and_its_prior(monkeypatch):
+    monkeypatch.setattr(widths, "Objective", Falling)
+    Z, codes = layers(60)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions())
+    assert learned.kept.objective == min(step.objective for step in learned.history)
+    first = next(step for step in learned.history if step.start == learned.kept.start)
+    assert learned.widths[0] / first.widths[0] == pytest.approx(np.e, rel=1e-3)  # where 0.005 θ = 0.01 θ² / 4 is least
+    assert learned.widths[1:] == pytest.approx(first.widths[1:])
+    for step in learned.history:
+        assert step.criterion == pytest.approx(-0.005 * np.log(step.widths[0]))
+
+
+def test_that_the_course_of_every_start_never_rises_and_is_told_as_it_was():
+    Z, codes = layers(120)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions("span", subset_size=100))
+    objective = widths_objective.Objective(
+        layer_distances(Z[learned.subset], SIZES), codes[learned.subset], WidthOptions("span"), StopAfter()
+    )
+    for start in {step.start for step in learned.history}:
+        course = [step for step in learned.history if step.start == start]
+        assert course[0].prior == 0.0
+        assert np.all(np.diff([step.objective for step in course]) <= 0.0)
+        for step in (course[0], course[-1]):
+            value, _ = objective(np.log([*step.widths, step.C]))
+            assert step.criterion == pytest.approx(value, abs=1e-9)
+
+
+def test_that_a_step_to_where_the_SVM_is_not_solved_is_taken_back(monkeypatch):
+    Z, codes = layers(80)
+    free = learn_widths(Z, codes, SIZES, WidthOptions("span", starts=1))
+    evaluate = widths_objective.evaluate
+    fence = 0.5 * (np.log(free.history[0].C) + np.log(free.C))
+    refused = []
+
+    def fenced(criterion, kernel, codes, ridge, *rest):
+        if (-np.log(ridge) - fence) * (np.log(free.C) - fence) > 0.0:
+            refused.append(ridge)
+            raise NotConverged("no")
+        return evaluate(criterion, kernel, codes, ridge, *rest)
+
+    monkeypatch.setattr(widths_objective, "evaluate", fenced)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions("span", starts=1))
+    assert refused
+    assert all(np.isfinite(step.objective) for step in learned.history)
+    assert all((np.log(step.C) - fence) * (np.log(free.C) - fence) <= 0.0 for step in learned.history)
+    assert learned.kept.objective < learned.history[0].objective
+
+
+def test_that_learning_ends_in_a_sentence_where_no_SVM_is_solved(monkeypatch):
+    def never(*_arguments):
+        raise NotConverged("no")
+
+    Z, codes = layers(60)
+    monkeypatch.setattr(widths_objective, "evaluate", never)
+    for near in (None, ((1.0, 1.0, 1.0), 1.0)):
+        with pytest.raises(ValueError, match="did not converge there; give C or the widths"):
+            learn_widths(Z, codes, SIZES, WidthOptions("span", near=near))

@@ -92,12 +92,12 @@ def test_that_hashes_stay_while_the_format_does() -> None:
     plain = RunSpec("f" * 64)
     raw = {"split": 3, "training": "split", "evaluate": "validation", "svm": SvmParameters(loss="hinge")}
     warm = RunSpec("f" * 64, stack=StackParameters(noise=0.5, depth=2), neighbour=plain, training="split")
-    assert plain.hash == "6a96c69c14f7494676f0433a8fa42c5a77844343b2fc23bf84435d9b34b9af17"
+    assert plain.hash == "725ab3662cdcb674d8f11af652c4036c10a47d67d79044a992a835bf95f65a58"
     assert replace(plain, method="raw-svm", **raw).hash == (  # type: ignore[arg-type]
-        "a86a40821387dd864535b6c9641395794cc28431fdece7e348172430cdca2c5e"
+        "a7b2435dd81fb13cbc13c5ca326e3c34d352f12110e6d9104a23ad4c3e15d6eb"
     )
-    assert replace(plain, method="median").hash == "c058ad5ca869484cb83f22138748af752c30ef50dc09e842319f0dee4ae0f27b"
-    assert warm.hash == "663b3a9c0f5be89ac6ece86aad6e87331a40f5a8e1197da7f303f022676a93cb"
+    assert replace(plain, method="median").hash == "21ef01dfb7fbb30cb6fb116aaacf7e0b3184a1cff12e8fc6403b6c858b7b5e09"
+    assert warm.hash == "4668f429d7ee11e5d07cf5fc658b60e18e93a9dc5464d551a971868c6e7deaf1"
 
 
 def test_that_the_hash_is_the_same_in_another_process() -> None:

@@ -150,7 +150,8 @@ def test_that_tables_hold_the_numbers_to_the_bit(tmp_path: Path) -> None:
     widths_csv(tmp_path / "w.csv", RESULT)
     lines = table(tmp_path / "w.csv")
     assert [float(line[2]) for line in lines[1:]] == [step.criterion for step in RESULT.classifier.history]
-    assert [tuple(map(float, line[8:])) for line in lines[1:]] == [step.shares for step in RESULT.classifier.history]
+    assert [float(line[3]) for line in lines[1:]] == [step.prior for step in RESULT.classifier.history]
+    assert [tuple(map(float, line[9:])) for line in lines[1:]] == [step.shares for step in RESULT.classifier.history]
     confusion_csv(tmp_path / "m.csv", RESULT, ["a", "b", "c"])
     lines = table(tmp_path / "m.csv")
     assert [[int(cell) for cell in line[1:]] for line in lines[1:]] == RESULT.confusion.tolist()

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.criteria.evaluation import Evaluation, spread, subtract_symmetrised
 from slide_gui.core.rows import square
-from slide_gui.core.svm_newton import bordered, newton
+from slide_gui.core.svm_newton import bordered, optimum
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["hold_out"]
@@ -35,7 +35,7 @@ def hold_out(
     """
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner = square(kernel, train, progress)
-    svm = newton(inner, y[train], ridge, start=None if start is None else start[train], progress=progress)
+    svm = optimum(inner, y[train], ridge, start=None if start is None else start[train], progress=progress)
     beta = svm.beta[svm.active]
     active = train[svm.active]
     across = kernel[np.ix_(test, active)]

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.criteria.evaluation import Evaluation
-from slide_gui.core.svm_newton import newton
+from slide_gui.core.svm_newton import optimum
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["radius_margin"]
@@ -33,7 +33,7 @@ def radius_margin(
         The cancel point.
     """
     n = len(y)
-    svm = newton(kernel, y, ridge, start=start, progress=progress)
+    svm = optimum(kernel, y, ridge, start=start, progress=progress)
     squared_norm = float(y @ svm.beta)
     squared_radius = 1.0 + svm.ridge - (float(kernel.mean()) + svm.ridge / n)
     progress.report(0.0)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from slide_gui.core.blocked import product
 from slide_gui.core.criteria.evaluation import Evaluation, spread, subtract_symmetrised
 from slide_gui.core.rows import square, taken
-from slide_gui.core.svm_newton import bordered, bordered_inverse, newton
+from slide_gui.core.svm_newton import bordered, bordered_inverse, optimum
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["span"]
@@ -29,7 +29,7 @@ def span(
     o = 1 − y β S and J = (1/n) Σ ½(1 + tanh(−s o)). Parameters as in `radius_margin`.
     """
     n = len(y)
-    svm = newton(kernel, y, ridge, start=start, progress=progress)
+    svm = optimum(kernel, y, ridge, start=start, progress=progress)
     active = svm.active
     beta, labels = svm.beta[active], y[active]
     size = np.maximum(np.abs(beta), _LEAST)

@@ -216,7 +216,7 @@ class ClassifierPage(Page):
         self._details.setText(f"{doing}{gap}")
 
     def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
-        steps = [CriterionStep(s.iteration, s.criterion, s.C, s.n_support, s.start) for s in history]
+        steps = [CriterionStep(s.iteration, s.objective, s.C, s.n_support, s.start) for s in history]
         if len(steps) < self._steps or not steps:
             self._criterion.set_steps(steps)
         else:
