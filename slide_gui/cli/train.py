@@ -65,8 +65,12 @@ def _run(arguments: argparse.Namespace) -> int:
 
     source = DataSource.of(arguments.data, arguments.seed)
     place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
-    with usage():
-        RunSpec("", source.argument, **place).checked()  # before the data are read
+    with usage():  # before the data are read
+        asked = RunSpec("", source.argument, **place).checked()
+        if arguments.output is not None:
+            from slide_gui.experiments.store import check_kept
+
+            check_kept(asked)
     dataset = read_data(source)
     spec = RunSpec(dataset.fingerprint, source.argument, **place).checked()
     result = _answer(dataset, spec, arguments.output)

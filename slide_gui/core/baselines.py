@@ -1,8 +1,8 @@
 """Classes of scikit-learn, named by a path and plain parameters: the paper's linear baselines, and any other.
 
 PCA-SVM and White-SVM keep a fraction of the variance, Rand Proj-SVM a number of Gaussian random directions (paper,
-"Experiments Settings"). Only classes of scikit-learn itself can be named, and only numbers, texts and truth values
-given to them. scikit-learn is imported when a class is asked for, not before.
+"Experiments Settings"). Which classes can be named, and with what, stands in `allowed_estimators`. scikit-learn is
+imported when a class is asked for, not before.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.allowed_estimators import check_in_file, check_named
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -33,9 +34,9 @@ Indices = NDArray[np.intp]
 PROJECTIONS = ("pca-svm", "white-svm", "randproj-svm")
 """Methods whose representation is one linear map fitted without labels."""
 
-_PATH = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.[A-Z][A-Za-z0-9]*")
 _BLOCK_ROWS = 4096
 _KINDS = {"classifier": "ClassifierMixin", "transformer": "TransformerMixin"}
+_DOES = {"classifier": "predict", "transformer": "transform"}
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,19 @@ class Estimator:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> Estimator:
-        """Return the estimator of a document."""
-        return cls.of(document["name"], document["parameters"])
+        """Return the estimator of a document.
+
+        Raises
+        ------
+        ValueError
+            If a file may not name the class, or not give it these parameters.
+        """
+        name, parameters = document["name"], document["parameters"]
+        if not isinstance(name, str) or not isinstance(parameters, dict):
+            raise ValueError("an estimator is a name and an object of parameters")
+        found = cls.of(name, parameters)
+        check_in_file(found.name, dict(found.parameters))
+        return found
 
     def __str__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self.parameters)
@@ -86,10 +98,9 @@ class Estimator:
         ValueError
             If the name is none of such a class of scikit-learn, or the class cannot be made so.
         """
-        found = self._class(kind)
         given = dict(self.parameters)
-        if given.get("n_jobs") not in (None, 1):
-            raise ValueError(f"{self.name} with n_jobs={given['n_jobs']!r}: only n_jobs=1 is used here")
+        check_named(self.name, given)
+        found = self._class(kind)
         try:
             made = found()
             known = made.get_params()
@@ -107,11 +118,6 @@ class Estimator:
 
         from sklearn import base
 
-        if not _PATH.fullmatch(self.name):
-            raise ValueError(
-                f"{self.name!r} names no {kind} of scikit-learn; expected a path such as "
-                f"{'neighbors.KNeighborsClassifier' if kind == 'classifier' else 'decomposition.PCA'}"
-            )
         module, _, name = self.name.rpartition(".")
         try:
             found = getattr(import_module(f"sklearn.{module}"), name, None)
@@ -120,7 +126,7 @@ class Estimator:
         ours = isinstance(found, type) and found.__module__.startswith("sklearn.")
         if not ours or not issubclass(found, (base.BaseEstimator,)):  # type: ignore[arg-type]
             raise ValueError(f"scikit-learn has no estimator {self.name!r}")
-        if not issubclass(found, getattr(base, _KINDS[kind])):  # type: ignore[arg-type]
+        if not issubclass(found, getattr(base, _KINDS[kind])) or not hasattr(found, _DOES[kind]):  # type: ignore[arg-type]
             raise ValueError(f"{self.name} is no {kind} of scikit-learn")
         return found
 
@@ -292,7 +298,9 @@ def _fit(made: Any, *arguments: Any) -> None:
     """Fit; whatever goes wrong is a ValueError that names the class."""
     try:
         made.fit(*arguments)
-    except (TypeError, AttributeError, ValueError) as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # each of its classes fails in its own way
         raise ValueError(_refusal(made, arguments, error)) from None
 
 

@@ -26,7 +26,7 @@ from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.stored_run import ADDED, COLUMNS, StoredRun, columns_of
 
-__all__ = ["FORMAT", "RunStore"]
+__all__ = ["FORMAT", "RunStore", "check_kept"]
 
 FORMAT = 1
 """Version of the tables, kept as SQLite's user_version."""
@@ -175,9 +175,12 @@ class RunStore:
 
         Raises
         ------
+        ValueError
+            If the run has an estimator that no file may name, so that it could not be read again.
         OSError
             If the disk is full or cannot be written to.
         """
+        check_kept(result.spec)
         spec_hash = result.spec.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
@@ -320,6 +323,20 @@ class RunStore:
             raise
         _sync_folder(self.folder)
         return name
+
+
+def check_kept(spec: RunSpec) -> None:
+    """Refuse a run that a store could not give back.
+
+    Raises
+    ------
+    ValueError
+        If it has an estimator that no file may name.
+    """
+    try:
+        RunSpec.from_document(spec.document())
+    except ValueError as error:
+        raise ValueError(f"this run cannot be kept in a store: {error}") from None
 
 
 def _sync_folder(folder: Path) -> None:

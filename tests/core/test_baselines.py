@@ -60,16 +60,18 @@ def test_that_a_classifier_is_the_one_of_scikit_learn() -> None:
 @pytest.mark.parametrize(
     ("name", "parameters", "kind", "message"),
     [
-        ("os.path", {}, "classifier", "names no classifier"),
-        ("..os.System", {}, "classifier", "names no classifier"),
-        ("_config.Path", {}, "classifier", "names no classifier"),
-        ("utils.fixes.Parallel", {}, "transformer", "no estimator"),
+        ("os.path", {}, "classifier", "is no class of scikit-learn"),
+        ("..os.System", {}, "classifier", "is no class of scikit-learn"),
+        ("_config.Path", {}, "classifier", "is no class of scikit-learn"),
+        ("utils.fixes.Parallel", {}, "transformer", "is no class of scikit-learn"),
         ("neighbors.Nothing", {}, "classifier", "has no estimator"),
-        ("absent.PCA", {}, "transformer", "has no estimator"),
+        ("absent.PCA", {}, "transformer", "is no class of scikit-learn"),
         ("decomposition.PCA", {}, "classifier", "is no classifier"),
         ("svm.SVC", {}, "transformer", "is no transformer"),
         ("svm.SVC", {"gama": 1}, "classifier", "no parameter 'gama'"),
         ("neighbors.KNeighborsClassifier", {"n_jobs": -1}, "classifier", "only n_jobs=1"),
+        ("neighbors.KNeighborsClassifier", {"metric": "a/b"}, "classifier", "one word of letters"),
+        ("neighbors.KNeighborsClassifier", {"p": float("nan")}, "classifier", "a finite number"),
         ("multiclass.OneVsOneClassifier", {}, "classifier", "made of other estimators"),
     ],
 )
