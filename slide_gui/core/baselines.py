@@ -73,7 +73,7 @@ class Estimator:
         ValueError
             If a file may not name the class, or not give it these parameters.
         """
-        name, parameters = document["name"], document["parameters"]
+        name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
             raise ValueError("an estimator is a name and an object of parameters")
         found = cls.of(name, parameters)

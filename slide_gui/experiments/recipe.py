@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.source import DataSource
@@ -22,6 +25,7 @@ __all__ = ["FIGURES", "Recipe"]
 FIGURES = ("curves", "confusion", "widths")
 _FORMAT = 1
 _LARGEST = 64 << 20  # bytes
+_AXES = {"noise": float, "depth": int, "split": int, "seed": int}
 
 
 @dataclass(frozen=True)
@@ -116,19 +120,29 @@ class Recipe:
             raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
         if document["figure"] not in FIGURES:
             raise ValueError(f"figure {document['figure']!r}, expected {', '.join(FIGURES)}")
-        source = document["source"]
         specs: list[RunSpec] = []
         for run_document in document["runs"]:
-            near = run_document["neighbour"]
             plain = RunSpec.from_document({**run_document, "neighbour": None})
-            specs.append(replace(plain, neighbour=None if near is None else specs[near]).checked())
-        points = [
-            SweepPoint(float(p["noise"]), int(p["depth"]), int(p["split"]), int(p["seed"]), specs[p["run"]])
-            for p in document["points"]
-        ]
+            near = run_document["neighbour"]
+            specs.append(replace(plain, neighbour=None if near is None else _numbered(specs, near)).checked())
+        points = []
+        for place in document["points"]:
+            spec = _numbered(specs, place["run"])
+            axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
+            points.append(SweepPoint(spec=spec, **axes))
         if not points:
             raise ValueError("no point")
-        return cls(document["figure"], DataSource(**{**source, "paths": tuple(source["paths"])}), tuple(points))
+        source = from_document(DataSource, document["source"], "source")
+        if bool(source.key) == bool(source.paths) or (source.key and source.key not in {e.key for e in entries()}):
+            raise ValueError("the source is neither a data set of the catalogue nor files")
+        return cls(document["figure"], source, tuple(points))
+
+
+def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
+    """Return a run by its number among those before it in the document."""
+    if type(number) is not int or not 0 <= number < len(specs):
+        raise ValueError(f"there is no run {ascii(number)[:20]} before this place")
+    return specs[number]
 
 
 def _place(point: SweepPoint) -> dict[str, float]:

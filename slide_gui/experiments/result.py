@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.sda_history import SdaEpoch
 from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
+from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.statistics import half_interval
@@ -215,22 +215,42 @@ class RunResult:
 
         Raises
         ------
-        TypeError, ValueError, KeyError
-            If the parts do not make one.
+        ValueError
+            If the parts do not make one, or do not fit each other.
         """
         for name, (dtype, ndim) in ARRAYS.items():
             if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
                 raise ValueError(f"{name} is {arrays[name].ndim}-D {arrays[name].dtype}, expected {ndim}-D {dtype}")
-        parts = {
-            "spec": RunSpec.from_document(document["spec"]),
-            "labels": tuple(document["labels"]),
-            "timings": Timings(**document["timings"]),
-            "versions": tuple(document["versions"].items()),
-            "classifier": None if document["classifier"] is None else _classifier(document["classifier"], arrays),
-            "network": _network(document["network"]) if "network" in document else None,
+        if not isinstance(document, dict) or not isinstance(document.get("versions"), dict):
+            raise ValueError("a result is an object with the versions that made it")
+        inner = {key: value for key, value in document.items() if key not in ("classifier", "versions")}
+        versions = checked_value(tuple[tuple[str, str], ...], list(document["versions"].items()), "versions")
+        classifier = document.get("classifier")
+        if classifier is not None:
+            own = {name: arrays[name] for name in _OF_CLASSIFIER}
+            classifier = from_document(Classifier, classifier, "classifier", own)
+        given = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
+        result = from_document(cls, inner, "a result", {**given, "versions": versions, "classifier": classifier})
+        result._check_shapes()
+        return result
+
+    def _check_shapes(self) -> None:
+        """Refuse parts that do not fit each other."""
+        k, n, m = len(self.labels), len(self.judged), len(self.misclassified)
+        fits = {
+            "confusion": self.confusion.shape == (k, k) and self.confusion.sum() == n,
+            "judged": n > 0 and self.judged.min() >= 0,
+            "misclassified": bool(np.isin(self.misclassified, self.judged).all()),
+            "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
+            "decisions": self.decisions.shape in ((m, 1), (m, k)),
         }
-        own = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
-        return cls(**{**document, **parts, **own})
+        own = self.classifier
+        if own is not None:
+            fits["widths"] = len(own.widths) == len(own.shares) == len(own.medians) > 0
+            fits["coefficients"] = own.coefficients.shape == (len(own.biases), own.n_support)
+        for name, fit in fits.items():
+            if not fit:
+                raise ValueError(f"{name} does not fit the other parts of the result")
 
 
 def _plain(classifier: Classifier) -> dict[str, Any]:
@@ -241,23 +261,6 @@ def _plain(classifier: Classifier) -> dict[str, Any]:
         "history": [asdict(step) for step in classifier.history],
         "grid": [asdict(point) for point in classifier.grid],
     }
-
-
-def _classifier(document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Classifier:
-    inner = dict(document)
-    for name in ("widths", "shares", "medians"):
-        inner[name] = tuple(inner[name])
-    inner["history"] = tuple(_step(step) for step in inner["history"])
-    inner["grid"] = tuple(GridPoint(**point) for point in inner["grid"])
-    return Classifier(**inner, **{name: arrays[name] for name in _OF_CLASSIFIER})  # type: ignore[arg-type]
-
-
-def _network(document: dict[str, Any]) -> NetworkRecord:
-    return NetworkRecord(tuple(SdaEpoch(**epoch) for epoch in document["epochs"]), document["best_epoch"])
-
-
-def _step(document: dict[str, Any]) -> WidthsStep:
-    return WidthsStep(**{**document, "widths": tuple(document["widths"]), "shares": tuple(document["shares"])})
 
 
 def same_numbers(first: RunResult, second: RunResult) -> bool:

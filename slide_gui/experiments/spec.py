@@ -12,6 +12,7 @@ from slide_gui.core.baselines import PROJECTIONS, Estimator, checked_kept
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
+from slide_gui.experiments.documents import from_document
 
 __all__ = [
     "CODE_FORMAT",
@@ -216,24 +217,10 @@ class RunSpec:
 
         Raises
         ------
-        TypeError, ValueError, KeyError
-            If it is none.
+        ValueError
+            If it is none, or names an estimator that no file may name.
         """
-        svm = dict(document["svm"])
-        for name in ("groups", "widths"):
-            if isinstance(svm[name], list):
-                svm[name] = tuple(svm[name])
-        if svm["near"] is not None:
-            svm["near"] = (tuple(svm["near"][0]), svm["near"][1])
-        neighbour = document["neighbour"]
-        parts = {
-            "stack": StackParameters(**document["stack"]),
-            "svm": SvmParameters(**svm),
-            "neighbour": None if neighbour is None else cls.from_document(neighbour),
-            "sda": _sda(document["sda"]) if "sda" in document else None,
-            **{name: Estimator.from_document(document[name]) for name in _ESTIMATORS & document.keys()},
-        }
-        return cls(**{**document, **parts})
+        return from_document(cls, document, "a run")
 
 
 _ESTIMATORS = {"transformer", "classifier"}
@@ -274,12 +261,6 @@ def _normal_sda(sda: SdaParameters | None, method: str, seed: int) -> SdaParamet
         fine_tuning_epochs=unused.fine_tuning_epochs,
         patience=unused.patience,
     )
-
-
-def _sda(document: dict[str, Any]) -> SdaParameters:
-    noise = document["noise"]
-    parts = {"n_units": tuple(document["n_units"]), "noise": tuple(noise) if isinstance(noise, list) else noise}
-    return SdaParameters(**{**document, **parts})
 
 
 def _identity(spec: RunSpec) -> dict[str, Any]:

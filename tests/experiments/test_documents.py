@@ -1,0 +1,150 @@
+"""Documents: what is of another type than it should be is refused by name, and nothing else comes out."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.documents import checked_value, from_document
+from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.sweep_spec import SweepSpec
+from tests.experiments.tiny import spec
+
+FINGERPRINT = "0" * 64
+SWAPS = (None, True, -1, 10**400, 0.5, float("nan"), float("inf"), "", "é\0", "\ud800", [], [[1]], {}, {"a": 1})
+
+
+@dataclass(frozen=True)
+class Inner:
+    sizes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Outer:
+    name: str
+    share: float | None = None
+    pair: tuple[str, float] = ("a", 1.0)
+    inner: Inner | None = None
+
+
+def test_that_a_document_gives_the_value_that_it_was_made_from() -> None:
+    document = {"name": "x", "share": 1, "pair": ["b", 2.5], "inner": {"sizes": [1, 2]}}
+    assert from_document(Outer, document) == Outer("x", 1, ("b", 2.5), Inner((1, 2)))
+    assert from_document(Outer, {"name": "x"}) == Outer("x")
+    assert from_document(Outer, {"name": "x"}, given={"share": 3.0}).share == 3.0
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ([], "Outer is .*, expected an object"),
+        ({}, "no entry 'name'"),
+        ({"name": "x", "more": 1}, "unknown entry 'more'"),
+        ({"name": 1}, "name is 1, expected a text"),
+        ({"name": "\ud800"}, r"name is '\\ud800', expected a text"),
+        ({"name": "a\0b"}, "expected a text"),
+        ({"name": "x", "share": True}, "share is True, expected a finite number or null|share is True"),
+        ({"name": "x", "share": float("inf")}, "share is inf, expected a finite number"),
+        ({"name": "x", "pair": ["b"]}, "pair is .*, expected a list"),
+        ({"name": "x", "pair": "bc"}, "pair is 'bc', expected a list"),
+        ({"name": "x", "inner": {"sizes": [1.0]}}, "sizes is 1.0, expected a whole number"),
+        ({"name": "x", "inner": {"sizes": [False]}}, "sizes is False, expected a whole number"),
+        ({"name": "x", "inner": 3}, "inner is 3, expected an object"),
+    ],
+)
+def test_that_what_does_not_fit_is_named(document: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        from_document(Outer, document)
+
+
+def test_that_one_of_several_kinds_is_enough() -> None:
+    assert checked_value(str | tuple[float, ...], [1, 2.0], "widths") == (1, 2.0)
+    assert checked_value(str | tuple[float, ...], "learn", "widths") == "learn"
+    with pytest.raises(ValueError, match="widths is None, expected a text or a list"):
+        checked_value(str | tuple[float, ...], None, "widths")
+
+
+def a_recipe() -> dict[str, Any]:
+    sweep = SweepSpec(FINGERPRINT, "tiny.npz", (0.1, 0.2), (0, 1))
+    document: dict[str, Any] = json.loads(Recipe("curves", DataSource(paths=("tiny.npz",)), sweep.points()).text())
+    return document
+
+
+def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """Return the way to every value of a document."""
+    found = [here]
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ():
+        found += places(inner, (*here, key))
+    return found
+
+
+def test_that_a_changed_document_of_a_figure_is_read_or_refused_in_one_sentence(tmp_path: Path) -> None:
+    whole = json.dumps(a_recipe())
+    ways = [way for way in places(json.loads(whole)) if way]
+    chance, path, refused = random.Random(0), tmp_path / "curves.json", []
+    for number in range(400):
+        document = json.loads(whole)
+        *above, last = ways[number % len(ways)]
+        home = document
+        for key in above:
+            home = home[key]
+        if chance.random() < 0.1:
+            del home[last]
+        else:
+            home[last] = chance.choice(SWAPS)
+        path.write_text(json.dumps(document))
+        try:
+            Recipe.read(path)
+        except DataError as error:
+            refused.append(str(error))
+    assert len(refused) > 200
+    assert all(sentence.startswith(f"{path}: is no document of a figure (") for sentence in refused)
+    assert not any("\n" in sentence for sentence in refused)
+
+
+@pytest.mark.parametrize("content", [b"\xff", b"[" * 100_000, b"1" * 5000, b"", b"null", b'{"format": 1}'])
+def test_that_what_is_no_document_is_refused(content: bytes, tmp_path: Path) -> None:
+    (tmp_path / "doc.json").write_bytes(content)
+    with pytest.raises(DataError, match="is no document of a figure"):
+        Recipe.read(tmp_path / "doc.json")
+
+
+@pytest.mark.parametrize(
+    "source", [{"key": "nothing"}, {}, {"key": "mnist", "paths": ["a.npz"]}, {"paths": ["a\0b"]}, {"paths": "a.npz"}]
+)
+def test_that_a_source_is_of_the_catalogue_or_files(source: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "doc.json").write_text(json.dumps({**a_recipe(), "source": source}))
+    with pytest.raises(DataError, match="is no document of a figure"):
+        Recipe.read(tmp_path / "doc.json")
+
+
+@pytest.mark.parametrize("number", [-1, 10**9, True, "0", 0.0])
+def test_that_a_point_names_a_run_of_the_document(number: object, tmp_path: Path) -> None:
+    document = a_recipe()
+    document["points"][0]["run"] = number
+    (tmp_path / "doc.json").write_text(json.dumps(document))
+    with pytest.raises(DataError, match="there is no run"):
+        Recipe.read(tmp_path / "doc.json")
+
+
+def test_that_specs_read_back_with_their_hash() -> None:
+    from tests.experiments.tiny import rectangles
+
+    data = rectangles()
+    for one in (
+        spec(data, widths=(1.0, 2.0), C=3),
+        spec(data, method="sda-svm"),
+        spec(data, method="pca-svm", kept=0.5),
+        spec(data, 0.2, neighbour=spec(data, 0.1)),
+    ):
+        again = RunSpec.from_document(json.loads(json.dumps(one.document())))
+        assert again == one
+        assert again.hash == one.hash
