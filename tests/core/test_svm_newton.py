@@ -24,14 +24,45 @@ def _problem(n, noise=0.3):
 @pytest.mark.parametrize("C", [0.3, 10.0, 300.0])
 def test_that_newton_reaches_the_optimality_conditions_to_1e_9(n, C):
     kernel, y = _problem(n, noise=1.0)
-    svm = newton(kernel, y, 1.0 / C)
+    _assert_optimal(newton(kernel, y, 1.0 / C), kernel, y, C)
+
+
+def _assert_optimal(svm, kernel, y, C):
     margin = y * (kernel @ svm.beta + svm.bias)
-    inside = np.zeros(n, dtype=bool)
+    inside = np.zeros(len(y), dtype=bool)
     inside[svm.active] = True
+    assert svm.converged
+    assert svm.ridge == pytest.approx(1.0 / C)
     np.testing.assert_allclose((1.0 - margin)[inside], (np.abs(svm.beta) / C)[inside], atol=1e-9)
     assert np.all(margin[~inside] >= 1.0 - 1e-9)
     assert np.all(y[inside] * svm.beta[inside] > -1e-9)
+    assert not svm.beta[~inside].any()
     assert abs(svm.beta.sum()) < 1e-8
+
+
+def test_that_newton_ends_where_whole_steps_go_in_a_circle():
+    points, y = np.array([5.0, -1.0, -2.0, 2.0, 4.0]), np.array([1.0, -1.0, 1.0, -1.0, 1.0])
+    kernel, C = np.exp(-np.square(points[:, None] - points) / 30.0), 1000.0
+    active, course = np.arange(5), []
+    while active.tolist() not in course:
+        course.append(active.tolist())
+        bordered_kernel = np.block(
+            [
+                [kernel[np.ix_(active, active)] + np.eye(len(active)) / C, np.ones((len(active), 1))],
+                [np.ones((1, len(active))), np.zeros((1, 1))],
+            ]
+        )
+        solution = np.linalg.solve(bordered_kernel, np.append(y[active], 0.0))
+        active = np.flatnonzero(y * (kernel[:, active] @ solution[:-1] + solution[-1]) < 1.0)
+    assert course.index(active.tolist()) < len(course) - 1  # back at a set before the last: a circle
+    _assert_optimal(newton(kernel, y, 1.0 / C), kernel, y, C)
+
+
+def test_that_newton_takes_as_many_steps_as_a_wide_margin_needs():
+    points = np.random.default_rng(0).standard_normal((120, 2))
+    y = np.where(points[:, 0] + 0.3 * points[:, 1] ** 2 > 0.0, 1.0, -1.0)
+    kernel = np.exp(-np.square(points[:, None] - points[None]).sum(-1))
+    _assert_optimal(newton(kernel, y, 1e-4), kernel, y, 1e4)  # after some thirty steps
 
 
 def test_that_newton_agrees_with_libsvm_on_the_ridged_kernel():
@@ -72,8 +103,8 @@ def test_that_leave_one_out_equals_a_true_retraining_where_the_active_set_stays(
     for point in range(40):
         others = np.delete(np.arange(40), point)
         again = newton(kernel[np.ix_(others, others)], y[others], 5.0)
-        if len(again.active) == 39:
-            assert abs(outputs[point] - y[point] * (kernel[point, others] @ again.beta + again.bias)) < 1e-9
+        assert len(again.active) == 39
+        assert abs(outputs[point] - y[point] * (kernel[point, others] @ again.beta + again.bias)) < 1e-9
 
 
 def test_that_bordered_systems_match_a_direct_solve():

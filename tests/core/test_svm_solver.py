@@ -4,8 +4,10 @@ from sklearn.svm import SVC
 
 from slide_gui.core import svm_decomposition
 from slide_gui.core.kernel import Embedding, Vectors
+from slide_gui.core.kernel_rows import KeptRows
 from slide_gui.core.svm_decomposition import SolverOptions, SolverStep, least_memory, solve
-from slide_gui.progress import Cancelled
+from slide_gui.core.svm_smo import Box, kkt_gap, minimise
+from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import StopAfter, layers
 
 
@@ -113,3 +115,37 @@ def test_that_a_second_training_is_equal_to_the_bit(monkeypatch):
     Z, y = layers(900)
     first, second = (solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 10.0, seed=3)) for _ in range(2))
     assert np.array_equal(first.beta, second.beta)
+
+
+def test_that_the_gap_told_is_true_where_coefficients_are_too_large_for_single_precision():
+    Z, y = layers(120, noise=1.0)
+    y = 2.0 * y - 1.0
+    source = Vectors(Embedding.of(Z, (12,), [20.0])(Z))
+    found = solve(source, y, SolverOptions(False, 1e5, tol=1e-2))
+    assert found.converged
+    assert np.linalg.norm(found.beta) > 5e4  # of which single precision leaves some 1e-2
+    residual = y - source.kernel(np.arange(120)).astype(np.float64) @ found.beta
+    gap, _ = kkt_gap(residual, found.beta, Box.of(y, 1e5))
+    assert gap < 1e-2
+
+
+def test_that_kept_rows_sum_large_coefficients_in_double_precision():
+    Z, _ = layers(300)
+    source, points = _source(Z), np.arange(0, 300, 2)
+    factors = 1e6 * np.random.default_rng(0).standard_normal(150)
+    exact = factors @ source.kernel(points).astype(np.float64)
+    for capacity in (300, 60, 0):  # all rows kept, some, none
+        rows = KeptRows(source, capacity, 1e-3, NO_PROGRESS)
+        for _ in range(2):
+            np.testing.assert_allclose(rows.times(points, factors, points), exact, atol=1e-4)
+
+
+def test_that_minimising_ends_with_residuals_in_double_precision():
+    Z, y = layers(200, noise=1.0)
+    y = 2.0 * y - 1.0
+    kernel = Vectors(Embedding.of(Z, (12,), [20.0])(Z)).kernel(np.arange(200))
+    kernel = (kernel + kernel.T) / np.float32(2.0)
+    np.fill_diagonal(kernel, 1.0)
+    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, 1e-2, 20_000)
+    assert np.linalg.norm(beta) > 3e4
+    np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=1e-6)

@@ -156,6 +156,23 @@ def test_that_the_optimum_kept_is_that_of_the_criterion_and_its_prior(monkeypatc
         assert step.criterion == pytest.approx(-0.005 * np.log(step.widths[0]))
 
 
+class Plunging(widths_objective.Objective):
+    """J = −log σ_0 + log C, which no prior holds."""
+
+    def __call__(self, theta):
+        return float(theta[-1] - theta[0]), np.r_[-1.0, np.zeros(len(theta) - 2), 1.0]
+
+
+def test_that_widths_and_C_go_no_further_than_a_factor_of_e_to_the_4(monkeypatch):
+    monkeypatch.setattr(widths, "Objective", Plunging)
+    Z, codes = layers(60)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions(starts=1))
+    first, last = learned.history[0], learned.history[-1]
+    assert np.log(last.widths[0] / first.widths[0]) == pytest.approx(4.0)
+    assert np.log(last.C / first.C) == pytest.approx(-4.0)
+    assert last.widths[1:] == pytest.approx(first.widths[1:])
+
+
 def test_that_the_course_of_every_start_never_rises_and_is_told_as_it_was():
     Z, codes = layers(120)
     learned = learn_widths(Z, codes, SIZES, WidthOptions("span", subset_size=100))
