@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
+from slide_gui.gui.teardown import tear_down
+
 if TYPE_CHECKING:
+    from PySide6.QtCore import QTimer
     from PySide6.QtWidgets import QApplication, QWidget
 
     Widget = TypeVar("Widget", bound=QWidget)
@@ -52,8 +55,14 @@ def shown(app: QApplication) -> Iterator[Callable[[Widget, int, int], Widget]]:
 
     yield show
     for window in windows:
-        window.close()
-        window.deleteLater()
+        tear_down(window)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Keep what was imported out of every later collection."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -86,72 +95,37 @@ def qt_leaves_nothing(request: pytest.FixtureRequest) -> Iterator[None]:
             messages.append(text)
 
     before = set(threading.enumerate())
-    windows = {id(w) for w in _windows()}
-    timers = {id(t) for t in _timers()}
+    windows, timers = {id(w) for w in _windows()}, {id(t) for t in _running_timers()}
     previous = qInstallMessageHandler(listen)
-    # As in the window: a collection that happens to start in the compute lane would destroy widgets off the GUI thread.
+    # As in the window: a collection that happens to start in the compute lane would destroy what is Qt's off the GUI
+    # thread. Windows are torn down before, so that the one below finds none that is left to destroy.
     gc.disable()
     try:
         yield
-        rebuilt = _rebuilt()
-        _collect()
+        left = [f"thread still runs: {t.name}" for t in threading.enumerate() if t not in before]
+        left += [f"window still there: {w!r}" for w in _windows() if id(w) not in windows]
+        left += [f"timer still runs: {t!r} of {t.parent()!r}" for t in _running_timers() if id(t) not in timers]
+        gc.collect(0)  # all that the test made is young
     finally:
         gc.enable()
         qInstallMessageHandler(previous)
     if request.node.stash.get(FAILED, False):
         return  # Its traceback keeps what the test had.
-    left = [f"Qt said: {m}" for m in messages]
-    left += [f"thread still runs: {t.name}" for t in threading.enumerate() if t not in before]
-    left += [f"slot connected without @Slot: {name}" for name in rebuilt]
-    left += [f"window still there: {w!r}" for w in _windows() if id(w) not in windows]
-    left += [f"timer still runs: {t!r} of {t.parent()!r}" for t in _timers() if id(t) not in timers]
+    left += [f"Qt said: {m}" for m in messages]
     assert not left, "\n".join(left)
 
 
-def _collect() -> None:
-    """Let go of what only posted deletions and cycles still hold.
-
-    In this order: Qt takes a window apart while its Python parts are whole, and only then are these collected.
-    """
-    from PySide6.QtCore import QCoreApplication, QEvent
-
-    for _ in range(2):
-        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete.value)
-        gc.collect()
-
-
-def _windows() -> list[object]:
+def _windows() -> list[QWidget]:
     from PySide6.QtWidgets import QApplication
 
     return list(QApplication.topLevelWidgets())
 
 
-def _rebuilt() -> list[str]:
-    """Return the classes whose description by Qt was made anew after they were.
-
-    PySide does so where a signal is connected to a method that is no `Slot`. It frees the old description, but Python
-    keeps a handle on it; a widget that comes to lie there later takes the program down when it is destroyed.
-    """
-    from PySide6.QtCore import QObject
+def _running_timers() -> list[QTimer]:
+    from PySide6.QtCore import QTimer
     from shiboken6 import Shiboken
 
-    found = set()
-    for one in gc.get_objects():
-        kind = type(one)
-        known = kind.__dict__.get("staticMetaObject") if issubclass(kind, QObject) else None
-        if known is None or not kind.__module__.startswith(("slide_gui", "tests")) or not Shiboken.isValid(one):
-            continue
-        if Shiboken.getCppPointer(known) != Shiboken.getCppPointer(one.metaObject()):
-            last = one.metaObject().method(one.metaObject().methodCount() - 1)
-            found.add(f"{kind.__qualname__}.{last.methodSignature().data().decode()}")
-    return sorted(found)
-
-
-def _timers() -> list[object]:
-    from PySide6.QtCore import QTimer
-    from shiboken6 import isValid
-
-    return [o for o in gc.get_objects() if issubclass(type(o), QTimer) and isValid(o) and o.isActive()]
+    return [one for one in Shiboken.getAllValidWrappers() if isinstance(one, QTimer) and one.isActive()]
 
 
 @pytest.fixture(scope="session")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.gui.display import display_problem
 from slide_gui.gui.self_check import binding_problem
+from slide_gui.gui.teardown import tear_down
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
@@ -40,7 +41,9 @@ def run(files: Sequence[Path]) -> int:
     window = make_window(files)
     prepare_interpreter(window)
     window.show()
-    return int(app.exec())
+    code = int(app.exec())
+    tear_down(window)
+    return code
 
 
 def prepare_interpreter(window: MainWindow) -> None:
@@ -118,7 +121,7 @@ def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] =
     window = make_window([])
     window.resize(*size)
     window.show()
-    loop, limit = QEventLoop(), QTimer()
+    loop, limit = QEventLoop(window), QTimer(window)
     limit.setSingleShot(True)
     window.lane.idle.connect(loop.quit)
     limit.timeout.connect(loop.quit)
@@ -129,8 +132,7 @@ def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] =
     app.processEvents()
     fitted = window.workspace.model() is not None
     saved = fitted and window.grab().save(str(path))
-    window.close()
-    window.deleteLater()
+    tear_down(window)
     if not fitted:
         raise TimeoutError(f"no layers were fitted within {_SCREENSHOT_MILLISECONDS // 1000} s")
     if not saved:

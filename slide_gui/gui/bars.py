@@ -46,7 +46,8 @@ class TitleBar(QFrame):
         groups: dict[str, QMenu] = {}
         for spec in ACTIONS:
             if spec.group not in groups:
-                groups[spec.group] = menu.addMenu(spec.group)
+                groups[spec.group] = QMenu(spec.group, menu)
+                menu.addMenu(groups[spec.group])
             groups[spec.group].addAction(self._actions[spec.name])
         return menu
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox
 
@@ -26,6 +26,8 @@ class Commands(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
+        self._palette: CommandPalette | None = None
+        self._about: QMessageBox | None = None
 
     def slot(self, name: str) -> Callable[..., None]:
         """Return the slot of a command."""
@@ -240,7 +242,9 @@ class Commands(QObject):
     @Slot()
     def do_palette(self) -> None:
         """Find a command by its name."""
-        CommandPalette(self._window.actions_by_name.values(), self._window).open()
+        if self._palette is None:
+            self._palette = CommandPalette(self._window.actions_by_name.values(), self._window)
+        self._palette.ask()
 
     @Slot()
     def do_show_log(self) -> None:
@@ -250,12 +254,12 @@ class Commands(QObject):
     @Slot()
     def do_about(self) -> None:
         """Say what this is."""
-        box = QMessageBox(self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle("About slide-gui")
-        box.setText(f"slide-gui {__version__}")
-        box.setInformativeText(
-            "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature Learning with Stacked "
-            "Linear Denoisers”.\n\nMIT licence. No network is used unless you ask for a download."
-        )
-        box.open()
+        if self._about is None:
+            self._about = QMessageBox(self._window)
+            self._about.setWindowTitle("About slide-gui")
+            self._about.setText(f"slide-gui {__version__}")
+            self._about.setInformativeText(
+                "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature Learning with Stacked "
+                "Linear Denoisers”.\n\nMIT licence. No network is used unless you ask for a download."
+            )
+        self._about.open()

@@ -25,6 +25,7 @@ from PySide6.QtWidgets import (
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
 from slide_gui.gui.jobs import Lane
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Offer
 from slide_gui.gui.workspace import sentence
 from slide_gui.progress import Progress
@@ -92,7 +93,7 @@ class ExportRequest:
 
 
 class ExportDialog(QDialog):
-    """Asks how and where.
+    """Asks how and where; made once and kept with its window.
 
     Signals
     -------
@@ -102,23 +103,11 @@ class ExportDialog(QDialog):
 
     requested = Signal(object)
 
-    def __init__(self, offers: Sequence[Offer], lane: Lane, settings: QSettings, parent: QWidget | None = None) -> None:
+    def __init__(self, lane: Lane, settings: QSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._offers, self._lane, self._settings = tuple(offers), lane, settings
-        self._form = QFormLayout()
-        self._form.setHorizontalSpacing(16)
-        self._form.setVerticalSpacing(8)
-        titles = {str(number): offer.title.capitalize() for number, offer in enumerate(self._offers)}
-        self._figure = self._choices("Figure", titles, "0")
-        self._form.setRowVisible(self._figure, len(titles) > 1)
-        self._kind = self._choices("Format", {}, "")
-        widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
-        self._width = self._choices("Width", widths, str(settings.value("export/width", "double")))
-        self._levels = self._choices("Levels", LEVELS, "")
-        self._colors = self._choices("Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")}, "")
-        self._bias = QCheckBox("Write each bias below its tile", self)
-        self._form.addRow("", self._bias)
+        self._offers: tuple[Offer, ...] = ()
+        self._sheet: Sheet | None = None
+        self._lane, self._settings = lane, settings
         self._preview = QLabel("", self)
         self._preview.setProperty("role", "preview")
         self._preview.setFixedSize(*_PREVIEW)
@@ -133,14 +122,30 @@ class ExportDialog(QDialog):
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MILLISECONDS)
         self._rest.timeout.connect(self._ask_preview)
-        self._choose_figure()
         self._figure.currentIndexChanged.connect(self._choose_figure)
         for box in (self._kind, self._width, self._levels, self._colors):
             box.currentIndexChanged.connect(self._changed)
         self._bias.toggled.connect(self._changed)
-        self.finished.connect(self._stop_preview)
+        self.finished.connect(self._end)
 
     def _arrange(self) -> None:
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(20, 20, 20, 16)
+        layout.setSpacing(20)
+        layout.addWidget(self._preview)
+        left = nested(layout, QVBoxLayout(), 1)
+        left.setSpacing(16)
+        self._form = nested(left, QFormLayout())
+        self._form.setHorizontalSpacing(16)
+        self._form.setVerticalSpacing(8)
+        self._figure = self._choices("Figure", {})
+        self._kind = self._choices("Format", {})
+        widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
+        self._width = self._choices("Width", widths)
+        self._levels = self._choices("Levels", LEVELS)
+        self._colors = self._choices("Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")})
+        self._bias = QCheckBox("Write each bias below its tile", self)
+        self._form.addRow("", self._bias)
         buttons = QDialogButtonBox(self)
         save = buttons.addButton("Choose a place…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
@@ -149,26 +154,32 @@ class ExportDialog(QDialog):
         buttons.addButton(QDialogButtonBox.StandardButton.Cancel).setIcon(QIcon())
         buttons.accepted.connect(self._choose_place)
         buttons.rejected.connect(self.reject)
-        left = QVBoxLayout()
-        left.setSpacing(16)
-        left.addLayout(self._form)
         left.addStretch(1)
         left.addWidget(self._note)
         left.addWidget(buttons)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(20, 20, 20, 16)
-        layout.setSpacing(20)
-        layout.addWidget(self._preview)
-        layout.addLayout(left, 1)
 
-    def _choices(self, label: str, choices: dict[str, str], chosen: str) -> QComboBox:
+    def _choices(self, label: str, choices: dict[str, str]) -> QComboBox:
         box = QComboBox(self)
         box.setAccessibleName(label)
         for key, title in choices.items():
             box.addItem(title, key)
-        box.setCurrentIndex(max(box.findData(chosen), 0))
         self._form.addRow(label, box)
         return box
+
+    def ask(self, offers: Sequence[Offer]) -> None:
+        """Open, to ask about these offers; there is at least one."""
+        self._offers = tuple(offers)
+        self._figure.blockSignals(True)
+        self._figure.clear()
+        for number, offer in enumerate(self._offers):
+            self._figure.addItem(offer.title.capitalize(), str(number))
+        self._figure.blockSignals(False)
+        self._form.setRowVisible(self._figure, len(self._offers) > 1)
+        self._width.setCurrentIndex(max(self._width.findData(str(self._settings.value("export/width", "double"))), 0))
+        self._bias.setChecked(False)
+        self._choose_figure()
+        (self._figure if len(self._offers) > 1 else self._kind).setFocus()
+        self.open()
 
     # Choices ----------------------------------------------------------------------------------------------------
 
@@ -180,7 +191,7 @@ class ExportDialog(QDialog):
         """Show what can be chosen for the figure."""
         offer = self._offer()
         self.setWindowTitle(f"Export {offer.title}")
-        self._sheet: Sheet | None = None
+        self._sheet = None
         self._kind.blockSignals(True)
         self._kind.clear()
         for kind in offer.kinds:
@@ -265,9 +276,11 @@ class ExportDialog(QDialog):
         self._preview.setPixmap(pixels)
 
     @Slot()
-    def _stop_preview(self) -> None:
+    def _end(self) -> None:
+        """Stop the preview, and let go of what was offered."""
         self._rest.stop()
         self._lane.cancel(channel="preview")
+        self._offers, self._sheet = (), None
 
     # Place ------------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from slide_gui.gui.pages.page import Page
 from slide_gui.gui.workspace import Problem, sentence
 
 if TYPE_CHECKING:
-    from slide_gui.gui.export import ExportRequest
+    from slide_gui.gui.export import ExportDialog, ExportRequest
     from slide_gui.gui.main_window import MainWindow
 
 __all__ = ["Exporting"]
@@ -24,6 +24,7 @@ class Exporting(QObject):
     def __init__(self, window: MainWindow) -> None:
         super().__init__(window)
         self._window = window
+        self._dialog: ExportDialog | None = None
 
     def ask(self, page: Page) -> None:
         """Ask what of a page to write where, and write it."""
@@ -33,9 +34,10 @@ class Exporting(QObject):
             return
         from slide_gui.gui.export import ExportDialog
 
-        dialog = ExportDialog(offers, self._window.lane, self._window.settings, self._window)
-        dialog.requested.connect(self._write)
-        dialog.open()
+        if self._dialog is None:
+            self._dialog = ExportDialog(self._window.lane, self._window.settings, self._window)
+            self._dialog.requested.connect(self._write)
+        self._dialog.ask(offers)
 
     def copy_image(self, page: Page) -> None:
         """Put a picture of a page on the clipboard."""

@@ -53,8 +53,9 @@ class FaultReporter(QObject):
             _log.warning("no log file: %s cannot be written", log_folder())
 
     def close(self) -> None:
-        """Give the hooks back."""
-        sys.excepthook, threading.excepthook = self._previous
+        """Give the hooks back, unless another has taken them since."""
+        if sys.excepthook == self._on_error:
+            sys.excepthook, threading.excepthook = self._previous
         if self._handler is not None:
             _log.removeHandler(self._handler)
             self._handler.close()

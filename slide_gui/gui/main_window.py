@@ -18,6 +18,7 @@ from slide_gui.gui.exporting import Exporting
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.jobs import JobStatus, Lane
 from slide_gui.gui.lateness import LatenessMonitor
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.opening import Opening
 from slide_gui.gui.page_stack import PageStack
 from slide_gui.gui.pages.weights import FLOW, WeightsPage
@@ -78,18 +79,17 @@ class MainWindow(QMainWindow):
         self._navigation = Navigation(self.actions_by_name, self)
         self.panel = ParameterPanel(self.workspace, self)
         self.pages = PageStack(self)
-        middle = QHBoxLayout()
-        middle.setContentsMargins(0, 0, 0, 0)
-        middle.setSpacing(0)
-        middle.addWidget(self._navigation)
-        middle.addWidget(self.panel)
-        middle.addWidget(self.pages, 1)
         central = QWidget(self)
         layout = QVBoxLayout(central)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._title_bar)
-        layout.addLayout(middle, 1)
+        middle = nested(layout, QHBoxLayout(), 1)
+        middle.setContentsMargins(0, 0, 0, 0)
+        middle.setSpacing(0)
+        middle.addWidget(self._navigation)
+        middle.addWidget(self.panel)
+        middle.addWidget(self.pages, 1)
         self.setCentralWidget(central)
         central.setFocus()  # the keyboard is nowhere until it is used
         self.notice = Notice(central)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Qt, Slot
+from PySide6.QtCore import QObject, QSettings, Slot
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
@@ -21,6 +21,8 @@ class Opening(QObject):
     def __init__(self, workspace: Workspace, settings: QSettings, window: QWidget) -> None:
         super().__init__(window)
         self._workspace, self._settings, self._window = workspace, settings, window
+        self._box: QMessageBox | None = None
+        self._wanted = ""
 
     def ask_for_files(self) -> None:
         """Ask for files and open them as one data set."""
@@ -41,24 +43,28 @@ class Opening(QObject):
         from slide_gui.data.catalogue import data_folders, entry
 
         wanted = entry(key)
-        box = QMessageBox(self._window)
-        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        box.setWindowTitle("Download")
+        box = self._download_box()
         box.setText(f"Download the files of {wanted.title}?")
         box.setInformativeText(
             f"From {wanted.mirrors[0]} into {data_folders()[0] / key}. Each file is checked by its hash.\n"
             f"Licence: {wanted.licence}"
         )
-        yes = box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
-        box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
-        box.setDefaultButton(yes)
-        box.setProperty("key", key)
-        box.accepted.connect(self._download)
+        self._wanted = key
         box.open()
+
+    def _download_box(self) -> QMessageBox:
+        if self._box is None:
+            self._box = QMessageBox(self._window)
+            self._box.setWindowTitle("Download")
+            yes = self._box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
+            self._box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
+            self._box.setDefaultButton(yes)
+            self._box.accepted.connect(self._download)
+        return self._box
 
     @Slot()
     def _download(self) -> None:
-        self._workspace.download(str(self.sender().property("key")))
+        self._workspace.download(self._wanted)
 
     def _folder(self) -> str:
         return str(self._settings.value("folder/open", str(Path.home())))

@@ -12,12 +12,11 @@ __all__ = ["CommandPalette"]
 
 
 class CommandPalette(QDialog):
-    """Lists the enabled actions; Return runs the chosen one."""
+    """Lists the enabled actions; Return runs the chosen one. Made once and kept with its window."""
 
     def __init__(self, actions: Iterable[QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Commands")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(460, 380)
         self._filter = QLineEdit(self)
         self._filter.setPlaceholderText("Type a command")
@@ -35,9 +34,8 @@ class CommandPalette(QDialog):
         layout.setSpacing(8)
         layout.addWidget(self._filter)
         layout.addWidget(self._list)
-        self._chosen: QAction | None = None
         for action in actions:
-            if action.isEnabled() and action.objectName() != "palette":
+            if action.objectName() != "palette":
                 keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
                 item = QTreeWidgetItem(self._list, [action.text().rstrip("…"), keys])
                 item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
@@ -46,13 +44,20 @@ class CommandPalette(QDialog):
         self._filter.installEventFilter(self)
         self._filter.returnPressed.connect(self._run)
         self._list.itemActivated.connect(self._run)
-        self._list.setCurrentItem(self._items()[0])
+
+    def ask(self) -> None:
+        """Open, with every action that is enabled now."""
+        self._filter.clear()
+        self._narrow("")
+        self._filter.setFocus()
+        self.open()
 
     @Slot(str)
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
         for item in self._items():
-            item.setHidden(not all(word in item.text(0).lower() for word in words))
+            fits = all(word in item.text(0).lower() for word in words)
+            item.setHidden(not fits or not item.data(0, Qt.ItemDataRole.UserRole).isEnabled())
         found = [item for item in self._items() if not item.isHidden()]
         if found:
             self._list.setCurrentItem(found[0])

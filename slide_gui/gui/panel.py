@@ -10,6 +10,7 @@ from slide_gui.core.squashing import SQUASHINGS
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
 from slide_gui.figures.color_scale import DIVERGING, MAPS
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.workspace import State, Workspace
 
@@ -118,7 +119,7 @@ class ParameterPanel(QScrollArea):
         self._datasets.addItem("Open files…", _OPEN)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
-        row = QHBoxLayout()
+        row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
         self._badge = QLabel("generated", self)
         self._badge.setProperty("role", "badge")
@@ -129,7 +130,6 @@ class ParameterPanel(QScrollArea):
         self._counts.setAlignment(Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
-        self._layout.addLayout(row)
         self._fetch = QPushButton("Get the real files…", self)
         self._fetch.setToolTip("Download the benchmark’s own files; asks before it does")
         self._fetch.clicked.connect(self._ask_for_files)
@@ -145,15 +145,20 @@ class ParameterPanel(QScrollArea):
             *(0.0, 0.99, 0.01, 0.3),
             tip="Probability 1 − p that a pixel is blanked, 0 to 0.99. The weights are the closed form over all "
             "corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
+            parent=self,
         )
         self._depth = NumberSlider(
             "Depth l",
             *(0, _MAX_DEPTH, 1, 4),
             decimals=0,
             tip="Number of stacked denoisers, 0 to 8: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
+            parent=self,
         )
         self._threshold = NumberSlider(
-            "Threshold t", *(0.0, 1.0, 0.01, 0.5), tip="T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6)."
+            "Threshold t",
+            *(0.0, 1.0, 0.01, 0.5),
+            tip="T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6).",
+            parent=self,
         )
         for name, slider in (("noise", self._noise), ("depth", self._depth), ("threshold", self._threshold)):
             slider.value_changed.connect(getattr(self, f"_{name}_moved"))

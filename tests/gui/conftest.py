@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.teardown import tear_down
 from slide_gui.gui.theme import apply_theme
 from tests.gui.given import Given, dataset, wait
 
@@ -33,8 +34,7 @@ def closed_window(app: QApplication, tmp_path: Path, faults: list[tuple[str, str
     window = MainWindow(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat), tmp_path / "runs.sqlite")
     window._faults.reported.connect(lambda *fault: faults.append(fault))
     yield window
-    window.close()
-    window.deleteLater()
+    tear_down(window)
     apply_theme(app, "light")
     assert not faults
 

@@ -16,6 +16,7 @@ from slide_gui.gui import benchmark_desk as desk_module
 from slide_gui.gui.benchmark_cells import error_rows
 from slide_gui.gui.benchmark_desk import BenchmarkChoice, merged
 from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.teardown import tear_down
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
 from tests.gui.given import labelled, settle, wait
@@ -174,8 +175,7 @@ def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tm
     again.actions_by_name["page_benchmark"].trigger()
     wait(lambda: again.benchmark.known and not again.lane.busy)
     assert [cell.main for cell in all_cells(again.pages.page("benchmark"))] == errors
-    again.close()
-    again.deleteLater()
+    tear_down(again)
 
 
 def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, tmp_path):

@@ -91,6 +91,26 @@ def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
     wait(lambda: not trained.lane.busy, 60)
 
 
+def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(trained):
+    first = dialog_of(trained, "weights")
+    assert (first._figure.count(), first._bias.isVisible()) == (1, True)
+    first._bias.setChecked(True)
+    choose(first._width, "single")
+    first.reject()
+    assert (first._offers, first._sheet) == ((), None)
+    again = dialog_of(trained, "weights")
+    assert again is first
+    assert again.isVisible()
+    assert not again._bias.isChecked()
+    assert again._width.currentData() == "double"
+    again.reject()
+    other = dialog_of(trained, "classifier")
+    assert (other._figure.count(), other._bias.isVisible()) == (2, False)
+    assert other.focusWidget() is other._figure
+    other.reject()
+    wait(lambda: not trained.lane.busy, 60)
+
+
 def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monkeypatch):
     dialog = dialog_of(trained, "runs")
     assert [dialog._kind.itemData(i) for i in range(dialog._kind.count())] == ["csv"]

@@ -2,9 +2,9 @@ import threading
 import time
 
 import pytest
-from PySide6.QtCore import QCoreApplication
 
 from slide_gui.gui.jobs import Lane
+from slide_gui.gui.teardown import tear_down
 from tests.gui.given import settle, wait
 
 
@@ -12,8 +12,7 @@ from tests.gui.given import settle, wait
 def lane(app):
     lane = Lane()
     yield lane
-    lane.close()
-    QCoreApplication.processEvents()
+    tear_down(lane)
 
 
 def looping(progress):
@@ -169,8 +168,7 @@ def test_that_long_jobs_are_announced_with_the_time_left_and_short_ones_are_not(
     assert 0 < late[0].seconds_left < 10
 
 
-def test_that_closing_waits_for_the_worker(app):
-    lane = Lane()
+def test_that_closing_waits_for_the_worker(lane):
     lane.submit("x", looping, channel="a")
     time.sleep(0.02)
     lane.close()

@@ -120,6 +120,26 @@ def test_that_the_palette_finds_and_runs_a_command(window):
     wait(lambda: not window.lane.busy)
 
 
+def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
+    def listed():
+        window.actions_by_name["palette"].trigger()
+        found = [item.text(0) for item in palette._items() if not item.isHidden()]
+        assert (palette._filter.text(), palette._list.currentItem().text(0)) == ("", found[0])
+        return found
+
+    window.actions_by_name["palette"].trigger()
+    palette = window.findChild(CommandPalette)
+    QTest.keyClicks(palette._filter, "undo")
+    palette.reject()
+    assert "Undo" not in listed()
+    palette.reject()
+    window.workspace.set_parameters(depth=3)
+    assert "Undo" in listed()
+    assert window.findChildren(CommandPalette) == [palette]
+    palette.reject()
+    wait(lambda: not window.lane.busy)
+
+
 def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):
     import sys
 

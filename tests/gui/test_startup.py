@@ -10,6 +10,7 @@ HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "pooch", "PIL", "pandas"
 SCRIPT = """
 import json, sys, time
 from slide_gui.gui.app import make_application, make_window
+from slide_gui.gui.teardown import tear_down
 
 app = make_application()
 window = make_window([])
@@ -24,7 +25,7 @@ while time.monotonic() < end:
         loaded["fitted"] = sorted(sys.modules)
         break
     time.sleep(0.005)
-window.close()
+tear_down(window)
 print(json.dumps(loaded))
 """
 

@@ -4,6 +4,7 @@ from PySide6.QtWidgets import QPushButton
 from slide_gui.gui.jobs import Lane
 from slide_gui.gui.pages import weights
 from slide_gui.gui.pages.weights import ALL_ROWS, PINNED, WeightsPage
+from slide_gui.gui.teardown import tear_down
 from slide_gui.gui.weights.view import View, ViewSpec
 from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.workspace import Workspace
@@ -28,14 +29,13 @@ def page(app, monkeypatch):
     monkeypatch.setattr(weights, "VIEWS", (*weights.VIEWS, view))
     monkeypatch.setattr(weights, "PANELS", (panel,))
     lane = Lane()
-    page = WeightsPage(Workspace(lane))
+    page = WeightsPage(Workspace(lane, lane))
     page.show()
     page._workspace.open(Given(dataset()))
     wait(lambda: page._workspace.model() is not None and not lane.busy)
     yield page
-    lane.close()
-    page.close()
-    page.deleteLater()
+    tear_down(page)
+    tear_down(lane)
 
 
 def button(page, text):

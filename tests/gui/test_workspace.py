@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
-from PySide6.QtCore import QCoreApplication
 
 from slide_gui.core.stack import fit_stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.gui.jobs import Lane
+from slide_gui.gui.teardown import tear_down
 from slide_gui.gui.workspace import MAX_PINS, Workspace
 from tests.gui.given import Given, dataset, settle, wait
 
@@ -13,10 +13,8 @@ from tests.gui.given import Given, dataset, settle, wait
 @pytest.fixture
 def workspace(app):
     lane = Lane()
-    workspace = Workspace(lane)
-    yield workspace
-    lane.close()
-    QCoreApplication.processEvents()
+    yield Workspace(lane, lane)
+    tear_down(lane)
 
 
 @pytest.fixture

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from slide_gui.gui.teardown import tear_down
+
 _LIMIT = 60.0  # seconds for anything awaited
 _TRAINING_LIMIT = 600.0
 _SWEEP_SECONDS = 60.0
@@ -109,7 +111,7 @@ def hover() -> dict[str, Any]:
         _wait(app, lambda seen=count: len(paints) > seen)  # type: ignore[misc]
         app.processEvents()
         times.append(time.perf_counter() - start)
-    window.close()
+    tear_down(window)
     return {"p95": _percentile(times[20:], 0.95), "count": len(times) - 20}
 
 
@@ -136,7 +138,7 @@ def drag() -> dict[str, Any]:
         app.processEvents()
         layers.append(time.perf_counter() - start)
         _fitted(app, window)
-    window.close()
+    tear_down(window)
     return {"p95": _percentile(times, 0.95), "count": len(times), "layers": _percentile(layers, 0.95)}
 
 
@@ -149,7 +151,7 @@ def start() -> dict[str, Any]:
     clickable = time.time() - begun
     _fitted(app, window)
     fitted = time.time() - begun
-    window.close()
+    tear_down(window)
     return {"clickable": clickable, "fitted": fitted}
 
 
@@ -169,7 +171,7 @@ def benchmark_page() -> dict[str, Any]:
     filled = time.perf_counter() - start
     cells = sum(cell.complete for cell in desk.state().cells)
     assert cells == len(desk.state().cells), f"only {cells} cells are filled"
-    window.close()
+    tear_down(window)
     return {"painted": painted, "filled": filled, "count": cells}
 
 
@@ -197,7 +199,7 @@ def lateness() -> dict[str, Any]:
             app.processEvents()
             time.sleep(0.001)
     samples = list(window.lateness.samples)
-    window.close()
+    tear_down(window)
     return {"p99": _percentile(samples, 0.99), "max": max(samples), "count": len(samples), "data": data}
 
 
@@ -213,7 +215,7 @@ def lateness_sweep() -> dict[str, Any]:
     desk.start_sweep(SvmParameters())
     result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not desk.sweeping)
     result["done"] = 0 if desk.sweep is None else len(desk.sweep.done)
-    window.close()
+    tear_down(window)
     return result
 
 
@@ -235,7 +237,7 @@ def lateness_training() -> dict[str, Any]:
     dataset = window.workspace.dataset
     result["data"] = "generated Convex" if dataset.generated else "Convex"
     result["seconds"] = desk.result.timings.total
-    window.close()
+    tear_down(window)
     return result
 
 

@@ -13,6 +13,7 @@ from slide_gui.experiments.timing import TimeRow
 from slide_gui.figures.sheet import Sheet
 from slide_gui.gui.benchmark_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.benchmark_desk import BenchmarkDesk
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.benchmark_controls import BenchmarkControls
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import TABLES, Offer, Page
@@ -47,6 +48,7 @@ class BenchmarkPage(Page):
         layout = column(self)
         row, self._subtitle, self._tabs = header(
             self,
+            layout,
             "Benchmark",
             "",
             (
@@ -57,10 +59,9 @@ class BenchmarkPage(Page):
         self._tabs.idClicked.connect(self._show_view)
         export = add_button(self, row, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
-        layout.addLayout(row)
         self._controls = BenchmarkControls(desk, self)
         layout.addWidget(self._controls)
-        layout.addLayout(self._build_course())
+        self._build_course(nested(layout, QHBoxLayout()))
         self._errors = BenchmarkTable(self, name="Error rates")
         self._errors.set_order(0)
         self._errors.runs_requested.connect(self._ask_runs)
@@ -72,8 +73,7 @@ class BenchmarkPage(Page):
         layout.addWidget(self._legend)
         desk.changed.connect(self.refresh)
 
-    def _build_course(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _build_course(self, row: QHBoxLayout) -> None:
         row.setSpacing(12)
         self._bar = QProgressBar(self)
         self._bar.setRange(0, 1000)
@@ -85,12 +85,15 @@ class BenchmarkPage(Page):
         row.addStrut(16)
         row.addWidget(self._bar)
         row.addWidget(self._said, 1)
-        return row
 
     def _build_times(self) -> QWidget:
         view = QWidget(self)
         self._times = BenchmarkTable(view, name="Running time of feature generation", ordered=False)
-        self._measure = QHBoxLayout()
+        column = QVBoxLayout(view)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self._times, 1)
+        self._measure = nested(column, QHBoxLayout())
         self._time = add_button(
             view,
             self._measure,
@@ -108,11 +111,6 @@ class BenchmarkPage(Page):
         note.setWordWrap(True)
         self._measure.setSpacing(12)
         self._measure.addWidget(note, 1)
-        column = QVBoxLayout(view)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
-        column.addWidget(self._times, 1)
-        column.addLayout(self._measure)
         return view
 
     # What is asked ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.figures.style import Style
 from slide_gui.gui.desk import RunDesk
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.panel import thousands
@@ -62,12 +63,11 @@ class ClassifierPage(Page):
         self._workspace, self._desk = workspace, desk
         self._steps = 0
         layout = column(self)
-        row, _, _ = header(self, "Classifier", "an RBF support vector machine with one learned width a layer")
-        layout.addLayout(row)
-        layout.addLayout(self._build_controls())
-        body = QHBoxLayout()
+        header(self, layout, "Classifier", "an RBF support vector machine with one learned width a layer")
+        self._build_controls(nested(layout, QHBoxLayout()))
+        body = nested(layout, QHBoxLayout(), 1)
         body.setSpacing(20)
-        left, right = QVBoxLayout(), QVBoxLayout()
+        left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1)
         self._criterion, self._shares = CriterionPlot(self), ShareBars(self)
         self._criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
         self._shares.set_placeholder("Each layer’s share of the exponent comes with the widths.")
@@ -90,16 +90,12 @@ class ClassifierPage(Page):
         right.addWidget(self._details)
         right.addWidget(self._confusion, 3)
         right.addWidget(self._gallery, 3)
-        body.addLayout(left, 1)
-        body.addLayout(right, 1)
-        layout.addLayout(body, 1)
         desk.training_changed.connect(self.refresh)
         workspace.dataset_changed.connect(self.refresh)
         workspace.state_changed.connect(self.refresh)
         self.refresh()
 
-    def _build_controls(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _build_controls(self, row: QHBoxLayout) -> None:
         row.setSpacing(8)
         self._train = add_button(
             self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
@@ -109,7 +105,6 @@ class ClassifierPage(Page):
         self._by = self._choice(row, "Widths by", _CRITERIA)
         self._loss = self._choice(row, "Loss", {name: _LOSSES[name] for name in LOSSES})
         row.addStretch(1)
-        return row
 
     def _choice(self, row: QHBoxLayout, label: str, choices: dict[str, str]) -> QComboBox:
         caption = QLabel(label, self)

@@ -15,6 +15,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.weights import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
@@ -46,12 +47,8 @@ class ComparisonView(QWidget):
         self._why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pixels = QButtonGroup(self)
         self._pixels.idClicked.connect(self._choose_pixel)
-        self._pixel_row = QHBoxLayout()
-        self._pixel_row.setSpacing(4)
         self._weights_title = QLabel("", self)
         self._weights_title.setProperty("role", "secondary")
-        self._pixel_row.addWidget(self._weights_title)
-        self._pixel_row.addStretch(1)
         self._matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (QLabel("", self), QLabel("", self))
         self._weights = QStackedWidget(self)
@@ -77,20 +74,23 @@ class ComparisonView(QWidget):
 
     def _build_body(self) -> QWidget:
         body = QWidget(self)
-        left, right = QVBoxLayout(), QVBoxLayout()
+        row = QHBoxLayout(body)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(20)
+        left, right = nested(row, QVBoxLayout(), 3), nested(row, QVBoxLayout(), 2)
         for column in (left, right):
             column.setSpacing(8)
-        left.addLayout(self._pixel_row)
+        pixels = nested(left, QHBoxLayout())
+        pixels.setSpacing(4)
+        pixels.addWidget(self._weights_title)
+        self._pixel_row = nested(pixels, QHBoxLayout())
+        self._pixel_row.setSpacing(4)
+        pixels.addStretch(1)
         left.addWidget(self._weights, 1)
         for caption, matrix in zip(self._captions, self._matrices, strict=True):
             caption.setProperty("role", "secondary")
             right.addWidget(caption)
             right.addWidget(matrix, 1)
-        row = QHBoxLayout(body)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(20)
-        row.addLayout(left, 3)
-        row.addLayout(right, 2)
         return body
 
     def show_waiting(self) -> None:
@@ -125,23 +125,22 @@ class ComparisonView(QWidget):
         self._show_weights()
 
     def _show_pixel_buttons(self) -> None:
-        for button in self._pixels.buttons():
-            self._pixels.removeButton(button)
-            self._pixel_row.removeWidget(button)
-            button.deleteLater()
         shown = self._shown
         rows = None if shown is None else shown.rows
         self._weights_title.setText("" if rows is None else "rows of W for")
-        if shown is None or rows is None:
-            return
-        for number, pixel in enumerate(rows.pixels):
-            button = QPushButton(place(pixel, shown.image_shape), self)
+        names = [] if shown is None or rows is None else [place(pixel, shown.image_shape) for pixel in rows.pixels]
+        for number in range(len(self._pixels.buttons()), len(names)):
+            button = QPushButton(self)
             button.setProperty("kind", "segment")
             button.setCheckable(True)
-            button.setChecked(number == self._pixel)
-            button.setAccessibleName(f"pixel {place(pixel, shown.image_shape)}")
             self._pixels.addButton(button, number)
-            self._pixel_row.insertWidget(number + 1, button)
+            self._pixel_row.addWidget(button)
+        for number, each in enumerate(self._pixels.buttons()):
+            each.setVisible(number < len(names))
+            if number < len(names):
+                each.setText(names[number])
+                each.setAccessibleName(f"pixel {names[number]}")
+                each.setChecked(number == self._pixel)
 
     def _show_weights(self) -> None:
         shown = self._shown

@@ -15,6 +15,7 @@ from slide_gui.experiments.paper import data_key, published, sensitivity
 from slide_gui.experiments.run_progress import Estimate, RunProgress
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.gui.desk import RunDesk
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.widgets.error_plot import ErrorMark, ErrorPlot, ErrorPoint
@@ -39,15 +40,15 @@ class CurvesPage(Page):
         super().__init__(parent)
         self._workspace, self._desk = workspace, desk
         layout = column(self)
-        row, self._subtitle, self._tabs = header(
+        _, self._subtitle, self._tabs = header(
             self,
+            layout,
             "Error curves",
             _SUBTITLES[0],
             (("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")),
         )
         self._tabs.idClicked.connect(self._show_view)
-        layout.addLayout(row)
-        layout.addLayout(self._build_controls())
+        self._build_controls(nested(layout, QHBoxLayout()))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
         self._views = QStackedWidget(self)
         for view in (self._plot, self._map):
@@ -64,8 +65,7 @@ class CurvesPage(Page):
         for signal in (desk.kept.changed, desk.sweep_changed, desk.estimate_changed):
             signal.connect(self.refresh)
 
-    def _build_controls(self) -> QHBoxLayout:
-        row = QHBoxLayout()
+    def _build_controls(self, row: QHBoxLayout) -> None:
         row.setSpacing(8)
         self._sweep = add_button(
             self,
@@ -80,7 +80,6 @@ class CurvesPage(Page):
         self._said = QLabel(self)
         self._said.setProperty("role", "secondary")
         row.addWidget(self._said, 1)
-        return row
 
     # What is asked ---------------------------------------------------------------------------------------------
 

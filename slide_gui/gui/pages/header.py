@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from slide_gui.gui.layouts import nested
+
 __all__ = ["add_button", "column", "header"]
 
 
@@ -18,13 +20,15 @@ def column(page: QWidget, right: int = 20) -> QVBoxLayout:
 
 
 def header(
-    page: QWidget, title: str, subtitle: str, tabs: Sequence[tuple[str, str]] = ()
+    page: QWidget, layout: QVBoxLayout, title: str, subtitle: str, tabs: Sequence[tuple[str, str]] = ()
 ) -> tuple[QHBoxLayout, QLabel, QButtonGroup]:
-    """Return the row, the label of the subtitle, and the group of tabs, the first one chosen.
+    """Add the first row of a page: return it, the label of the subtitle, and the group of tabs, the first one chosen.
 
     Parameters
     ----------
     page : QWidget
+    layout : QVBoxLayout
+        That of the page, from `column`.
     title, subtitle : str
     tabs : sequence of (text, tooltip)
     """
@@ -32,7 +36,7 @@ def header(
     heading.setProperty("role", "title")
     secondary = QLabel(subtitle, page)
     secondary.setProperty("role", "secondary")
-    row = QHBoxLayout()
+    row = nested(layout, QHBoxLayout())
     row.setSpacing(12)
     row.addStrut(28)  # as high with tabs as without
     row.addWidget(heading)

@@ -44,6 +44,7 @@ class RunsPage(Page):
         layout = column(self)
         row, self._count, self._tabs = header(
             self,
+            layout,
             "Runs",
             "every run is kept",
             (("Table", "Every run, to filter and sort"), ("Comparison", "Two runs, A and B, and their difference")),
@@ -55,7 +56,6 @@ class RunsPage(Page):
         copy.clicked.connect(self._copy)
         export = add_button(self, row, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)")
         export.clicked.connect(self.export_requested)
-        layout.addLayout(row)
         self._table = RunTable(self)
         self._table.set_placeholder("No runs yet: train a classifier or start a sweep.")
         self._table.open_requested.connect(desk.open_run)
@@ -83,6 +83,7 @@ class RunsPage(Page):
             self._undelete.setEnabled(self._desk.kept.can_undelete)
             self._choose_wanted()
 
+    @Slot(object, str)
     def show_runs(self, keys: tuple[str, ...], words: str) -> None:
         """Show the runs that some words find, and choose those with these hashes, once they are listed."""
         self._show_view(0)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.theme import theme_of
@@ -106,20 +107,21 @@ class WeightsPage(Page):
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
         layout = column(self, right=12)
-        layout.addLayout(self._build_header())
-        self._body = QHBoxLayout()
+        self._build_header(layout)
+        self._body = nested(layout, QHBoxLayout(), 1)
         self._body.setSpacing(16)
         self._body.addWidget(self._sample)
         self._body.addWidget(self._views, 1)
-        layout.addLayout(self._body, 1)
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
         workspace.stack_changed.connect(self.refresh)
 
-    def _build_header(self) -> QHBoxLayout:
+    def _build_header(self, layout: QVBoxLayout) -> None:
         subtitle = "which pixels each layer reconstructs the chosen pixel from"
-        row, self._subtitle, self._tabs = header(self, "Weights", subtitle, [(view.text, view.tip) for view in VIEWS])
+        row, self._subtitle, self._tabs = header(
+            self, layout, "Weights", subtitle, [(view.text, view.tip) for view in VIEWS]
+        )
         self._tabs.idClicked.connect(self._tab_chosen)
         self._toggles = {}
         for panel in PANELS:
@@ -127,7 +129,6 @@ class WeightsPage(Page):
             button.setCheckable(True)
             button.toggled.connect(self._panel_toggled)
             self._toggles[panel.name] = button
-        return row
 
     # Views and panels -------------------------------------------------------------------------------------------
 
@@ -182,6 +183,7 @@ class WeightsPage(Page):
         """Show the mean image, or the sample again."""
         self._shown.toggle_mean()
 
+    @Slot(int)
     def show_test_image(self, row: int) -> None:
         """Show an image of the test part until another sample is chosen."""
         self._shown.show_test(row)

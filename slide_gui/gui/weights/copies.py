@@ -15,6 +15,7 @@ from slide_gui.experiments.copies import MOST_COPIES, Copies, CopiesPoint, Copie
 from slide_gui.experiments.weights import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Offer
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
@@ -60,6 +61,7 @@ class CopiesPart(View):
         self.slider = NumberSlider(
             "Copies m = 2ᵏ, k", *(0, _LAST, 1, 5), decimals=0,
             tip=f"Which Wₘ is shown below, m = 1 to {MOST_COPIES}: the solution for m corrupted copies (eq. 5 to 7)",
+            parent=self,
         )  # fmt: skip
         self.slider.value_changed.connect(self._slid)
         self.tiles = WeightTiles(self)
@@ -72,16 +74,15 @@ class CopiesPart(View):
         self._workspace.dataset_changed.connect(self._forget)
 
     def _arrange(self) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(12)
-        row.addWidget(self._choice)
-        row.addWidget(self._status, 1)
-        row.addWidget(self._run)
         self.slider.setMaximumWidth(420)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        layout.addLayout(row)
+        row = nested(layout, QHBoxLayout())
+        row.setSpacing(12)
+        row.addWidget(self._choice)
+        row.addWidget(self._status, 1)
+        row.addWidget(self._run)
         layout.addWidget(self.plot, 1)
         layout.addWidget(self.slider)
         layout.addWidget(self.tiles)

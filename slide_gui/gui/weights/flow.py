@@ -15,6 +15,7 @@ from slide_gui.core.stack import Stack
 from slide_gui.experiments.flow import Flow, Forward, survivors
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button
 from slide_gui.gui.pages.page import Offer
 from slide_gui.gui.theme import theme_of
@@ -59,20 +60,20 @@ class FlowPart(View):
         self._legend = QLabel(self)
         self._legend.setProperty("role", "secondary")
         self._legend.setWordWrap(True)
-        body = QHBoxLayout()
-        body.setSpacing(16)
-        body.addWidget(self.view, 1)
-        body.addWidget(self._bar)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
-        layout.addLayout(self._build_tools())
-        layout.addLayout(body, 1)
+        self._tools = nested(layout, QGridLayout())
+        self._build_tools()
+        body = nested(layout, QHBoxLayout(), 1)
+        body.setSpacing(16)
+        body.addWidget(self.view, 1)
+        body.addWidget(self._bar)
         layout.addWidget(self._legend)
         self._shown.changed.connect(self._take_image)
         self._take_image()
 
-    def _build_tools(self) -> QGridLayout:
+    def _build_tools(self) -> None:
         image = ImageRow(self._shown, self)
         image.setFixedWidth(_IMAGE_ROW)
         self._drawing = self._build_drawing()
@@ -86,14 +87,13 @@ class FlowPart(View):
         self._corrupt.clicked.connect(self._compute)
         again = add_button(self, row, "New corruption", "Blank other pixels (Ctrl+Shift+K)", "flat")
         again.clicked.connect(self.corrupt_again)
-        self._tools = QGridLayout()
         self._tools.setHorizontalSpacing(12)
         self._tools.setVerticalSpacing(4)
         self._tools.setColumnStretch(2, 1)
         self._tools.addWidget(image, 0, 0)
         self._tools.addWidget(self._drawing, 0, 1)
         self._tools.addWidget(corruption, 0, 3)
-        return self._tools
+        self._narrow = False
 
     def _build_drawing(self) -> QWidget:
         drawing = QWidget(self)
@@ -123,8 +123,9 @@ class FlowPart(View):
         """Give the tools for drawing a line of their own where one does not hold all."""
         super().resizeEvent(event)
         narrow = self.width() < _ONE_LINE
-        if narrow != (self._tools.itemAtPosition(1, 0) is not None):
-            self._tools.removeWidget(self._drawing)
+        if narrow != self._narrow:
+            self._narrow = narrow
+            # The layout moves a widget that it has already.
             self._tools.addWidget(self._drawing, *((1, 0, 1, 4) if narrow else (0, 1)))
 
     # From the window -------------------------------------------------------------------------------------------

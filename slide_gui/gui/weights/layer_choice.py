@@ -29,11 +29,6 @@ class LayerChoice(QWidget):
     def set_depth(self, depth: int) -> None:
         """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""
         self.layer = max(1, min(self.layer, depth))
-        while len(self._buttons.buttons()) > depth:
-            button = self._buttons.buttons()[-1]
-            self._buttons.removeButton(button)
-            self._row.removeWidget(button)
-            button.deleteLater()
         for k in range(len(self._buttons.buttons()) + 1, depth + 1):
             button = QPushButton(str(k), self)
             button.setProperty("kind", "segment")
@@ -41,6 +36,8 @@ class LayerChoice(QWidget):
             button.setAccessibleName(f"layer {k}")
             self._buttons.addButton(button, k)
             self._row.addWidget(button)
+        for k, each in enumerate(self._buttons.buttons(), start=1):
+            each.setVisible(k <= depth)
         if depth:
             self._buttons.button(self.layer).setChecked(True)
 

@@ -54,6 +54,10 @@ class Pulse(QObject):
         self._timer = QTimer(self)
         self._timer.setInterval(STEP_MS)
         self._timer.timeout.connect(self._tick)
+        self._soon = QTimer(self)
+        self._soon.setSingleShot(True)
+        self._soon.setInterval(0)
+        self._soon.timeout.connect(self._seen_changed)
         widget.installEventFilter(self)
 
     @property
@@ -79,7 +83,7 @@ class Pulse(QObject):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._widget and event.type() in (QEvent.Type.Show, QEvent.Type.Hide):
-            QTimer.singleShot(0, self, self._seen_changed)
+            self._soon.start()
         return False
 
     @Slot()

@@ -20,15 +20,16 @@ class JobBar(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._text = _Elided()
-        self._bar = QProgressBar(textVisible=False)
+        self._text = _Elided(self)
+        self._bar = QProgressBar(self)
+        self._bar.setTextVisible(False)
         self._bar.setRange(0, 1000)
         self._bar.setFixedWidth(180)
         self._bar.setAccessibleName("Progress")
-        self._left = QLabel()
+        self._left = QLabel(self)
         self._left.setProperty("role", "secondary")
         self._left.setMinimumWidth(104)
-        self._cancel = QPushButton("Cancel")
+        self._cancel = QPushButton("Cancel", self)
         self._cancel.setProperty("kind", "flat")
         self._cancel.setToolTip("Stop this job; what was there before stays")
         layout = QHBoxLayout(self)
@@ -82,8 +83,8 @@ class JobBar(QWidget):
 class _Elided(QLabel):
     """A label that may be narrower than its text."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
 
     def minimumSizeHint(self) -> QSize:

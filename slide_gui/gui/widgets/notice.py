@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import figure_font, icon, theme_of
 
 __all__ = ["KINDS", "Notice"]
@@ -27,21 +28,22 @@ class Notice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._kind = "information"
-        self._title, self._text = QLabel(), QLabel()
+        self._title, self._text = QLabel(self), QLabel(self)
         self._title.setFont(figure_font(self, strong=True))
         self._text.setWordWrap(True)
         for label in (self._title, self._text):
             label.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._details = QPlainTextEdit(readOnly=True)
+        self._remedy = QPushButton(self)
+        self._fold = QPushButton("Details", self)
+        self._fold.setCheckable(True)
+        self._copy = QPushButton("Copy", self)
+        self._copy.setToolTip("Copy title, sentence and details")
+        self._details = QPlainTextEdit(self)
+        self._details.setReadOnly(True)
         self._details.setFixedHeight(120)
         self._details.setAccessibleName("Details")
-        self._remedy = QPushButton()
-        self._fold = QPushButton("Details")
-        self._fold.setCheckable(True)
-        self._copy = QPushButton("Copy")
-        self._copy.setToolTip("Copy title, sentence and details")
-        self._close = QToolButton()
+        self._close = QToolButton(self)
         self._close.setToolTip("Dismiss (Esc)")
         self._close.setAccessibleName("Dismiss")
         for each in (self._fold, self._copy):
@@ -59,11 +61,6 @@ class Notice(QWidget):
         self.adjustSize()
 
     def _arrange(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.setSpacing(8)
-        for each in (self._remedy, self._fold, self._copy):
-            buttons.addWidget(each)
-        buttons.addStretch()
         layout = QGridLayout(self)
         layout.setContentsMargins(16, 10, 8, 12)
         layout.setVerticalSpacing(4)
@@ -71,7 +68,11 @@ class Notice(QWidget):
         layout.addWidget(self._title, 0, 0)
         layout.addWidget(self._close, 0, 1)
         layout.addWidget(self._text, 1, 0)
-        layout.addLayout(buttons, 2, 0)
+        buttons = nested(layout, QHBoxLayout(), 2, 0)
+        buttons.setSpacing(8)
+        for each in (self._remedy, self._fold, self._copy):
+            buttons.addWidget(each)
+        buttons.addStretch()
         layout.addWidget(self._details, 3, 0, 1, 2)
 
     def show_message(self, kind: str, title: str, text: str, details: str = "", remedy: str = "") -> None:

@@ -57,13 +57,13 @@ class NumberSlider(QWidget):
         super().__init__(parent)
         self._low, self._step, self._decimals, self._default = low, step, decimals, default
         self._settled = default
-        self._label = QLabel(label)
-        self._extra = QLabel()
+        self._label = QLabel(label, self)
+        self._extra = QLabel(self)
         self._extra.setProperty("role", "secondary")
-        self._number = QLineEdit()
+        self._number = QLineEdit(self)
         self._number.setProperty("kind", "number")
         self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._slider = _Slider()
+        self._slider = _Slider(self)
         self._slider.setRange(0, round((high - low) / step))
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
         self._slider.setAccessibleName(label)
@@ -180,8 +180,8 @@ class _Slider(QSlider):
 
     reset = Signal()
 
-    def __init__(self) -> None:
-        super().__init__(Qt.Orientation.Horizontal)
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
     def _handle(self) -> QRect:

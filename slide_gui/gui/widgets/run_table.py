@@ -36,6 +36,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets._numbers import count
 from slide_gui.gui.widgets._run_model import COLUMNS, TAG, RunModel, RunRow
@@ -68,8 +69,8 @@ class RunTable(QWidget):
         self._waiting: tuple[RunRow, ...] | None = None
         self._model = RunModel(self)
         self._view = RunView(self)
-        self._filter = QLineEdit()
-        self._count = QLabel()
+        self._filter = QLineEdit(self)
+        self._count = QLabel(self)
         self._count.setProperty("role", "secondary")
         self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(
@@ -79,6 +80,8 @@ class RunTable(QWidget):
         self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(240)
         self._actions = self._make_actions()
+        self._context = QMenu(self)
+        self._context.addActions(list(self._actions.values()))
         self._arrange()
         self._prepare_view()
         self._filter.textChanged.connect(self._filter_changed)
@@ -168,24 +171,23 @@ class RunTable(QWidget):
         return found
 
     def _arrange(self) -> None:
-        bar = QHBoxLayout()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        bar = nested(layout, QHBoxLayout())
         bar.setSpacing(8)
         bar.addWidget(self._filter)
         bar.addWidget(self._count)
         bar.addStretch()
         self._buttons = {}
         for name in ("open", "compare", "delete"):
-            action, button = self._actions[name], QPushButton(self._actions[name].text())
+            action, button = self._actions[name], QPushButton(self._actions[name].text(), self)
             button.setToolTip(action.toolTip())
             # A click leaves the keys with the table.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
             bar.addWidget(button)
             self._buttons[name] = button
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addLayout(bar)
         layout.addWidget(self._view)
 
     def _prepare_view(self) -> None:
@@ -325,10 +327,7 @@ class RunTable(QWidget):
 
     @Slot(QPoint)
     def _menu(self, place: QPoint) -> None:
-        menu = QMenu(self)
-        menu.addActions(list(self._actions.values()))
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(self._view.viewport().mapToGlobal(place))
+        self._context.popup(self._view.viewport().mapToGlobal(place))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self._filter.hasFocus() and event.key() == Qt.Key.Key_Escape:

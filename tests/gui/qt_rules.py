@@ -1,0 +1,189 @@
+"""What the source of the window keeps to so that every Qt object has one owner, read off its syntax tree.
+
+Asking live objects would do harm: once `metaObject()` was called on an instance, Shiboken may let go of the
+description of its class, which others still use.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from PySide6 import QtCore, QtGui, QtWidgets
+
+__all__ = ["forbidden", "problems"]
+
+FORBIDDEN = {
+    "metaObject": "it makes Shiboken forget the description of the class",
+    "deleteLater": "nothing is deleted while its window lives; use tear_down for a window",
+    "WA_DeleteOnClose": "it deletes later; keep the dialog with its window",
+    "sendPostedEvents": "nothing waits to be deleted",
+    "DeferredDelete": "nothing waits to be deleted",
+    "singleShot": "its timer has no parent and deletes itself later; keep a timer",
+    "addLayout": "it wraps what a filled layout holds; use slide_gui.gui.layouts.nested",
+    **dict.fromkeys(
+        ("removeWidget", "removeItem", "itemAt", "itemAtPosition", "takeAt"),
+        "it leaves the wrapper of a layout's item behind; hide the widget",
+    ),
+}
+ROOTS = {"QApplication", "MainWindow", "QGuiApplication", "QCoreApplication"}
+"""What may have no parent."""
+
+
+@dataclass
+class _Class:
+    bases: tuple[str, ...]
+    methods: dict[str, bool] = field(default_factory=dict)  # whether it is a Slot
+    signals: set[str] = field(default_factory=set)
+
+
+class _Program:
+    """The classes that the modules of a program define."""
+
+    def __init__(self, nodes: Iterable[ast.ClassDef]) -> None:
+        self.classes = {node.name: _described(node) for node in nodes}
+
+    def is_qobject(self, name: str) -> bool:
+        if name in self.classes:
+            return any(self.is_qobject(base) for base in self.classes[name].bases)
+        return _qt(name) is not None
+
+    def receives(self, name: str, attribute: str) -> bool | None:
+        """Whether an attribute may be connected to: a Slot, a Signal or Qt's own; None if no class defines it."""
+        own = self.classes.get(name)
+        if own is None:
+            return True if hasattr(_qt(name), attribute) else None
+        if attribute in own.methods or attribute in own.signals:
+            return own.methods.get(attribute, True)
+        inherited = [self.receives(base, attribute) for base in own.bases]
+        return next((found for found in inherited if found is not None), None)
+
+    def unmarked(self, method: str) -> list[str]:
+        """Return the classes of Qt objects that define a method of this name which is no Slot."""
+        return [
+            name for name, own in self.classes.items() if own.methods.get(method) is False and self.is_qobject(name)
+        ]
+
+
+def problems(modules: Mapping[str, str]) -> list[str]:
+    """Return what breaks a rule, as ``module:line: what``.
+
+    Parameters
+    ----------
+    modules : mapping of str to str
+        Name, for what is said, to source.
+    """
+    nodes = {name: list(_inside_classes(ast.parse(text))) for name, text in modules.items()}
+    program = _Program([node for found in nodes.values() for _, node in found if isinstance(node, ast.ClassDef)])
+    found = []
+    for module, inside in nodes.items():
+        calls = [node for _, node in inside if isinstance(node, ast.Call)]
+        # A receiver that stands in a variable may be any method of the module that is handed on.
+        hands_on = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
+        placed = [call.args[1] for call in calls if _name(call.func) == "nested"]
+        for own, node in inside:
+            said = [*_forbidden(node), *_receiver(program, own, node), *_by_name(program, own, node)]
+            if node not in placed:
+                said += _orphan(program, node)
+            if hands_on:
+                said += _handed_on(program, own, node)
+            found += [f"{module}:{getattr(node, 'lineno', 0)}: {text}" for text in said]
+    return sorted(set(found))
+
+
+def forbidden(modules: Mapping[str, str]) -> list[str]:
+    """Return what no module may name, tests included, as ``module:line: what``."""
+    return [
+        f"{module}:{node.lineno}: {text}"
+        for module, source in modules.items()
+        for node in ast.walk(ast.parse(source))
+        for text in _forbidden(node)
+    ]
+
+
+def _inside_classes(tree: ast.AST, own: str = "") -> Iterator[tuple[str, ast.AST]]:
+    """Return every node with the class it stands in; a widget's demonstration is left out."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, ast.FunctionDef) and node.name == "_demo":
+            continue
+        yield own, node
+        yield from _inside_classes(node, node.name if isinstance(node, ast.ClassDef) and not own else own)
+
+
+def _forbidden(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Attribute) and node.attr in FORBIDDEN:
+        yield f"{node.attr}: {FORBIDDEN[node.attr]}"
+
+
+def _receiver(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
+    """Look at what is connected."""
+    if not (isinstance(node, ast.Call) and node.args and _name(node.func) == "connect"):
+        return
+    receiver = node.args[0]
+    if isinstance(receiver, ast.Lambda):
+        yield "a lambda is connected: it runs for receivers that are gone"
+    elif isinstance(receiver, ast.Attribute) and _name(receiver.value) == "self" and program.is_qobject(own):
+        if not program.receives(own, receiver.attr):
+            yield f"{own}.{receiver.attr} is connected and no Slot"
+    elif isinstance(receiver, ast.Attribute):
+        # Whose it is cannot be seen: all of that name must be.
+        yield from (f"{name}.{receiver.attr} is connected and no Slot" for name in program.unmarked(receiver.attr))
+
+
+def _by_name(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
+    """Look at methods that are found by a name put together, such as ``do_<command>``."""
+    if not (isinstance(node, ast.Call) and _name(node.func) == "getattr" and program.is_qobject(own)):
+        return
+    if isinstance(node.args[1], ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "" for part in node.args[1].values]
+        for method, slot in program.classes[own].methods.items():
+            if not slot and method.startswith(str(parts[0])) and method.endswith(str(parts[-1])):
+                yield f"{own}.{method} is found by its name and no Slot"
+
+
+def _handed_on(program: _Program, own: str, node: ast.AST) -> Iterator[str]:
+    """Look at methods that are passed and not called."""
+    values = [value for value in ast.iter_child_nodes(node) if isinstance(value, ast.Attribute)]
+    for value in values:
+        called = isinstance(node, ast.Call) and value is node.func
+        if called or isinstance(node, ast.Attribute) or not isinstance(value.ctx, ast.Load):
+            continue
+        if _name(value.value) == "self" and program.is_qobject(own):
+            if program.receives(own, value.attr) is False:
+                yield f"{own}.{value.attr} is handed on and no Slot"
+        elif isinstance(node, ast.Tuple):
+            yield from (f"{name}.{value.attr} is handed on and no Slot" for name in program.unmarked(value.attr))
+
+
+def _orphan(program: _Program, node: ast.AST) -> Iterator[str]:
+    """Look for Qt objects made where none of the arguments can be their parent."""
+    if not isinstance(node, ast.Call):
+        return
+    kind = _name(node.func)
+    if isinstance(node.func, ast.Attribute) or kind in ROOTS or not program.is_qobject(kind):
+        return
+    given = [*node.args, *(keyword.value for keyword in node.keywords if keyword.arg == "parent")]
+    if not any(isinstance(value, (ast.Name, ast.Attribute)) for value in given):
+        yield f"{kind} is made without a parent"
+
+
+def _described(node: ast.ClassDef) -> _Class:
+    found = _Class(tuple(_name(base) for base in node.bases))
+    for item in node.body:
+        if isinstance(item, ast.FunctionDef):
+            marks = {_name(mark.func if isinstance(mark, ast.Call) else mark) for mark in item.decorator_list}
+            if not marks & {"property", "staticmethod", "classmethod"}:
+                found.methods[item.name] = "Slot" in marks
+        elif isinstance(item, ast.Assign) and isinstance(item.value, ast.Call) and _name(item.value.func) == "Signal":
+            found.signals |= {_name(target) for target in item.targets}
+    return found
+
+
+def _qt(name: str) -> type | None:
+    found = next((getattr(module, name) for module in (QtWidgets, QtGui, QtCore) if hasattr(module, name)), None)
+    return found if isinstance(found, type) and issubclass(found, QtCore.QObject) else None
+
+
+def _name(node: ast.expr) -> str:
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""

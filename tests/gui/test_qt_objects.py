@@ -1,0 +1,163 @@
+"""Every Qt object has one owner: what the source keeps to, what a whole window holds, and what is left of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLayout, QLayoutItem, QMessageBox, QVBoxLayout, QWidget
+from shiboken6 import Shiboken
+
+import slide_gui
+from slide_gui.gui.export import ExportDialog
+from slide_gui.gui.layouts import nested
+from slide_gui.gui.page_stack import PAGES
+from slide_gui.gui.pages.weights import VIEWS
+from slide_gui.gui.palette import CommandPalette
+from slide_gui.gui.teardown import tear_down
+from tests.gui.given import labelled, settle, wait
+from tests.gui.qt_rules import forbidden, problems
+
+TESTS = Path(__file__).parents[1]
+HEAD = "from PySide6.QtWidgets import QWidget\n"
+CLASS = HEAD + "class Bar(QWidget):\n    changed = Signal()\n"
+
+
+@pytest.fixture
+def data():
+    return labelled()
+
+
+@pytest.fixture
+def before(app):
+    """Return what there is before the window, which a test must ask for after this."""
+    app.style()  # the application's own
+    return wrappers()
+
+
+def sources(folder):
+    files = (path for path in folder.rglob("*.py") if path.name not in ("layouts.py", "_demo.py"))
+    texts = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in files}
+    return {name: text for name, text in texts.items() if "gui" in name or "PySide6" in text}
+
+
+def test_that_the_source_of_the_window_breaks_no_rule():
+    assert problems(sources(Path(slide_gui.__file__).parent)) == []
+
+
+def test_that_the_tests_delete_nothing_later_and_describe_no_instance():
+    assert forbidden({path.name: path.read_text(encoding="utf-8") for path in TESTS.rglob("*.py")}) == []
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        (
+            "    def start(self):\n        b.clicked.connect(self.go)\n    def go(self): pass\n",
+            "Bar.go is connected and no",
+        ),
+        ("    def start(self):\n        b.clicked.connect(self.went)\n", "Bar.went is connected and no Slot"),
+        ("    def go(self): pass\nx.changed.connect(bar.go)\n", "Bar.go is connected and no Slot"),
+        ("class Long(Bar):\n    def start(self):\n        b.clicked.connect(self.go)\n", "Long.go is connected"),
+        ("x.changed.connect(lambda: None)\n", "a lambda is connected"),
+        (
+            "    def do_go(self): pass\n    def slot(self, n):\n        return getattr(self, f'do_{n}')\n",
+            "Bar.do_go is found",
+        ),
+        ("    def go(self):\n        for s in (self.go,): b.clicked.connect(s)\n", "Bar.go is handed on and no Slot"),
+        ("    def go(self):\n        for s in (bar.go,): b.clicked.connect(s)\n", "Bar.go is handed on and no Slot"),
+        ("one = QLabel('text')\n", "QLabel is made without a parent"),
+        ("one = Bar()\n", "Bar is made without a parent"),
+        ("row = QHBoxLayout()\n", "QHBoxLayout is made without a parent"),
+        ("QTimer.singleShot(0, bar)\n", "singleShot: "),
+        ("bar.metaObject()\n", "metaObject: "),
+        ("bar.deleteLater()\n", "deleteLater: "),
+        ("row.removeWidget(bar)\n", "removeWidget: "),
+        ("row.addLayout(column)\n", "addLayout: "),
+    ],
+)
+def test_that_a_source_that_breaks_a_rule_is_found(source, said):
+    found = problems({"bar.py": CLASS + source})
+    assert len(found) == 1
+    assert said in found[0]
+    assert found[0].startswith("bar.py:")
+
+
+def test_that_slots_signals_and_what_qt_has_may_be_connected():
+    source = """
+    @Slot()
+    def go(self): pass
+class Long(Bar):
+    def __init__(self, parent):
+        super().__init__(parent)
+        label, row = QLabel('text', self), nested(layout, QHBoxLayout())
+        for signal in (label.a, label.b):
+            signal.connect(self.go)
+        label.c.connect(self.changed)
+        label.d.connect(self.update)
+        label.e.connect(label.hide)
+"""
+    assert problems({"bar.py": CLASS + source}) == []
+
+
+def made_whole(window):
+    """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
+    window.desk.train(window.desk.spec_of(window.pages.page("classifier").svm()))
+    wait(lambda: window.desk.kept.runs and not window.lane.busy, 60)
+    for page in PAGES:
+        window.actions_by_name[f"page_{page.name}"].trigger()
+        settle(0.02)
+    window.actions_by_name["page_weights"].trigger()
+    for view in VIEWS:
+        window.weights_page.set_view(view.name)
+    for width in (960, 1500):
+        window.resize(width, 720)
+        settle(0.02)
+    for depth in (6, 2):
+        window.workspace.set_parameters(depth=depth)
+        wait(lambda: window.workspace.model() is not None and not window.lane.busy, 60)
+    for name in ("export", "palette", "about"):
+        window.actions_by_name[name].trigger()
+    window.opening.ask_to_download("rectangles")
+    for kind in (ExportDialog, CommandPalette, QMessageBox):
+        for dialog in window.findChildren(kind):
+            assert dialog.isVisible()
+            dialog.reject()
+    wait(lambda: not window.lane.busy, 60)
+
+
+def wrappers():
+    """Return what Python knows of Qt's: objects, and items of layouts, which are none."""
+    return [one for one in Shiboken.getAllValidWrappers() if isinstance(one, (QObject, QLayoutItem))]
+
+
+def test_that_a_whole_window_owns_what_it_made_keeps_no_item_of_a_layout_and_leaves_nothing(before, window, faults):
+    known = {id(one) for one in (*before, window.settings)}
+    made_whole(window)
+    new = [one for one in wrappers() if id(one) not in known and one is not window]
+    assert [one for one in new if isinstance(one, QLayoutItem) and not isinstance(one, QLayout)] == []
+    assert [one for one in new if Shiboken.createdByPython(one) and one.parent() is None] == []
+    assert len(new) > 300
+    tear_down(window)
+    assert [one for one in wrappers() if id(one) not in known] == []
+    assert not faults
+
+
+def test_that_a_layout_is_nested_before_it_is_filled(shown):
+    window = shown(QWidget(), 100, 100)
+    outer = QVBoxLayout(window)
+    inner = nested(outer, QHBoxLayout(), 1)
+    inner.addWidget(QLabel("text", window))
+    assert outer.stretch(0) == 1
+    filled = QGridLayout()
+    filled.addWidget(QLabel("text", window), 0, 0)
+    with pytest.raises(ValueError, match="before it is filled"):
+        nested(outer, filled)
+
+
+def test_that_tearing_down_twice_is_nothing_more(app):
+    window = QWidget()
+    tear_down(window)
+    tear_down(window)
+    assert not Shiboken.isValid(window)
