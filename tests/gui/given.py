@@ -17,7 +17,7 @@ from tests.core.test_stack import images
 class Given:
     """A data source that returns what it was made with, or raises it."""
 
-    paths, key, generated, argument, seed = (), "given", False, "given", 0
+    paths, key, generated, argument, seed = (), "rectangles", False, "rectangles", 0
 
     def __init__(self, result: Dataset | Exception) -> None:
         self.result = result
