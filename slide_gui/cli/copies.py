@@ -10,6 +10,7 @@ from slide_gui.cli.figure_options import add_figure_options, figure_outputs, fig
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import (
     Subparsers,
+    add_command,
     add_data,
     add_json,
     add_stack_options,
@@ -29,7 +30,10 @@ NAME = "copies"
 
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="compare corrupted copies with their limit", description=__doc__)
+    add_command(commands, NAME, _options, help="compare corrupted copies with their limit", description=__doc__)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     group = parser.add_argument_group("copies")
     group.add_argument("--layer", type=int, default=1, metavar="K", help="whose weights, 1 to the depth (1)")

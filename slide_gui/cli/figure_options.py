@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, usage
+from slide_gui.cli.options import choice_help
 
 if TYPE_CHECKING:
     from slide_gui.figures.sheet import Sheet
@@ -20,13 +21,15 @@ FORMATS = ("pdf", "svg", "png", "csv")
 
 def add_figure_options(parser: argparse.ArgumentParser, name: str, *, bias: bool = False) -> None:
     """Add how the figure looks, with --bias if asked for, and where it goes: --output, --format and --bundle."""
+    from slide_gui.figures.color_scale import MAPS
+    from slide_gui.figures.style import LEVELS, WIDTHS, Style
+
+    usual = Style()
     group = parser.add_argument_group("figure")
-    group.add_argument("--levels", metavar="NAME", help="colour limits per tile, layer or global (layer)")
-    group.add_argument(
-        "--colors", metavar="NAME", help="blue-white-red, blue-black-red, jet (the paper) or grey (blue-white-red)"
-    )
-    group.add_argument("--width", metavar="NAME", help="single, one-and-a-half, double or slide (single)")
-    group.add_argument("--dpi", type=int, help="dots per inch of a PNG (300)")
+    group.add_argument("--levels", metavar="NAME", help=choice_help("colour limits", LEVELS, usual.levels))
+    group.add_argument("--colors", metavar="NAME", help=f"{', '.join(MAPS)} ({usual.colors})")
+    group.add_argument("--width", metavar="NAME", help=f"{', '.join(WIDTHS)} ({usual.width})")
+    group.add_argument("--dpi", type=int, help=f"dots per inch of a PNG ({usual.dpi})")
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
     if bias:
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")

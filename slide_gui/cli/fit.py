@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from slide_gui.cli.console import DONE, print_json
 from slide_gui.cli.options import (
     Subparsers,
+    add_command,
     add_data,
     add_json,
     add_stack_options,
@@ -28,7 +29,10 @@ NAME = "fit"
 
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="fit a stack and save the model", description=__doc__)
+    add_command(commands, NAME, _options, help="fit a stack and save the model", description=__doc__)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_stack_options(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")

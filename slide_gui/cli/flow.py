@@ -11,6 +11,7 @@ from slide_gui.cli.figure_options import add_figure_options, figure_outputs, fig
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import (
     Subparsers,
+    add_command,
     add_data,
     add_json,
     add_stack_options,
@@ -30,7 +31,10 @@ NAME = "flow"
 
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="draw one image on its way through the layers", description=__doc__)
+    add_command(commands, NAME, _options, help="draw one image on its way through the layers", description=__doc__)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     group = parser.add_argument_group("image")
     group.add_argument("--row", type=int, default=0, metavar="N", help="which image, counted from 0 (0)")

@@ -3,22 +3,53 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import progress_bar, usage
 
 if TYPE_CHECKING:
+    from slide_gui.core.choices import Choice
     from slide_gui.core.stack import StackParameters
     from slide_gui.data.dataset import Dataset
     from slide_gui.experiments.fit import FittedModel
     from slide_gui.experiments.source import DataSource
 
-__all__ = ["Subparsers", "add_data", "add_json", "add_stack_options", "fit_data", "read_data", "stack_parameters"]
+__all__ = [
+    "Subparsers",
+    "add_command",
+    "add_data",
+    "add_json",
+    "add_stack_options",
+    "choice_help",
+    "fit_data",
+    "read_data",
+    "stack_parameters",
+]
 
 Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
 
-_STACK = ("noise", "depth", "threshold", "squashing", "fit_on", "ridge", "dtype", "batch_size")
+
+def add_command(
+    commands: Subparsers,
+    name: str,
+    options: Callable[[argparse.ArgumentParser], None],
+    *,
+    help: str,
+    description: str | None,
+) -> None:
+    """Add a subcommand whose options are added once it is asked for.
+
+    Their help is made of tables whose modules import NumPy, which those who ask for other things need not wait for.
+    """
+    commands.add_parser(name, help=help, description=description).options = options
+
+
+def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
+    """Return the help of an option that takes a key of a table: what it means, all keys, what each does."""
+    said = "; ".join(f"{key}: {choice.tip}" for key, choice in table.items())
+    return f"{meaning} ({default}). {said}".replace("%", "%%")
 
 
 def add_data(parser: argparse.ArgumentParser) -> None:
@@ -50,24 +81,30 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
 
     With `axes`, noise and depth are texts that name several values.
     """
+    from slide_gui.core.parameters import FIT_ON, StackParameters
+    from slide_gui.core.squashing import SQUASHINGS
+
+    usual = StackParameters()
     group = parser.add_argument_group("stack")
     noise = "probability that a feature is blanked, 0 to below 1"
     if axes:
-        group.add_argument("--noise", metavar="AXIS", help=f"{noise}: FROM:TO:STEP with both ends, or A,B,… (0.3)")
-        group.add_argument("--depth", metavar="AXIS", help="numbers of layers: FROM:TO with both ends, or A,B,… (3)")
+        group.add_argument(
+            "--noise", metavar="AXIS", help=f"{noise}: FROM:TO:STEP with both ends, or A,B,… ({usual.noise:g})"
+        )
+        depths = f"numbers of layers: FROM:TO with both ends, or A,B,… ({usual.depth})"
+        group.add_argument("--depth", metavar="AXIS", help=depths)
     else:
-        group.add_argument("--noise", type=float, metavar="1−p", help=f"{noise} (0.3)")
-        group.add_argument("--depth", type=int, metavar="L", help="number of layers (3)")
-    group.add_argument("--threshold", type=float, metavar="T", help="of the threshold function (0.5)")
+        group.add_argument("--noise", type=float, metavar="1−p", help=f"{noise} ({usual.noise:g})")
+        group.add_argument("--depth", type=int, metavar="L", help=f"number of layers ({usual.depth})")
+    group.add_argument("--threshold", type=float, metavar="T", help=f"of the threshold function ({usual.threshold:g})")
+    squashings = choice_help("the function T between two layers", SQUASHINGS, usual.squashing)
+    group.add_argument("--squashing", metavar="NAME", help=squashings)
+    group.add_argument("--fit-on", metavar="NAME", help=choice_help("what a layer is fitted on", FIT_ON, usual.fit_on))
+    group.add_argument("--ridge", type=float, metavar="R", help=f"added to the diagonal of E[Q] ({usual.ridge:g})")
     group.add_argument(
-        "--squashing", metavar="NAME", help="between layers: threshold, sigmoid, tanh or identity (threshold)"
+        "--dtype", metavar="NAME", help=f"of rows and representations: float32 or float64 ({usual.dtype})"
     )
-    group.add_argument(
-        "--fit-on", metavar="NAME", help="fit a layer on values (the paper) or thresholded ones (values)"
-    )
-    group.add_argument("--ridge", type=float, metavar="R", help="added to the diagonal of E[Q] (1e-5)")
-    group.add_argument("--dtype", metavar="NAME", help="of rows and representations: float32 or float64 (float32)")
-    group.add_argument("--batch-size", type=int, metavar="N", help="rows a block (4096)")
+    group.add_argument("--batch-size", type=int, metavar="N", help=f"rows a block ({usual.batch_size})")
     parser.add_argument("--seed", type=int, default=0, help="of generated data, splits and classifiers (0)")
 
 
@@ -86,6 +123,6 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     """
     from slide_gui.core.stack import StackParameters
 
-    given = {name: getattr(arguments, name) for name in _STACK if getattr(arguments, name) is not None}
-    with usage((ValueError, TypeError)):
-        return replace(StackParameters(), **given).checked()
+    given = {item.name: getattr(arguments, item.name) for item in fields(StackParameters)}
+    with usage():
+        return StackParameters(**{name: value for name, value in given.items() if value is not None}).checked()

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.cli import (
@@ -40,7 +40,17 @@ files of one data set."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence, as all others of this program."""
+    """A parser whose errors are one sentence, as all others of this program, and whose options may wait for it."""
+
+    options: Callable[[argparse.ArgumentParser], None] | None = None
+    """Adds its options when it is first used (see `slide_gui.cli.options.add_command`)."""
+
+    def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
+        """Parse, as `argparse` does."""
+        options, self.options = self.options, None
+        if options is not None:
+            options(self)
+        return super().parse_known_args(*arguments, **given)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see: {self.prog} --help)")

@@ -8,41 +8,46 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError, usage
+from slide_gui.cli.options import choice_help
 
 if TYPE_CHECKING:
     from slide_gui.core.baselines import Estimator
     from slide_gui.core.svm import SvmParameters
+    from slide_gui.experiments.methods import Method
 
 __all__ = ["add_method_options", "add_run_options", "run_choices", "svm_parameters"]
 
 
 _SDA = (
-    ("pretraining_rate", float, "learning rate of pre-training", 0.1),
-    ("pretraining_epochs", int, "passes over the rows for each layer", 15),
-    ("fine_tuning_rate", float, "learning rate of fine-tuning", 0.1),
-    ("fine_tuning_epochs", int, "most passes of fine-tuning", 100),
-    ("patience", int, "epochs without a better one on the validation rows after which it stops", 10),
+    ("pretraining_rate", float, "learning rate of pre-training"),
+    ("pretraining_epochs", int, "passes over the rows for each layer"),
+    ("fine_tuning_rate", float, "learning rate of fine-tuning"),
+    ("fine_tuning_epochs", int, "most passes of fine-tuning"),
+    ("patience", int, "epochs without a better one on the validation rows after which it stops"),
 )
 
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the classifier's options and the protocol's."""
+    from slide_gui.core.criteria.evaluate import CRITERIA
+    from slide_gui.core.svm import LOSSES, WIDTHS, SvmParameters
+    from slide_gui.experiments.methods import METHODS
+    from slide_gui.experiments.spec import EVALUATE, TRAINING
+
+    usual = SvmParameters()
     group = parser.add_argument_group("classifier")
-    group.add_argument(
-        "--method",
-        metavar="NAME",
-        help="slide-svm; with one width and C by cross-validation, raw-svm, median (median widths of SLIDE's layers), "
-        "pca-svm, white-svm or randproj-svm; on autoencoders, sda-svm (widths learned) or sda (fine-tuned); custom is "
-        "implied by --transformer and --classifier (slide-svm)",
-    )
-    group.add_argument("--widths", metavar="W", help="learn, median, or σ_0,σ_1,… (learn)")
-    group.add_argument(
-        "--criterion", metavar="NAME", help="of learning: radius-margin, span, hold-out or press (radius-margin)"
-    )
-    group.add_argument("--loss", metavar="NAME", help="squared_hinge or hinge (squared_hinge)")
+    for name, meaning, table, default in (
+        ("method", "representation and classifier", METHODS, "slide-svm, or custom where one of its parts is given"),
+        ("widths", "kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths)),
+        ("criterion", "what learning the widths minimises", CRITERIA, usual.criterion),
+        ("loss", "what a point inside the margin costs", LOSSES, usual.loss),
+    ):
+        group.add_argument(f"--{name}", metavar="NAME", help=choice_help(meaning, table, default))
     group.add_argument("-C", type=float, metavar="C", help="trade-off (chosen)")
-    group.add_argument("--starts", type=int, metavar="N", help="descents of learning (2)")
-    group.add_argument("--subset", type=int, metavar="N", help="most rows the widths are learned on (2500)")
+    group.add_argument("--starts", type=int, metavar="N", help=f"descents of learning ({usual.starts})")
+    group.add_argument(
+        "--subset", type=int, metavar="N", help=f"most rows the widths are learned on ({usual.subset_size})"
+    )
     group = parser.add_argument_group("rows")
     rows = group.add_mutually_exclusive_group()
     rows.add_argument(
@@ -51,23 +56,26 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
         action="store_const",
         const="whole",
         default="whole",
-        help="train on the whole training part (default)",
+        help=f"{TRAINING['whole'].tip} (default)",
     )
     rows.add_argument(
         "--on-split",
         dest="training",
         action="store_const",
         const="split",
-        help="train on 80 %% of it, which leaves 20 %% for validation",
+        help=TRAINING["split"].tip.replace("%", "%%"),
     )
-    group.add_argument(
-        "--evaluate", metavar="PART", default="test", help="judge on the test or the validation rows (test)"
-    )
+    judged = choice_help("which rows it is judged on", EVALUATE, "test")
+    group.add_argument("--evaluate", metavar="PART", default="test", help=judged)
     group.add_argument("--test-rows", type=int, metavar="N", help="judge on a stratified subsample (all)")
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add what one run may put in SLIDE's and the SVM's place, and how many labels it gets."""
+    from slide_gui.core.sda_parameters import SdaParameters
+    from slide_gui.experiments.spec import FITTED_ON
+
+    usual = SdaParameters()
     group = parser.add_argument_group("representation")
     group.add_argument(
         "--kept",
@@ -76,11 +84,12 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         help="fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)",
     )
     group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
-    group.add_argument("--units", metavar="N,N,…", help="hidden units of each layer (1000,1000,1000)")
-    for name, kind, meaning, default in _SDA:
-        metavar = "N" if kind is int else "R"
-        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar=metavar, help=f"{meaning} ({default:g})")
-    group.add_argument("--rows-a-step", type=int, metavar="N", help="rows of a mini-batch (20)")
+    units = ",".join(map(str, usual.n_units))
+    group.add_argument("--units", metavar="N,N,…", help=f"hidden units of each layer ({units})")
+    for name, kind, meaning in _SDA:
+        said = f"{meaning} ({getattr(usual, name):g})"
+        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N" if kind is int else "R", help=said)
+    group.add_argument("--rows-a-step", type=int, metavar="N", help=f"rows of a mini-batch ({usual.batch_size})")
     group = parser.add_argument_group("scikit-learn")
     for name, place, example in (
         ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
@@ -94,12 +103,8 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         )
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
-    group.add_argument(
-        "--fitted-on",
-        metavar="ROWS",
-        help="fit the representation on all rows of the training part, of the split, or the labelled ones: training, "
-        "split or labelled (training)",
-    )
+    rows = choice_help("which rows the representation, which takes no labels, is fitted on", FITTED_ON, "training")
+    group.add_argument("--fitted-on", metavar="ROWS", help=rows)
 
 
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
@@ -132,25 +137,28 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     UsageError
         If a class of scikit-learn cannot be used, or --kept is missing or out of range.
     """
+    from slide_gui.core.choices import check_choice
+    from slide_gui.experiments.methods import METHODS
+
     given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fitted_on")}
     given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}
     chosen = {name: value for name, value in given.items() if value is not None}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
     own = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
-    _check_kept(own, arguments)
-    sda = _sda(arguments) if own in ("sda-svm", "sda") else {}
+    with usage():
+        method = check_choice("method", own, METHODS)
+    _check_kept(method, arguments)
+    sda = _sda(arguments) if method.network else {}
     return {"method": own, **places, **chosen, **sda}
 
 
-def _check_kept(method: str, arguments: argparse.Namespace) -> None:
-    from slide_gui.core.baselines import PROJECTIONS, checked_kept
-
-    if method not in PROJECTIONS:
+def _check_kept(method: Method, arguments: argparse.Namespace) -> None:
+    if method.projection is None:
         return
     if not hasattr(arguments, "kept"):
-        raise UsageError(f"--method {method} needs --kept, which only slide-gui train takes; choose another method")
+        raise UsageError(f"--method {method.key} needs --kept, which only slide-gui train takes; choose another method")
     try:
-        checked_kept(method, arguments.kept)
+        method.projection.checked(arguments.kept, method.key)
     except ValueError as error:
         raise UsageError(f"--{error}") from None
 
@@ -196,9 +204,8 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:
 
 
 def _widths(text: str) -> str | tuple[float, ...]:
-    if text in ("learn", "median"):
-        return text
+    """Return the numbers of ``1,2.5``, or else the word, which `SvmParameters` checks."""
     try:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
-        raise UsageError(f"--widths {text!r}: expected learn, median or numbers with commas between") from None
+        return text

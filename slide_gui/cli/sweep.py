@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
-from slide_gui.cli.options import Subparsers, add_data, add_json, add_stack_options, read_data, stack_parameters
+from slide_gui.cli.options import (
+    Subparsers,
+    add_command,
+    add_data,
+    add_json,
+    add_stack_options,
+    read_data,
+    stack_parameters,
+)
 from slide_gui.cli.run_options import add_run_options, run_choices, svm_parameters
 
 if TYPE_CHECKING:
@@ -28,7 +36,10 @@ _MOST = 1000  # values of one axis
 
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="error over noise, depth and splits", description=__doc__)
+    add_command(commands, NAME, _options, help="error over noise, depth and splits", description=__doc__)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_stack_options(parser, axes=True)
     add_run_options(parser)

@@ -8,7 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
-from slide_gui.cli.options import Subparsers, add_data, add_json, add_stack_options, read_data, stack_parameters
+from slide_gui.cli.options import (
+    Subparsers,
+    add_command,
+    add_data,
+    add_json,
+    add_stack_options,
+    read_data,
+    stack_parameters,
+)
 from slide_gui.cli.run_options import add_method_options, add_run_options, run_choices, svm_parameters
 
 if TYPE_CHECKING:
@@ -23,7 +31,10 @@ NAME = "train"
 
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="train the multi-width SVM and judge it", description=__doc__)
+    add_command(commands, NAME, _options, help="train the multi-width SVM and judge it", description=__doc__)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_stack_options(parser)
     add_run_options(parser)

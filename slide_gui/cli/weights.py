@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from slide_gui.cli.console import UsageError
 from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
-from slide_gui.cli.options import Subparsers, add_json, add_stack_options, fit_data, read_data, stack_parameters
+from slide_gui.cli.options import (
+    Subparsers,
+    add_command,
+    add_json,
+    add_stack_options,
+    fit_data,
+    read_data,
+    stack_parameters,
+)
 
 if TYPE_CHECKING:
     from slide_gui.core.stack import StackParameters
@@ -24,7 +32,10 @@ NAME = "weights"
 
 def register(commands: Subparsers) -> None:
     """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="draw the weight figure", description=__doc__)
+    add_command(commands, NAME, _options, help="draw the weight figure", description=__doc__)
+
+
+def _options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "data",
         nargs="+",

@@ -16,23 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.allowed_estimators import check_in_file, check_named
+from slide_gui.core.errors import number_or_nan
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
-    "PROJECTIONS",
+    "PCA",
+    "RANDOM_PROJECTION",
+    "WHITENED_PCA",
     "Estimator",
     "OtherClassifier",
+    "Projection",
     "Transformer",
-    "checked_kept",
     "fit_classifier",
     "fit_transformer",
-    "projection",
 ]
 
 Indices = NDArray[np.intp]
-
-PROJECTIONS = ("pca-svm", "white-svm", "randproj-svm")
-"""Methods whose representation is one linear map fitted without labels."""
 
 _BLOCK_ROWS = 4096
 _KINDS = {"classifier": "ClassifierMixin", "transformer": "TransformerMixin"}
@@ -139,29 +138,56 @@ def _tuples(value: Any) -> Any:
     raise ValueError(f"{value!r} cannot be a parameter; expected numbers, texts, true, false, null or lists of them")
 
 
-def checked_kept(method: str, kept: float | None) -> float:
-    """Return how much a projection keeps: a fraction of the variance, or a number of random directions.
+@dataclass(frozen=True)
+class Projection:
+    """One linear map fitted without labels, told by what it keeps.
 
-    Raises
-    ------
-    ValueError
-        If it is missing or out of range.
+    Attributes
+    ----------
+    name : str
+        Of the class of scikit-learn, as in `Estimator`.
+    keeps : {"variance", "directions"}
+        A fraction of the variance, or a number of directions.
+    parameters : tuple of (name, value)
+        What else the class is given.
     """
-    found = "missing" if kept is None else repr(kept)
-    if method == "randproj-svm":
-        if kept is None or kept < 1 or kept % 1 != 0:
-            raise ValueError(f"kept is {found}; {method} needs a whole number of directions, 1 or more")
-    elif kept is None or not 0.0 < kept < 1.0:
-        raise ValueError(f"kept is {found}; {method} needs a fraction of the variance, between 0 and 1")
-    return float(kept)
+
+    name: str
+    keeps: str
+    parameters: tuple[tuple[str, Any], ...] = ()
+
+    def checked(self, kept: float | None, method: str) -> float:
+        """Return what is kept as a float.
+
+        Parameters
+        ----------
+        kept : float or None
+        method : str
+            Which asks, for the refusal.
+
+        Raises
+        ------
+        ValueError
+            If it is missing or out of range.
+        """
+        value = number_or_nan(kept)
+        if self.keeps == "directions":
+            fits, needed = value >= 1 and value.is_integer(), "a whole number of directions, 1 or more"
+        else:
+            fits, needed = 0 < value < 1, "a fraction of the variance, between 0 and 1"
+        if not fits:
+            raise ValueError(f"kept is {'missing' if kept is None else repr(kept)}; {method} needs {needed}")
+        return value
+
+    def estimator(self, kept: float) -> Estimator:
+        """Return the transformer that keeps so much."""
+        components = int(kept) if self.keeps == "directions" else kept
+        return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 
 
-def projection(method: str, kept: float) -> Estimator:
-    """Return the transformer of one of `PROJECTIONS`."""
-    if method == "randproj-svm":
-        return Estimator.of("random_projection.GaussianRandomProjection", {"n_components": int(kept)})
-    parameters = {"n_components": kept, "svd_solver": "covariance_eigh", "whiten": method == "white-svm"}
-    return Estimator.of("decomposition.PCA", parameters)
+PCA = Projection("decomposition.PCA", "variance", (("svd_solver", "covariance_eigh"), ("whiten", False)))
+WHITENED_PCA = Projection("decomposition.PCA", "variance", (("svd_solver", "covariance_eigh"), ("whiten", True)))
+RANDOM_PROJECTION = Projection("random_projection.GaussianRandomProjection", "directions")
 
 
 @dataclass(frozen=True, eq=False)

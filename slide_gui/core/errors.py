@@ -3,21 +3,95 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
+from numbers import Real
+from typing import Any
 
-__all__ = ["check_noise", "check_ridge"]
+import numpy as np
+
+__all__ = ["check_dtype", "check_flag", "check_noise", "check_number", "check_ridge", "check_whole", "number_or_nan"]
+
+_DTYPES = ("float32", "float64")
+
+
+def check_number(name: str, value: object, *, positive: bool = False, needed: str = "") -> float:
+    """Return a float, or raise ValueError unless it is a finite number, no text and no truth value.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, for the refusal.
+    value : object
+    positive : bool
+        Whether it must be above 0.
+    needed : str
+        What it must be, for the refusal, where that is more than this.
+    """
+    number = number_or_nan(value)
+    if not math.isfinite(number) or (positive and number <= 0.0):
+        allowed = needed or ("a positive number" if positive else "a finite number")
+        raise ValueError(f"{name} is {value!r}; it must be {allowed}")
+    return number
+
+
+def check_whole(name: str, value: object, least: int, most: int | None = None, otherwise: str = "") -> int:
+    """Return an int, or raise ValueError unless it is a whole number in this range, no text and no truth value.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter, for the refusal.
+    value : object
+    least, most : int
+        Both included; None: no upper bound.
+    otherwise : str
+        What else is allowed, for the refusal.
+    """
+    number = number_or_nan(value)
+    if not (number.is_integer() and least <= number and (most is None or number <= most)):
+        allowed = f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name} is {value!r}; it must be a whole number, {allowed}{otherwise}")
+    return int(value)  # type: ignore[call-overload,no-any-return]  # exact above 2⁵³, too
+
+
+def number_or_nan(value: object) -> float:
+    """Return a number as a float; NaN for text, truth values, and whatever else is none."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        return math.nan
+    return float(value)
+
+
+def check_flag(name: str, value: object) -> bool:
+    """Return a bool, or raise ValueError unless it is one."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name} is {value!r}; it must be True or False")
+    return bool(value)
+
+
+def check_dtype(value: Any) -> str:
+    """Return the name of a dtype, given by it or as NumPy's type; raise ValueError unless it is float32 or float64."""
+    name = value
+    if not isinstance(value, str) and value is not None:  # None is NumPy's word for float64
+        with suppress(TypeError):
+            name = np.dtype(value).name
+    if not isinstance(name, str) or name not in _DTYPES:
+        raise ValueError(f"dtype is {value!r}; it must be one of {', '.join(_DTYPES)}")
+    return name
 
 
 def check_noise(noise: float) -> float:
     """Return the noise 1 − p as a float, or raise ValueError unless the survival probability p is in (0, 1]."""
-    value = float(noise)
+    needed = "at least 0 and below 1, so that p = 1 − noise is in (0, 1]"
+    value = check_number("noise", noise, needed=needed)
     if not 0.0 <= value < 1.0:
-        raise ValueError(f"noise is {noise!r}; it must be at least 0 and below 1, so that p = 1 − noise is in (0, 1]")
+        raise ValueError(f"noise is {noise!r}; it must be {needed}")
     return value
 
 
 def check_ridge(ridge: float) -> float:
     """Return the ridge as a float, or raise ValueError unless it is finite and not negative."""
-    value = float(ridge)
-    if not (math.isfinite(value) and value >= 0.0):
-        raise ValueError(f"ridge is {ridge!r}; it must be a finite number, 0 or above")
+    needed = "a finite number, 0 or above"
+    value = check_number("ridge", ridge, needed=needed)
+    if value < 0.0:
+        raise ValueError(f"ridge is {ridge!r}; it must be {needed}")
     return value

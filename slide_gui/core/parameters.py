@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 
-import numpy as np
-
+from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.denoiser import RIDGE
-from slide_gui.core.errors import check_noise, check_ridge
+from slide_gui.core.errors import check_dtype, check_noise, check_number, check_ridge, check_whole
 from slide_gui.core.squashing import SQUASHINGS
 
 __all__ = ["FIT_ON", "StackParameters"]
 
-FIT_ON = ("values", "thresholded")
+FIT_ON = table_of(
+    Choice(
+        "values",
+        "real values (the paper)",
+        "each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2)",
+    ),
+    Choice("thresholded", "squashed values", "each layer is fitted on T of the output of the layer below"),
+)
 
 
 @dataclass(frozen=True)
@@ -57,24 +62,14 @@ class StackParameters:
         ValueError
             Names the parameter that is out of range, what was found and what is allowed.
         """
-        if isinstance(self.depth, bool) or int(self.depth) != self.depth or self.depth < 0:
-            raise ValueError(f"depth is {self.depth!r}; it must be a whole number, 0 or more")
-        if not math.isfinite(self.threshold):
-            raise ValueError(f"threshold is {self.threshold!r}; it must be a finite number")
-        if self.squashing not in SQUASHINGS:
-            raise ValueError(f"squashing is {self.squashing!r}; it must be one of {', '.join(SQUASHINGS)}")
-        if self.fit_on not in FIT_ON:
-            raise ValueError(f"fit_on is {self.fit_on!r}; it must be one of {', '.join(FIT_ON)}")
-        if np.dtype(self.dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype is {self.dtype!r}; it must be float32 or float64")
-        if int(self.batch_size) != self.batch_size or self.batch_size < 1:
-            raise ValueError(f"batch_size is {self.batch_size!r}; it must be a whole number, 1 or more")
+        check_choice("squashing", self.squashing, SQUASHINGS)
+        check_choice("fit_on", self.fit_on, FIT_ON)
         return replace(
             self,
             noise=check_noise(self.noise),
             ridge=check_ridge(self.ridge),
-            depth=int(self.depth),
-            threshold=float(self.threshold),
-            dtype=np.dtype(self.dtype).name,
-            batch_size=int(self.batch_size),
+            depth=check_whole("depth", self.depth, 0),
+            threshold=check_number("threshold", self.threshold),
+            dtype=check_dtype(self.dtype),
+            batch_size=check_whole("batch_size", self.batch_size, 1),
         )

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.blocked import WHOLE, product, rows_per_block
 from slide_gui.core.parameters import StackParameters
-from slide_gui.core.squashing import squash
+from slide_gui.core.squashing import SQUASHINGS, squash
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Activations", "Affine", "InputScatter", "input_scatter", "scatter_after"]
@@ -51,7 +51,8 @@ class InputScatter:
     def fits(self, parameters: StackParameters) -> bool:
         """Whether these are the scatters that `parameters` ask for."""
         same = self.squashing == parameters.squashing
-        return same and (self.squashing != "threshold" or self.threshold == parameters.threshold)
+        uses_threshold = SQUASHINGS[self.squashing].uses_threshold
+        return same and (not uses_threshold or self.threshold == parameters.threshold)
 
 
 class Affine:
@@ -128,16 +129,16 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
         If a value is NaN or infinite, with its row.
     """
     d, dtype = rows.shape[1], np.dtype(parameters.dtype)
-    name = parameters.squashing
-    values, squashed = _Accumulator(d, dtype, False), _Accumulator(d, dtype, name == "threshold")
+    squashing = SQUASHINGS[parameters.squashing]
+    values, squashed = _Accumulator(d, dtype, False), _Accumulator(d, dtype, squashing.binary)
     for start, block in _blocks(rows, parameters):
         values.add(block)
-        if name != "identity":
-            squashed.add(squash(name, block, parameters.threshold))
+        if not squashing.linear:
+            squashed.add(squashing.apply(block, parameters.threshold))
         progress.report((start + len(block)) / len(rows))
     scatter = values.result()
-    other = scatter if name == "identity" else squashed.result()
-    return InputScatter(scatter, other, parameters.threshold, name)
+    other = scatter if squashing.linear else squashed.result()
+    return InputScatter(scatter, other, parameters.threshold, parameters.squashing)
 
 
 def _refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
@@ -176,7 +177,7 @@ class Activations:
     def __init__(self, rows: Rows, parameters: StackParameters, out: NDArray[np.floating] | None = None) -> None:
         self._rows, self._parameters, self._out = rows, parameters, out
         self._steps: list[Affine] = []
-        self._binary = parameters.squashing == "threshold"
+        self._binary = SQUASHINGS[parameters.squashing].binary
         self._packs = out is None and self._binary and len(rows) * (rows.shape[1] // 8 + 1) <= _PACKED_LIMIT
         self._packed: NDArray[np.uint8] | None = None
 

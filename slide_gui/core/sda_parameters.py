@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
-from slide_gui.core.errors import check_noise
+from slide_gui.core.errors import check_dtype, check_noise, check_number, check_whole
 
 __all__ = ["MOST_ROWS_A_STEP", "TUTORIAL", "SdaParameters"]
 
@@ -72,24 +69,21 @@ class SdaParameters:
         ValueError
             Names the parameter that is out of range, what was found and what is allowed.
         """
-        n_units = tuple(_whole("n_units", units, 1) for units in self.n_units)
-        if np.dtype(self.dtype) not in (np.float32, np.float64):
-            raise ValueError(f"dtype is {self.dtype!r}; it must be float32 or float64")
-        batch_size = _whole("batch_size", self.batch_size, 1)
-        if batch_size > MOST_ROWS_A_STEP:
-            raise ValueError(f"batch_size is {batch_size}; it must be at most {MOST_ROWS_A_STEP}")
+        if not isinstance(self.n_units, (tuple, list)):
+            raise ValueError(f"n_units is {self.n_units!r}; it must be whole numbers, one a layer")
+        n_units = tuple(check_whole("n_units", units, 1) for units in self.n_units)
         return replace(
             self,
             n_units=n_units,
             noise=_noises(self.noise, len(n_units)),
-            pretraining_rate=_rate("pretraining_rate", self.pretraining_rate),
-            pretraining_epochs=_whole("pretraining_epochs", self.pretraining_epochs, 0),
-            fine_tuning_rate=_rate("fine_tuning_rate", self.fine_tuning_rate),
-            fine_tuning_epochs=_whole("fine_tuning_epochs", self.fine_tuning_epochs, 0),
-            batch_size=batch_size,
-            patience=_whole("patience", self.patience, 1),
-            seed=_whole("seed", self.seed, 0),
-            dtype=np.dtype(self.dtype).name,
+            pretraining_rate=check_number("pretraining_rate", self.pretraining_rate, positive=True),
+            pretraining_epochs=check_whole("pretraining_epochs", self.pretraining_epochs, 0),
+            fine_tuning_rate=check_number("fine_tuning_rate", self.fine_tuning_rate, positive=True),
+            fine_tuning_epochs=check_whole("fine_tuning_epochs", self.fine_tuning_epochs, 0),
+            batch_size=check_whole("batch_size", self.batch_size, 1, MOST_ROWS_A_STEP),
+            patience=check_whole("patience", self.patience, 1),
+            seed=check_whole("seed", self.seed, 0),
+            dtype=check_dtype(self.dtype),
         )
 
 
@@ -105,21 +99,9 @@ TUTORIAL = SdaParameters(
 """The recipe of the deep learning tutorials (deeplearning.net), whose code the paper's comparison uses."""
 
 
-def _whole(name: str, value: float, least: int) -> int:
-    if isinstance(value, bool) or not math.isfinite(value) or int(value) != value or value < least:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number, {least} or more")
-    return int(value)
-
-
-def _rate(name: str, value: float) -> float:
-    if not 0.0 < float(value) < math.inf:
-        raise ValueError(f"{name} is {value!r}; it must be a positive number")
-    return float(value)
-
-
 def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, ...]:
-    if isinstance(noise, (int, float)):
-        return check_noise(noise)
+    if not isinstance(noise, (tuple, list)):
+        return check_noise(noise)  # type: ignore[arg-type]  # which refuses what is no number
     if len(noise) != depth:
         raise ValueError(f"noise has {len(noise)} numbers; there must be one, or one for each of the {depth} layers")
     return tuple(check_noise(value) for value in noise)

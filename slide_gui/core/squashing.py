@@ -1,30 +1,87 @@
-"""The functions between two layers (§4 of the paper): threshold, sigmoid, tanh, identity."""
+"""The functions between two layers (§4 of the paper), one entry each."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SQUASHINGS", "squash"]
+from slide_gui.core.choices import Choice, check_choice, table_of
 
-SQUASHINGS = ("threshold", "sigmoid", "tanh", "identity")
+__all__ = ["SQUASHINGS", "Squashing", "squash"]
+
+Values = NDArray[np.floating]
 
 
-def squash(name: str, values: NDArray[np.floating], threshold: float) -> NDArray[np.floating]:
+@dataclass(frozen=True)
+class Squashing(Choice):
+    """A function T between two layers.
+
+    Attributes
+    ----------
+    apply : callable
+        (values, t) → T(values), of the same shape and dtype.
+    uses_threshold : bool
+        Whether t matters.
+    binary : bool
+        Whether T(a) is 0 or 1 whatever a, so that float32 sums of products of it are exact.
+    linear : bool
+        Whether T(a) = a, so that the scatter of T(a) is that of a.
+    """
+
+    apply: Callable[[Values, float], Values]
+    uses_threshold: bool = False
+    binary: bool = False
+    linear: bool = False
+
+
+def _threshold(values: Values, threshold: float) -> Values:
+    return np.greater(values, threshold).astype(values.dtype)
+
+
+def _sigmoid(values: Values, _threshold: float) -> Values:
+    return np.asarray(0.5 * (1.0 + np.tanh(0.5 * values)), values.dtype)
+
+
+def _tanh(values: Values, _threshold: float) -> Values:
+    return np.asarray(np.tanh(values))
+
+
+def _identity(values: Values, _threshold: float) -> Values:
+    return values
+
+
+SQUASHINGS = table_of(
+    Squashing(
+        "threshold",
+        "threshold",
+        "T(a) = 1 if a > t, else 0, the paper’s choice (§4)",
+        _threshold,
+        uses_threshold=True,
+        binary=True,
+    ),
+    Squashing("sigmoid", "sigmoid", "T(a) = 1 / (1 + e^−a)", _sigmoid),
+    Squashing("tanh", "tanh", "T(a) = tanh a", _tanh),
+    Squashing("identity", "identity", "T(a) = a, so that the stack stays linear", _identity, linear=True),
+)
+
+
+def squash(name: str, values: Values, threshold: float) -> Values:
     """Return T(values), of the same shape and dtype.
 
-    ``threshold`` gives 1 where a value is above `threshold`, else 0; ``sigmoid`` is 1/(1 + e^−a); ``tanh`` and
-    ``identity`` are what they say. Only the first uses `threshold`.
+    Parameters
+    ----------
+    name : str
+        Key in `SQUASHINGS`.
+    values : ndarray
+    threshold : float
+        t, for those that use it.
+
+    Raises
+    ------
+    ValueError
+        If the name is none.
     """
-    result: NDArray[np.floating]
-    if name == "threshold":
-        result = np.greater(values, threshold).astype(values.dtype)
-    elif name == "sigmoid":
-        result = (0.5 * (1.0 + np.tanh(0.5 * values))).astype(values.dtype, copy=False)
-    elif name == "tanh":
-        result = np.tanh(values)
-    elif name == "identity":
-        result = values
-    else:
-        raise ValueError(f"squashing is {name!r}; it must be one of {', '.join(SQUASHINGS)}")
-    return result
+    return check_choice("squashing", name, SQUASHINGS).apply(values, threshold)

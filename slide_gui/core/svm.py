@@ -8,7 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.choices import Choice, check_choice, table_of
+from slide_gui.core.criteria.evaluate import CRITERIA
 from slide_gui.core.distances import block_sizes, median_distances, shares_of, widths_from
+from slide_gui.core.errors import check_flag, check_number, check_whole
 from slide_gui.core.kernel import Embedding, Vectors
 from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_decomposition import WHOLE, SolverOptions, SolverStep, least_memory, solve
@@ -18,12 +21,30 @@ from slide_gui.core.widths import LearnedWidths, WidthsStep, learn_widths
 from slide_gui.core.widths_objective import WidthOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["LOSSES", "SvmModel", "SvmParameters", "TrainingStep", "fit_svm", "train"]
+__all__ = ["LOSSES", "WIDTHS", "Loss", "SvmModel", "SvmParameters", "TrainingStep", "fit_svm", "train"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-LOSSES = ("squared_hinge", "hinge")
+
+@dataclass(frozen=True)
+class Loss(Choice):
+    """What a point inside the margin costs: the distance to it, or that squared."""
+
+    squared: bool
+
+
+LOSSES = table_of(
+    Loss("squared_hinge", "squared hinge", "L2-SVM, the one whose widths are learned", squared=True),
+    Loss("hinge", "hinge", "C-SVC, the ordinary SVM, whose widths are learned with the squared hinge", squared=False),
+)
+
+WIDTHS = table_of(
+    Choice("learn", "learned", "one width a layer by gradient descent on a criterion"),
+    Choice("median", "median", "the median distance in each layer, all times one scale"),
+)
+"""How the widths are found where they are not given."""
+
 
 _LARGE = 1000.0  # norm of the coefficients from which float32 kernel values would show in the margins
 
@@ -71,26 +92,44 @@ class SvmParameters:
     near: tuple[tuple[float, ...], float] | None = None
 
     def checked(self) -> SvmParameters:
-        """Return these parameters.
+        """Return these parameters, normalised.
 
         Raises
         ------
         ValueError
             If one is out of its range; says which and what it may be.
         """
-        if self.loss not in LOSSES:
-            raise ValueError(f"loss is {self.loss!r}; it must be one of {', '.join(LOSSES)}")
-        if isinstance(self.widths, str) and self.widths not in ("learn", "median"):
-            raise ValueError(f'widths is {self.widths!r}; it must be "learn", "median" or one positive number a layer')
-        if self.C is not None and not (np.isfinite(self.C) and self.C > 0):
-            raise ValueError(f"C is {self.C!r}; it must be a positive number, or None to choose it")
-        if not self.tol > 0:
-            raise ValueError(f"tol is {self.tol!r}; it must be positive")
-        if self.max_iter is not None and self.max_iter < 1:
-            raise ValueError(f"max_iter is {self.max_iter!r}; it must be at least 1, or None for no limit")
-        if self.subset_size < 2:
-            raise ValueError(f"subset_size is {self.subset_size!r}; it must be at least 2")
-        return self
+        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("loss", self.loss, LOSSES)
+        C, max_iter = self.C, self.max_iter
+        if C is not None:
+            C = check_number("C", C, positive=True, needed="a positive number, or None to choose it")
+        if max_iter is not None:
+            max_iter = check_whole("max_iter", max_iter, 1, otherwise=", or None for no limit")
+        return replace(
+            self,
+            widths=_checked_widths(self.widths),
+            C=C,
+            tol=check_number("tol", self.tol, positive=True),
+            max_iter=max_iter,
+            subset_size=check_whole("subset_size", self.subset_size, 2),
+            starts=check_whole("starts", self.starts, 1),
+            retune=check_flag("retune", self.retune),
+            memory=check_whole("memory", self.memory, 1),
+            seed=check_whole("seed", self.seed, 0),
+        )
+
+
+def _checked_widths(widths: object) -> str | tuple[float, ...]:
+    if isinstance(widths, str):
+        return check_choice("widths", widths, WIDTHS).key
+    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or one positive number a layer"
+    if not isinstance(widths, (tuple, list)) or not widths:
+        raise ValueError(refusal)
+    try:
+        return tuple(check_number("widths", width, positive=True) for width in widths)
+    except ValueError:
+        raise ValueError(refusal) from None
 
 
 @dataclass(frozen=True)
@@ -167,10 +206,10 @@ def _choose(
     """Return widths, C and the history of learning."""
     from slide_gui.core.svm_tuning import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, enough_fresh, tune
 
-    hinge, given = parameters.loss == "hinge", parameters.C
+    hinge, given = not LOSSES[parameters.loss].squared, parameters.C
     if not isinstance(parameters.widths, str):
-        widths = np.asarray(parameters.widths, dtype=np.float64).ravel()
-        if len(widths) != len(sizes) or not (np.isfinite(widths).all() and (widths > 0).all()):
+        widths = np.asarray(parameters.widths, dtype=np.float64)
+        if len(widths) != len(sizes):
             raise ValueError(
                 f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
             )
@@ -246,7 +285,7 @@ def train(
     steady = Steady(progress)
     embedding = Embedding.of(Z, sizes, widths, steady.pulse)
     options = SolverOptions(
-        parameters.loss == "squared_hinge", C, parameters.tol, parameters.max_iter, seed=parameters.seed
+        LOSSES[parameters.loss].squared, C, parameters.tol, parameters.max_iter, seed=parameters.seed
     )
     used, biases = [], np.empty(len(pairs))
     gap, steps, converged = -np.inf, 0, True

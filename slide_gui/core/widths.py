@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.choices import check_choice
 from slide_gui.core.criteria.evaluate import CRITERIA
 from slide_gui.core.distances import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.pulse import Steady
@@ -210,8 +211,7 @@ def learn_widths(
     MemoryError
         If the matrices need more than the stated memory; says how much.
     """
-    if options.criterion not in CRITERIA:
-        raise ValueError(f"criterion is {options.criterion!r}; it must be one of {', '.join(CRITERIA)}")
+    check_choice("criterion", options.criterion, CRITERIA)
     subset = stratified_subset(codes, options.subset_size, options.seed)
     need = 8 * len(subset) ** 2 * (len(sizes) + 6)
     if need > options.memory:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.criteria.evaluate import evaluate
+from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
 from slide_gui.core.stratified import held_out_mask
 from slide_gui.core.svm_newton import NotConverged
 from slide_gui.progress import Progress
@@ -76,7 +76,7 @@ class Objective:
         self.distances, self.codes, self.options = distances, codes, options
         self.progress = progress
         self.held_out = (
-            held_out_mask(codes, options.seed) if options.criterion == "hold-out" else np.zeros(len(codes), bool)
+            held_out_mask(codes, options.seed) if CRITERIA[options.criterion].holds_out else np.zeros(len(codes), bool)
         )
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0

@@ -10,9 +10,9 @@ from statistics import median
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.paper import Published, published
 from slide_gui.experiments.run_progress import RunProgress
-from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.statistics import McNemar, MeanError, mcnemar, mean_error
 
 __all__ = ["REFERENCE", "BenchmarkState", "Cell", "Comparison", "DataInfo", "SplitAnswer", "compare"]
@@ -146,7 +146,7 @@ class Cell:
     @property
     def name(self) -> str:
         """Name of the method, as in the paper."""
-        return METHODS[self.method]
+        return METHODS[self.method].text
 
     @property
     def mean(self) -> MeanError | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.spec import METHODS
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.statistics import mean_error
 
 __all__ = ["CurvePoint", "ErrorCurves", "error_curves"]
@@ -84,4 +84,4 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
         own = list(groups[depth, noise].values())
         mean = mean_error([answer.error for answer in own], own[0].n_test)
         points.append(CurvePoint(noise, depth, mean.error, mean.half, mean.spread, mean.n_splits, own[0].n_test))
-    return ErrorCurves(dataset.name, dataset.generated, METHODS[method], evaluate, tuple(points))
+    return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.spec import METHODS, RunSpec
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.statistics import mean_error
 from slide_gui.experiments.sweep_spec import SweepPoint
 
@@ -122,7 +123,7 @@ def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurve
 
 
 def _name(spec: RunSpec) -> str:
-    method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method]
+    method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method].text
     if spec.stack.depth == 0:
         return method
     return f"{method}, fitted on {'all' if spec.fitted_on == 'training' else 'labelled'} rows"

@@ -9,11 +9,13 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from slide_gui.core.choices import check_choice
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
-from slide_gui.experiments.spec import METHODS, RunSpec
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.resources import resource
 
@@ -22,6 +24,7 @@ __all__ = ["EXTENTS", "CellPlan", "plan"]
 EXTENTS = ("full", "quick")
 """The whole evaluation, or a small version of it."""
 
+_OF_STACK = {"noise", "depth", "ridge"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
 _OF_DATA = ("labels", "train_rows", "test_rows", "C")
 _OF_CELL = ("widths", "criterion", "starts", "train", "fitted_on", "draws")
@@ -130,7 +133,7 @@ class CellPlan:
         spec = RunSpec(fingerprint, source, self.method, StackParameters(), self._svm(), split)
         if "kept" in chosen:
             return replace(spec, kept=chosen["kept"])
-        if self.method in ("sda-svm", "sda"):
+        if METHODS[self.method].network:
             return replace(spec, sda=SdaParameters(**chosen))
         return spec
 
@@ -183,11 +186,11 @@ def plan(
 
 
 def _cell(key: str, method: str, table: Mapping[str, Any], loss: str, splits: int | None) -> CellPlan:
-    assert method in METHODS
+    kind = check_choice("method", method, METHODS)
     own = dict(table[method])
     given = {name: own.pop(name) for name in _OF_CELL if name in own}
-    known = {"slide-svm": {"noise", "depth", "ridge"}, "sda-svm": _OF_SDA, "sda": _OF_SDA, "raw-svm": set()}
-    unknown = own.keys() - known.get(method, {"kept"})
+    known = _OF_STACK if kind.stacked else _OF_SDA if kind.network else {"kept"} if kind.projection else set()
+    unknown = own.keys() - known
     if unknown:
         raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is no axis of it")
     axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in own.items())

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.baselines import PROJECTIONS, fit_transformer, projection
+from slide_gui.core.baselines import fit_transformer
 from slide_gui.core.stack import InputScatter, Stack, StackParameters, fit_stack, input_scatter
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import Networks, pretrained
-from slide_gui.experiments.spec import NETWORKS, RunSpec
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -107,7 +108,7 @@ def represent(dataset: Dataset, spec: RunSpec, own: Indices, reuse: Reuse, progr
     reuse : Reuse
     progress : Progress
     """
-    started = time.perf_counter()
+    started, method = time.perf_counter(), METHODS[spec.method]
     rows = dataset.train if spec.fitted_on == "training" else dataset.train[own]
     if spec.stacked:
         whole = True
@@ -117,20 +118,20 @@ def represent(dataset: Dataset, spec: RunSpec, own: Indices, reuse: Reuse, progr
         else:
             made = fit_stack(rows, spec.stack, progress=progress)
         return Fitted(made, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
-    if spec.method in NETWORKS:
+    if method.network:
         assert spec.sda is not None
         if spec.fitted_on == "training":
             features = reuse.networks.pretrained(dataset, spec.sda, progress=progress)
         else:
             features = pretrained(rows, spec.sda, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
-    if spec.transformer is None and spec.method not in PROJECTIONS:
+    chosen = spec.transformer
+    if method.projection is not None:
+        assert spec.kept is not None
+        chosen = method.projection.estimator(spec.kept)
+    if chosen is None:
         raw = Stack(spec.stack, (), dataset.n_features, len(rows))
         return Fitted(raw, 1, time.perf_counter() - started)
-    chosen = spec.transformer
-    if chosen is None:
-        assert spec.kept is not None
-        chosen = projection(spec.method, spec.kept)
     fitted = fit_transformer(rows, chosen, spec.seed, progress=progress)
     return Fitted(fitted, 1, time.perf_counter() - started)
 

@@ -12,18 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui import __version__
-from slide_gui.core.baselines import PROJECTIONS, fit_classifier
+from slide_gui.core.baselines import fit_classifier
 from slide_gui.core.distances import block_sizes
 from slide_gui.core.kernel import Embedding
 from slide_gui.core.svm import SvmModel
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.judge import Judgement, OtherPredictor, Predictor, SvmPredictor, judge
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import NetworkRecord, SdaFeatures, Tuned, tuned
 from slide_gui.experiments.representation import Representation, Reuse, represent
 from slide_gui.experiments.result import Classifier, RunResult, Timings
 from slide_gui.experiments.run_progress import Watch
-from slide_gui.experiments.spec import METHODS, RunSpec
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import Classes, split_rows, stratified_sample
 from slide_gui.experiments.training import model_of, train_svm
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -80,7 +81,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     codes, rest = classes.train[rows], learning.part(0.04, 1.0)
     own: Classifier | None = None
     fine_tuning = None
-    if isinstance(fitted.representation, SdaFeatures) and spec.method == "sda":
+    if isinstance(fitted.representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
         fine_tuning = tuned(fitted.representation, dataset, classes.train, rows, validation, spec, reuse.networks, rest)
         predictor: Predictor = fine_tuning
     elif spec.classifier is not None:
@@ -185,7 +186,7 @@ def restore(
     spec, own = result.spec.checked(), result.classifier
     if own is None:
         raise ValueError(
-            f"the classifier of this run, {spec.classifier or METHODS[spec.method]}, is not kept; train it again"
+            f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not kept; train it again"
         )
     classes = _classes(dataset, spec)
     rows, _ = _rows(classes.train, spec, dataset.name)
@@ -253,6 +254,6 @@ def _taken(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     found = {"slide-gui": __version__, "python": platform.python_version()}
     found |= {name: version(name) for name in ("numpy", "scipy")}
-    if spec.method in PROJECTIONS or spec.transformer is not None or spec.classifier is not None:
+    if METHODS[spec.method].projection or spec.transformer is not None or spec.classifier is not None:
         found["scikit-learn"] = version("scikit-learn")
     return tuple(found.items())

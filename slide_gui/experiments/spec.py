@@ -8,56 +8,35 @@ from dataclasses import Field, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from slide_gui.core.baselines import PROJECTIONS, Estimator, checked_kept
+from slide_gui.core.baselines import Estimator
+from slide_gui.core.choices import Choice, check_choice, table_of
+from slide_gui.core.errors import check_whole
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.documents import from_document
+from slide_gui.experiments.methods import METHODS, Method
 
-__all__ = [
-    "CODE_FORMAT",
-    "EVALUATE",
-    "FITTED_ON",
-    "LEARNED",
-    "METHODS",
-    "STACKED",
-    "TRAINING",
-    "RunSpec",
-]
+__all__ = ["CODE_FORMAT", "EVALUATE", "FITTED_ON", "TRAINING", "RunSpec"]
 
 CODE_FORMAT = 3
 """Part of every hash; raised when the program would answer an old spec with other numbers."""
 
-METHODS = {
-    "slide-svm": "SLIDE-SVM",
-    "raw-svm": "Raw-SVM",
-    "median": "SLIDE-SVM, median widths",
-    "pca-svm": "PCA-SVM",
-    "white-svm": "White-SVM",
-    "randproj-svm": "Rand Proj-SVM",
-    "sda-svm": "SdA-SVM",
-    "sda": "SdA",
-    "custom": "scikit-learn",
-}
-"""Key → name.
+TRAINING = table_of(
+    Choice("whole", "whole training part", "train on the whole training part"),
+    Choice("split", "split", "train on 80 % of the training part, which leaves 20 % for validation"),
+)
 
-SLIDE-SVM and SdA-SVM learn their widths; the other SVMs, and SdA-SVM with median widths, choose one global width and C
-by cross-validation over a grid. SdA is the fine-tuned network itself.
-"custom" puts a transformer of scikit-learn in SLIDE's place, a classifier in the SVM's, or both.
-"""
+EVALUATE = table_of(
+    Choice("test", "test", "judge on the test part"),
+    Choice("validation", "validation", "judge on the validation rows of the split"),
+)
 
-STACKED = ("slide-svm", "median", "custom")
-"""Methods on SLIDE's features; "custom" unless it has a transformer of its own."""
-
-NETWORKS = ("sda-svm", "sda")
-"""Methods on stacked denoising autoencoders."""
-
-LEARNED = ("slide-svm", "sda-svm")
-"""Methods whose widths are learned, one a layer."""
-
-FITTED_ON = ("training", "split", "labelled")
-EVALUATE = ("test", "validation")
-TRAINING = ("whole", "split")
+FITTED_ON = table_of(
+    Choice("training", "fitted on all training rows", "fit the representation on the whole training part"),
+    Choice("split", "fitted on the split", "fit it on the split’s 80 %, so that validation rows are new to it"),
+    Choice("labelled", "fitted on the labelled rows only", "fit it on the labelled rows only"),
+)
 
 
 @dataclass(frozen=True)
@@ -70,9 +49,10 @@ class RunSpec:
         SHA-256 (hex) of the data, as `Dataset.fingerprint`.
     source : str
         Where the data came from, as `DataSource.argument`; no part of the hash, for data may move.
-    method : {"slide-svm", "raw-svm", "median"}
+    method : str
+        Key in `METHODS`.
     stack : StackParameters
-        Raw-SVM takes none of it.
+        A method that is not on SLIDE's features takes none of it.
     svm : SvmParameters
         Its groups, seed and near are set by the run; the grid methods choose widths and, unless given, C.
     split : int
@@ -128,67 +108,65 @@ class RunSpec:
         ValueError
             Names what is out of range or does not go together.
         """
-        for name, value, choices in (
-            ("method", self.method, tuple(METHODS)),
-            ("training", self.training, TRAINING),
-            ("evaluate", self.evaluate, EVALUATE),
-        ):
-            if value not in choices:
-                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
-        if self.split < 0 or self.seed < 0:
-            raise ValueError(f"split is {self.split} and seed is {self.seed}; both must be 0 or more")
-        if self.test_rows is not None and self.test_rows < 1:
-            raise ValueError(f"test_rows is {self.test_rows}; it must be at least 1, or None for all")
+        method = check_choice("method", self.method, METHODS)
+        check_choice("training", self.training, TRAINING)
+        check_choice("evaluate", self.evaluate, EVALUATE)
+        check_choice("fitted_on", self.fitted_on, FITTED_ON)
+        numbers = self._checked_numbers()
         if self.training == "whole" and self.evaluate == "validation":
             raise ValueError("training on the whole training part leaves no validation rows; train on the split")
-        self._check_parts()
-        stack = self.stack.checked() if self.stacked else replace(StackParameters(), depth=0)
+        self._check_parts(method)
+        given, svm = self.stack.checked(), self.svm.checked()
+        stack = given if self.stacked else replace(StackParameters(), depth=0)
         if stack.depth == 0:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
-        learns = self.method in LEARNED and self.svm.widths == "learn"
-        fits = stack.depth > 0 or self.method in (*PROJECTIONS, *NETWORKS) or self.transformer is not None
+        sda = SdaParameters() if self.sda is None else self.sda.checked()
+        layers = len(sda.n_units) if method.network else stack.depth
+        own_svm = self.classifier is None and not method.fine_tunes
+        learns = method.learns and svm.widths == "learn"
+        fits = stack.depth > 0 or method.projection or method.network or self.transformer is not None
         normal = replace(
             self,
             stack=stack,
-            svm=self._normal_svm(),
-            split=0 if self.training == "whole" else self.split,
+            svm=_normal_svm(svm, method) if own_svm else SvmParameters(),
+            **numbers | ({"split": 0} if self.training == "whole" else {}),
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
-            kept=checked_kept(self.method, self.kept) if self.method in PROJECTIONS else None,
-            sda=_normal_sda(self.sda, self.method, self.seed) if self.method in NETWORKS else None,
+            kept=method.projection.checked(self.kept, method.key) if method.projection else None,
+            sda=_normal_sda(sda, method, numbers["seed"]) if method.network else None,
             fitted_on=self.fitted_on if fits and (self.training, self.fitted_on) != ("whole", "split") else "training",
         )
+        normal = replace(normal, svm=replace(normal.svm, groups=layers + 1, seed=normal.seed, near=None))
         return self if normal == self else normal  # the same object keeps its hash
 
     @property
     def stacked(self) -> bool:
         """Whether the representation is SLIDE's."""
-        return self.method in STACKED and self.transformer is None
-
-    def _check_parts(self) -> None:
-        """Refuse parts that do not belong to the method, and labels out of range."""
-        own = self.method == "custom"
-        if own and self.transformer is None and self.classifier is None:
-            raise ValueError("method custom has neither a transformer nor a classifier; it needs one of them")
-        if not own and (self.transformer is not None or self.classifier is not None):
-            raise ValueError(f"method {self.method} has its own parts; give a transformer or classifier to custom")
-        if self.labels is not None and self.labels < 2:
-            raise ValueError(f"labels is {self.labels}; it must be at least 2, or None for all")
-        if self.fitted_on not in FITTED_ON:
-            raise ValueError(f"fitted_on is {self.fitted_on!r}; it must be one of {', '.join(FITTED_ON)}")
-        if self.fitted_on == "labelled" and self.labels is None:
-            raise ValueError("fitted_on is 'labelled', but all rows are; say how many labels there are")
+        return METHODS[self.method].stacked and self.transformer is None
 
     @property
     def layers(self) -> int:
         """Layers above the input: of SLIDE, or of the autoencoders."""
-        if self.method in NETWORKS:
+        if METHODS[self.method].network:
             return len((self.sda or SdaParameters()).n_units)
-        return self.stack.depth if self.stacked and self.method != "raw-svm" else 0
+        return self.stack.depth if self.stacked else 0
 
-    def _normal_svm(self) -> SvmParameters:
-        if self.classifier is not None or self.method == "sda":
-            return SvmParameters(groups=self.layers + 1, seed=self.seed)
-        return _normal_svm(self.svm.checked(), self.method, self.layers, self.seed)
+    def _checked_numbers(self) -> dict[str, Any]:
+        numbers: dict[str, Any] = {name: check_whole(name, getattr(self, name), 0) for name in ("split", "seed")}
+        for name, least in (("test_rows", 1), ("labels", 2)):
+            value = getattr(self, name)
+            if value is not None:
+                numbers[name] = check_whole(name, value, least, otherwise=", or None for all")
+        return numbers
+
+    def _check_parts(self, method: Method) -> None:
+        """Refuse parts that do not belong to the method."""
+        none = self.transformer is None and self.classifier is None
+        if method.takes_parts and none:
+            raise ValueError(f"method {method.key} has neither a transformer nor a classifier; it needs one of them")
+        if not method.takes_parts and not none:
+            raise ValueError(f"method {method.key} has its own parts; give a transformer or classifier to custom")
+        if self.fitted_on == "labelled" and self.labels is None:
+            raise ValueError("fitted_on is 'labelled', but all rows are; say how many labels there are")
 
     @cached_property
     def hash(self) -> str:
@@ -231,28 +209,22 @@ _ALWAYS = {
 """Stated in every document; whatever came later is stated where it is not at its default, so that hashes stay."""
 
 
-def _normal_svm(svm: SvmParameters, method: str, depth: int, seed: int) -> SvmParameters:
-    svm = replace(svm, groups=depth + 1, seed=seed, near=None)
-    unused = SvmParameters()
-    if isinstance(svm.widths, tuple):
-        svm = replace(svm, widths=tuple(float(width) for width in svm.widths))
-    if method not in LEARNED:
-        svm = replace(svm, widths="median")
-    if svm.widths != "learn":
-        svm = replace(
-            svm,
-            criterion=unused.criterion,
-            subset_size=unused.subset_size,
-            starts=unused.starts,
-            retune=unused.retune,
-        )
-    return svm if svm.C is None else replace(svm, C=float(svm.C))
-
-
-def _normal_sda(sda: SdaParameters | None, method: str, seed: int) -> SdaParameters:
+def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
     """Return the parameters with what the method does not use at its default."""
-    sda = replace(SdaParameters() if sda is None else sda, seed=seed).checked()
-    if method == "sda":
+    unused = SvmParameters()
+    if not method.learns:
+        svm = replace(svm, widths="median")
+    if svm.widths == "learn":
+        return svm
+    return replace(
+        svm, criterion=unused.criterion, subset_size=unused.subset_size, starts=unused.starts, retune=unused.retune
+    )
+
+
+def _normal_sda(sda: SdaParameters, method: Method, seed: int) -> SdaParameters:
+    """Return the parameters with what the method does not use at its default."""
+    sda = replace(sda, seed=seed)
+    if method.fine_tunes:
         return sda
     unused = SdaParameters()
     return replace(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from slide_gui.core.errors import check_flag, check_noise, check_whole
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.spec import RunSpec
@@ -71,16 +72,22 @@ class SweepSpec:
             If an axis is empty, or a point is out of range.
         """
         for name in ("noises", "depths", "splits", "seeds"):
-            if not getattr(self, name):
-                raise ValueError(f"{name} is empty; a sweep needs at least one of each")
-        noises, depths = sorted(set(self.noises)), sorted(set(self.depths))
+            axis = getattr(self, name)
+            if not isinstance(axis, (tuple, list)) or not axis:
+                raise ValueError(f"{name} is {axis!r}; a sweep needs at least one of each")
+        noises = sorted({check_noise(noise) for noise in self.noises})
+        depths, splits, seeds = (
+            sorted({check_whole(name, number, 0) for number in axis})
+            for name, axis in (("depth", self.depths), ("split", self.splits), ("seed", self.seeds))
+        )
+        warm = check_flag("warm", self.warm)
         points = []
-        for split in sorted(set(self.splits)):
-            for seed in sorted(set(self.seeds)):
+        for split in splits:
+            for seed in seeds:
                 before: dict[int, RunSpec] = {}
                 for noise in noises:
                     for depth in depths:
-                        near = before.get(depth) if self.warm and depth else None
+                        near = before.get(depth) if warm and depth else None
                         before[depth] = self._spec(noise, depth, split, seed, near)
                         points.append(SweepPoint(noise, depth, split, seed, before[depth]))
         return tuple(points)

@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from slide_gui.core.distances import block_sizes, median_distances
 from slide_gui.core.kernel import Embedding
-from slide_gui.core.svm import SvmModel, SvmParameters, fit_svm, train
+from slide_gui.core.svm import LOSSES, SvmModel, SvmParameters, fit_svm, train
 from slide_gui.core.svm_grid import GridPoint, median_width_search
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import Classifier, RunResult
-from slide_gui.experiments.spec import LEARNED, RunSpec
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import stratified_sample
 from slide_gui.progress import Progress
 
@@ -51,7 +52,8 @@ def train_svm(
     sizes = block_sizes(Z.shape[1], groups)
     medians = median_distances(Z, sizes, seed=spec.seed, progress=progress.part(0.0, 0.0))
     plain = tuple(medians.tolist())
-    if spec.method not in LEARNED or (spec.method == "sda-svm" and spec.svm.widths == "median"):
+    method = METHODS[spec.method]
+    if not method.learns or (method.network and spec.svm.widths == "median"):
         grid = _grid(Z, codes, svm, progress.part(0.0, 0.7))
         widths, C = np.asarray(grid.widths), grid.C
         model = train(Z, codes, sizes, widths, C, svm, medians=medians, progress=progress.part(0.7, 1.0))
@@ -82,7 +84,7 @@ def _grid(Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, progress:
         codes[rows],
         svm.groups,
         **({} if svm.C is None else {"Cs": (svm.C,)}),  # type: ignore[arg-type]
-        squared=svm.loss == "squared_hinge",
+        squared=LOSSES[svm.loss].squared,
         memory=svm.memory,
         seed=svm.seed,
         progress=progress,

@@ -10,8 +10,8 @@ from pathlib import Path
 from slide_gui.data.entries import entry
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.files import write_whole
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.paper import published
-from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.timing import INCLUDED, TimeRow
 from slide_gui.figures.table import save_table
 
@@ -32,6 +32,7 @@ COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "randproj-svm", "pca-svm", 
 """Methods in the order of the paper's Table 1."""
 
 _MISSING = "–"
+_NAMES = {method.text for method in METHODS.values()}
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _other_notes(state: BenchmarkState) -> list[str]:
     by_place: dict[tuple[str, str], list[str]] = {}
     for info in state.data:
         for one in published(info.key):
-            if one.method not in METHODS.values():
+            if one.method not in _NAMES:
                 by_place.setdefault((one.method, one.place), []).append(
                     f"{entry(info.key).title} {100 * one.error:.2f}"
                 )
@@ -222,7 +223,7 @@ def errors_csv(path: str | os.PathLike[str], state: BenchmarkState) -> None:
         rows += [
             [entry(info.key).title, False, one.method, *[None] * 10, one.error, one.place]
             for one in published(info.key)
-            if one.method not in METHODS.values()
+            if one.method not in _NAMES
         ]
     save_table(path, head, rows)
 

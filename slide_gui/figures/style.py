@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
 __all__ = ["LEVELS", "WIDTHS", "Style"]
@@ -12,8 +13,12 @@ __all__ = ["LEVELS", "WIDTHS", "Style"]
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
 """Name → width of the figure in mm; a slide is 16:9."""
 
-LEVELS: dict[str, str] = {"tile": "per tile", "layer": "per layer", "global": "global"}
-"""Which tiles share their colour limits → title on screen."""
+LEVELS = table_of(
+    Choice("layer", "per layer, symmetric", "the tiles of a layer share their limits"),
+    Choice("tile", "per tile, symmetric", "each tile has its own limits"),
+    Choice("global", "all tiles, symmetric", "all tiles share their limits"),
+)
+"""Which tiles share their colour limits."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +57,10 @@ class Style:
         for name, value, choices in (
             ("width", self.width, WIDTHS),
             ("colors", self.colors, MAPS),
-            ("levels", self.levels, LEVELS),
         ):
             if value not in choices:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
+        check_choice("levels", self.levels, LEVELS)
         if not 50 <= self.dpi <= 1200:
             raise ValueError(f"dpi is {self.dpi!r}; it must be between 50 and 1200")
 

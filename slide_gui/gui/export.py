@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
+from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.jobs import Lane
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Offer
@@ -142,7 +143,8 @@ class ExportDialog(QDialog):
         self._kind = self._choices("Format", {})
         widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
         self._width = self._choices("Width", widths)
-        self._levels = self._choices("Levels", LEVELS)
+        self._levels = self._choices("Levels", {})
+        add_choices(self._levels, LEVELS.values())
         self._colors = self._choices("Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")})
         self._bias = QCheckBox("Write each bias below its tile", self)
         self._form.addRow("", self._bias)

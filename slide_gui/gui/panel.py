@@ -10,6 +10,8 @@ from slide_gui.core.squashing import SQUASHINGS
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
 from slide_gui.figures.color_scale import DIVERGING, MAPS
+from slide_gui.figures.style import LEVELS
+from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.workspace import State, Workspace
@@ -19,14 +21,6 @@ __all__ = ["ParameterPanel"]
 _WIDTH = 248
 _OPEN = "open"
 _MAX_DEPTH = 8
-_LEVELS = {"layer": "per layer, symmetric", "tile": "per tile, symmetric", "global": "all tiles, symmetric"}
-_SQUASHING_TIPS = {
-    "threshold": "T(a) = 1 if a > t, else 0: the paper’s choice (§4)",
-    "sigmoid": "T(a) = 1 / (1 + e^−a)",
-    "tanh": "T(a) = tanh a",
-    "identity": "T(a) = a: the stack stays linear",
-}
-_FIT_ON_TITLES = {"values": "real values (the paper)", "thresholded": "squashed values"}
 
 
 def thousands(number: int) -> str:
@@ -168,17 +162,13 @@ class ParameterPanel(QScrollArea):
         self._squashing = self._choice(
             "Squashing", "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
         )
-        for name in SQUASHINGS:
-            self._squashing.addItem(name, name)
-            tip = _SQUASHING_TIPS[name]
-            self._squashing.setItemData(self._squashing.count() - 1, tip, Qt.ItemDataRole.ToolTipRole)
+        add_choices(self._squashing, SQUASHINGS.values())
         self._squashing.activated.connect(self._squashing_chosen)
         self._fit_on = self._choice(
             "Fit on",
             "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it",
         )
-        for name in FIT_ON:
-            self._fit_on.addItem(_FIT_ON_TITLES[name], name)
+        add_choices(self._fit_on, FIT_ON.values())
         self._fit_on.activated.connect(self._fit_on_chosen)
         self._depth.set_value(parameters.depth)
 
@@ -186,8 +176,7 @@ class ParameterPanel(QScrollArea):
         self._rule()
         self._heading("TILES")
         self._levels = self._choice("Levels", "Which weights share the limits of the colour scale")
-        for key, title in _LEVELS.items():
-            self._levels.addItem(title, key)
+        add_choices(self._levels, LEVELS.values())
         self._levels.activated.connect(self._levels_chosen)
         self._colors = self._choice("Colours", "Zero is the neutral colour; jet is the paper’s look")
         self._colors.addItem("diverging, as the theme", "auto")
@@ -278,7 +267,7 @@ class ParameterPanel(QScrollArea):
         self._depth.set_value(parameters.depth)
         self._depth.set_extra("layer" if parameters.depth == 1 else "layers")
         self._threshold.set_value(parameters.threshold)
-        self._threshold.setEnabled(parameters.squashing == "threshold")
+        self._threshold.setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
         self._squashing.setCurrentIndex(self._squashing.findData(parameters.squashing))
         self._fit_on.setCurrentIndex(self._fit_on.findData(parameters.fit_on))
         self._levels.setCurrentIndex(self._levels.findData(selection.levels))

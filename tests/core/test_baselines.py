@@ -10,7 +10,8 @@ import pytest
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
-from slide_gui.core.baselines import Estimator, checked_kept, fit_classifier, fit_transformer, projection
+from slide_gui.core import baselines
+from slide_gui.core.baselines import Estimator, Projection, fit_classifier, fit_transformer
 
 RANDOM = np.random.default_rng(0)
 X = (RANDOM.standard_normal((300, 12)) @ np.diag(np.linspace(3.0, 0.1, 12))).astype(np.float32)
@@ -18,7 +19,7 @@ Y = (X[:, 0] * X[:, 1] > 0).astype(np.intp) + (X[:, 2] > 2)
 
 
 def test_that_pca_keeps_the_fewest_directions_that_hold_the_variance() -> None:
-    found = fit_transformer(X, projection("pca-svm", 0.8), 0)
+    found = fit_transformer(X, baselines.PCA.estimator(0.8), 0)
     exact = np.cov(X.T.astype(np.float64))
     shares = np.cumsum(np.linalg.eigvalsh(exact)[::-1]) / np.trace(exact)
     k = int(np.searchsorted(shares, 0.8)) + 1
@@ -29,12 +30,12 @@ def test_that_pca_keeps_the_fewest_directions_that_hold_the_variance() -> None:
 
 
 def test_that_whitened_directions_have_unit_variance_and_no_correlation() -> None:
-    Z = fit_transformer(X, projection("white-svm", 0.95), 0).transform(X)
+    Z = fit_transformer(X, baselines.WHITENED_PCA.estimator(0.95), 0).transform(X)
     np.testing.assert_allclose(np.cov(Z.T.astype(np.float64)), np.eye(Z.shape[1]), atol=1e-4)
 
 
 def test_that_random_directions_are_gaussian_and_seeded() -> None:
-    first, again, other = (fit_transformer(X, projection("randproj-svm", 5), seed) for seed in (1, 1, 2))
+    first, again, other = (fit_transformer(X, baselines.RANDOM_PROJECTION.estimator(5), seed) for seed in (1, 1, 2))
     assert first.transform(X).shape == (300, 5)
     np.testing.assert_array_equal(first.transform(X), again.transform(X))
     assert not np.array_equal(first.transform(X), other.transform(X))
@@ -106,19 +107,21 @@ def test_that_another_refusal_does_not_speak_of_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "kept"),
+    ("projection", "kept"),
     [
-        ("pca-svm", None),
-        ("pca-svm", 1.0),
-        ("white-svm", 0.0),
-        ("randproj-svm", 2.5),
-        ("randproj-svm", float("inf")),
-        ("randproj-svm", float("nan")),
+        (baselines.PCA, None),
+        (baselines.PCA, "0.5"),
+        (baselines.PCA, 1.0),
+        (baselines.WHITENED_PCA, 0.0),
+        (baselines.RANDOM_PROJECTION, True),
+        (baselines.RANDOM_PROJECTION, 2.5),
+        (baselines.RANDOM_PROJECTION, float("inf")),
+        (baselines.RANDOM_PROJECTION, float("nan")),
     ],
 )
-def test_that_what_is_kept_is_in_range(method: str, kept: float | None) -> None:
-    with pytest.raises(ValueError, match="kept is"):
-        checked_kept(method, kept)
+def test_that_what_is_kept_is_in_range(projection: Projection, kept: float | None) -> None:
+    with pytest.raises(ValueError, match=r"kept is .*; some-svm needs"):
+        projection.checked(kept, "some-svm")
 
 
 def test_that_the_mathematics_starts_without_scikit_learn() -> None:

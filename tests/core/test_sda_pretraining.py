@@ -216,10 +216,10 @@ def test_that_a_rate_that_blows_up_is_named():
         ({"pretraining_epochs": -1}, "pretraining_epochs is -1"),
         ({"fine_tuning_epochs": 1.5}, "fine_tuning_epochs is 1.5"),
         ({"batch_size": 0}, "batch_size is 0"),
-        ({"batch_size": 5000}, "batch_size is 5000; it must be at most 4096"),
+        ({"batch_size": 5000}, "batch_size is 5000; it must be a whole number, 1 to 4096"),
         ({"patience": 0}, "patience is 0"),
         ({"seed": -1}, "seed is -1"),
-        ({"dtype": "int32"}, "dtype is 'int32'; it must be float32 or float64"),
+        ({"dtype": "int32"}, "dtype is 'int32'; it must be one of float32, float64"),
     ],
 )
 def test_that_a_parameter_out_of_range_is_named(change, message):

@@ -174,11 +174,12 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
         ({"loss": "log"}, "loss is"),
         ({"widths": "guess"}, "widths is"),
         ({"widths": (1.0, 2.0)}, "3 positive numbers"),
-        ({"widths": (1.0, 0.0, 2.0)}, "3 positive numbers"),
+        ({"widths": (1.0, 0.0, 2.0)}, "one positive number a layer"),
         ({"criterion": "guess"}, "criterion is"),
         ({"tol": 0.0}, "tol is"),
         ({"max_iter": 0}, "max_iter is"),
         ({"groups": (4, 4)}, "groups is"),
+        ({"starts": 0}, "starts is 0; it must be a whole number, 1 or more"),
     ],
 )
 def test_that_wrong_parameters_are_refused_by_name(changes, words):

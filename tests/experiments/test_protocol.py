@@ -14,8 +14,8 @@ from slide_gui.experiments.benchmark import run_benchmark
 from slide_gui.experiments.benchmark_reader import read_benchmark
 from slide_gui.experiments.benchmark_state import BenchmarkState, SplitAnswer, compare
 from slide_gui.experiments.choice import PointResult, choose, final_points
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.protocol import CellPlan, plan
-from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.splits import split_rows
 from slide_gui.experiments.statistics import mcnemar, mean_error
 from slide_gui.experiments.store import RunStore
@@ -75,7 +75,7 @@ def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
     for extent in ("full", "quick"):
         cells = plan(extent)
         assert {cell.data for cell in cells} == {"rectangles", "convex", "rectangles-images", "mnist"}
-        assert {METHODS[cell.method] for cell in cells} == {
+        assert {METHODS[cell.method].text for cell in cells} == {
             "SLIDE-SVM", "Raw-SVM", "PCA-SVM", "White-SVM", "Rand Proj-SVM", "SdA-SVM", "SdA",
         }  # fmt: skip
         for cell in cells:

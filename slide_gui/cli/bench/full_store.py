@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from slide_gui.data.entries import entry
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.paper import published
 from slide_gui.experiments.protocol import CellPlan, plan
 from slide_gui.experiments.result import Classifier, RunResult, Timings
-from slide_gui.experiments.spec import METHODS, RunSpec
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import columns_of
 
@@ -42,7 +43,7 @@ def fill(path: Path, n_runs: int) -> int:
 
 def _runs(cell: CellPlan, split: int, random: np.random.Generator) -> tuple[RunResult, list[RunResult]]:
     known = entry(cell.data)
-    error = next(one.error for one in published(cell.data) if one.method == METHODS[cell.method])
+    error = next(one.error for one in published(cell.data) if one.method == METHODS[cell.method].text)
     points = cell.candidates(_fingerprint(cell), "", split)
     best = points[len(points) // 2]
     final = _result(cell.final(best).spec, known.title, known.n_test, error, random)

@@ -1,10 +1,14 @@
-"""The criteria by name, for two classes and for more."""
+"""The criteria, one entry each, and their value for two classes and for more."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.criteria.evaluation import Evaluation
 from slide_gui.core.criteria.hold_out import hold_out
 from slide_gui.core.criteria.press import press
@@ -13,12 +17,48 @@ from slide_gui.core.criteria.span import span
 from slide_gui.core.svm_multiclass import pairs_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["CRITERIA", "evaluate"]
+__all__ = ["CRITERIA", "Criterion", "evaluate"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-CRITERIA = ("radius-margin", "span", "hold-out", "press")
+
+@dataclass(frozen=True)
+class Criterion(Choice):
+    """What learning the widths minimises.
+
+    Attributes
+    ----------
+    evaluate : callable
+        (kernel, labels of −1 and 1, ridge, progress=…) → Evaluation; for two classes also with start=….
+    any_classes : bool
+        Whether it takes one column of labels a class; if not, it is of two classes.
+    holds_out : bool
+        Whether it also takes held_out=…, which needs a class of at least two rows.
+    """
+
+    evaluate: Callable[..., Evaluation]
+    any_classes: bool = False
+    holds_out: bool = False
+
+
+CRITERIA = table_of(
+    Criterion("radius-margin", "radius-margin", "radius over margin, R²‖w‖²/n, a bound of the error", radius_margin),
+    Criterion(
+        "span",
+        "span (leave-one-out)",
+        "the smoothed leave-one-out error by the span of the support vectors, good for two classes at much noise",
+        span,
+    ),
+    Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),
+    Criterion(
+        "press",
+        "press (also for many classes)",
+        "the leave-one-out squared error of kernel ridge regression, one inverse for all classes",
+        press,
+        any_classes=True,
+    ),
+)
 
 
 def evaluate(
@@ -32,12 +72,13 @@ def evaluate(
 ) -> Evaluation:
     """Evaluate a criterion on any number of classes.
 
-    "press" has one column a class (one for two classes). The others are criteria of two classes: with more, J is the
-    mean over the one-vs-one problems, each on its own points.
+    One of any classes has one column a class (one for two classes). With more than two, J of the others is the mean
+    over the one-vs-one problems, each on its own points.
 
     Parameters
     ----------
-    criterion : {"radius-margin", "span", "hold-out", "press"}
+    criterion : str
+        Key in `CRITERIA`.
     kernel : ndarray of shape (n, n)
         K without the ridge.
     codes : ndarray of int, shape (n,)
@@ -45,16 +86,22 @@ def evaluate(
     ridge : float
         1/C.
     held_out : ndarray of bool, shape (n,)
-        For "hold-out".
+        For a criterion that holds out.
     starts : dict, optional
         Coefficients of each pair at a neighbouring kernel; filled with those found.
     progress : Progress
         The cancel point.
+
+    Raises
+    ------
+    ValueError
+        If the criterion is unknown, or needs a class of at least two rows.
     """
+    chosen = check_choice("criterion", criterion, CRITERIA)
     n_classes = int(codes.max()) + 1
-    if criterion == "press":
+    if chosen.any_classes:
         columns = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-        return press(kernel, columns[:, 1:] if n_classes == 2 else columns, ridge, progress=progress)
+        return chosen.evaluate(kernel, columns[:, 1:] if n_classes == 2 else columns, ridge, progress=progress)
     starts = {} if starts is None else starts
     pairs = pairs_of(n_classes)
     value, support = 0.0, 0
@@ -65,7 +112,8 @@ def evaluate(
         alone = len(members) == len(codes)
         part = kernel if alone else kernel[np.ix_(members, members)]
         y = np.where(codes[members] == pair[1], 1.0, -1.0)
-        found = _two_classes(criterion, part, y, ridge, held_out[members], starts.get(pair), progress)
+        given = {"held_out": _some(held_out[members])} if chosen.holds_out else {}
+        found = chosen.evaluate(part, y, ridge, start=starts.get(pair), progress=progress, **given)
         starts[pair] = beta = found.beta
         value += found.value / len(pairs)
         support += found.n_support
@@ -77,21 +125,7 @@ def evaluate(
     return Evaluation(value, gradient, beta, support)
 
 
-def _two_classes(
-    criterion: str,
-    kernel: Array,
-    y: Array,
-    ridge: float,
-    held_out: NDArray[np.bool_],
-    start: Array | None,
-    progress: Progress,
-) -> Evaluation:
-    if criterion == "radius-margin":
-        return radius_margin(kernel, y, ridge, start=start, progress=progress)
-    if criterion == "span":
-        return span(kernel, y, ridge, start=start, progress=progress)
-    if criterion == "hold-out":
-        if not held_out.any():
-            raise ValueError("two classes of one row each; the hold-out criterion needs a class of at least two")
-        return hold_out(kernel, y, ridge, held_out, start=start, progress=progress)
-    raise ValueError(f"criterion is {criterion!r}; it must be one of {', '.join(CRITERIA)}")
+def _some(held_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    if not held_out.any():
+        raise ValueError("two classes of one row each; the hold-out criterion needs a class of at least two")
+    return held_out

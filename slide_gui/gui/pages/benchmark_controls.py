@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.spec import METHODS
+from slide_gui.experiments.methods import METHODS
 from slide_gui.gui.benchmark_desk import BenchmarkChoice, BenchmarkDesk
 from slide_gui.gui.pages.header import add_button
 
@@ -69,7 +69,7 @@ class BenchmarkControls(QWidget):
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
         data = {key: entry(key).title for key in desk.choice.data}
-        methods = {key: METHODS[key] for key in desk.choice.methods}
+        methods = {key: METHODS[key].text for key in desk.choice.methods}
         self._data = _Several("Data sets", data, self._chosen, self)
         self._methods = _Several("Methods", methods, self._chosen, self)
         for button in (self._data, self._methods):

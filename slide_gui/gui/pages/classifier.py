@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from slide_gui.core.choices import Choice
+from slide_gui.core.criteria.evaluate import CRITERIA
 from slide_gui.core.svm import LOSSES, SvmParameters
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.figures.style import Style
+from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.desk import RunDesk
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
@@ -28,18 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassifierPage"]
 
-_METHODS = {
-    "slide-svm": "SLIDE-SVM",
-    "median": "SLIDE-SVM, median widths × one scale",
-    "raw-svm": "Raw-SVM",
-}
-_CRITERIA = {
-    "radius-margin": "radius-margin",
-    "span": "span (leave-one-out)",
-    "hold-out": "hold-out",
-    "press": "press (also for many classes)",
-}
-_LOSSES = {"squared_hinge": "squared hinge", "hinge": "hinge"}
 _TIPS = {
     "Method": "Widths learned (§5), the paper’s commented variant, or the raw input",
     "Widths by": "What is minimised over the widths σ_t and C by gradient descent",
@@ -101,19 +94,18 @@ class ClassifierPage(Page):
             self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
         )
         self._train.clicked.connect(self._toggle)
-        self._method = self._choice(row, "Method", _METHODS)
-        self._by = self._choice(row, "Widths by", _CRITERIA)
-        self._loss = self._choice(row, "Loss", {name: _LOSSES[name] for name in LOSSES})
+        self._method = self._choice(row, "Method", [method for method in METHODS.values() if method.plain])
+        self._by = self._choice(row, "Widths by", CRITERIA.values())
+        self._loss = self._choice(row, "Loss", LOSSES.values())
         row.addStretch(1)
 
-    def _choice(self, row: QHBoxLayout, label: str, choices: dict[str, str]) -> QComboBox:
+    def _choice(self, row: QHBoxLayout, label: str, choices: Iterable[Choice]) -> QComboBox:
         caption = QLabel(label, self)
         caption.setProperty("role", "secondary")
         box = QComboBox(self)
         box.setAccessibleName(label)
         box.setToolTip(_TIPS[label])
-        for key, title in choices.items():
-            box.addItem(title, key)
+        add_choices(box, choices)
         caption.setBuddy(box)
         row.addWidget(caption)
         row.addWidget(box)
@@ -235,7 +227,7 @@ class ClassifierPage(Page):
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
         svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
         if own is not None and own.history:
-            svm = f"widths by {_CRITERIA[result.spec.svm.criterion].split(' (')[0]} · {svm}"
+            svm = f"widths by {result.spec.svm.criterion} · {svm}"
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         self._details.setText(
             f"test error on {thousands(result.n_test)} images with its 95 % interval{behind} · "
@@ -249,7 +241,7 @@ class ClassifierPage(Page):
         """Whether the layers set in the panel are not those of the result."""
         asked, own = result.spec.stack, self._workspace.state.parameters
         fields = ("noise", "depth", "threshold", "squashing", "fit_on")
-        return result.spec.method != "raw-svm" and any(getattr(asked, f) != getattr(own, f) for f in fields)
+        return result.spec.stacked and any(getattr(asked, f) != getattr(own, f) for f in fields)
 
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset

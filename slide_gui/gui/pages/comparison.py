@@ -11,8 +11,8 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.experiments.comparison import Comparison, compare_errors
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.spec import METHODS
 from slide_gui.experiments.weights import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.layouts import nested
@@ -186,7 +186,7 @@ def _brief(result: RunResult) -> str:
 
 
 def _describe(result: RunResult) -> str:
-    name = METHODS.get(result.spec.method, result.spec.method)
+    name = METHODS[result.spec.method].text
     return f"{name}, {_short(result)} · {100 * result.error:.2f} % ± {100 * result.half:.2f}"
 
 

@@ -11,7 +11,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from slide_gui.experiments.comparison import Comparison
-from slide_gui.experiments.spec import METHODS
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.figures.sheet import Sheet
 from slide_gui.gui.desk import RunDesk
@@ -158,7 +158,7 @@ def _row(run: StoredRun) -> RunRow:
         run.hash,
         time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created)),
         run.data,
-        METHODS.get(run.method, run.method),
+        METHODS[run.method].text if run.method in METHODS else run.method,
         run.noise if run.depth else float("nan"),
         run.depth,
         split if run.evaluate == "test" else f"{split}, val.",

@@ -1,0 +1,149 @@
+"""Every choice of every spec: a word that is none is refused at once, with the list of those that are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slide_gui.core.baselines import Estimator
+from slide_gui.core.choices import Choice
+from slide_gui.core.criteria.evaluate import CRITERIA
+from slide_gui.core.parameters import FIT_ON, StackParameters
+from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.squashing import SQUASHINGS
+from slide_gui.core.svm import LOSSES, WIDTHS, SvmParameters
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.spec import EVALUATE, FITTED_ON, TRAINING, RunSpec
+from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.figures.style import LEVELS
+
+DTYPES = ("float32", "float64")
+TABLES: dict[str, Any] = {
+    "squashing": SQUASHINGS, "fit_on": FIT_ON, "criterion": CRITERIA, "loss": LOSSES, "widths": WIDTHS,
+    "method": METHODS, "training": TRAINING, "evaluate": EVALUATE, "fitted_on": FITTED_ON, "dtype": DTYPES,
+}  # fmt: skip
+FREE_TEXT = {"fingerprint", "source"}
+BASE = RunSpec("ab" * 32, training="split", sda=SdaParameters(n_units=(3,)))
+SWEEP = SweepSpec("ab" * 32)
+PARTS: dict[str, type] = {"stack": StackParameters, "svm": SvmParameters, "sda": SdaParameters}
+
+
+def of_method(method: str) -> RunSpec:
+    """Return a spec that is in order."""
+    kind = METHODS[method]
+    kept = None if kind.projection is None else 3 if kind.projection.keeps == "directions" else 0.5
+    classifier = Estimator.of("neighbors.KNeighborsClassifier") if kind.takes_parts else None
+    return replace(BASE, method=method, kept=kept, classifier=classifier)
+
+
+def choices() -> Iterator[tuple[str, str]]:
+    """Yield part ("" for the spec itself) and name of every field that holds a word."""
+    for part, kind in {"": RunSpec, **PARTS}.items():
+        for item in fields(kind):
+            if isinstance(item.default, str) and item.name not in FREE_TEXT:
+                yield part, item.name
+
+
+def with_value(spec: RunSpec, part: str, name: str, value: object) -> RunSpec:
+    changes: dict[str, Any] = {name: value}
+    return replace(spec, **({part: replace(getattr(spec, part), **changes)} if part else changes))
+
+
+def test_that_each_word_of_a_spec_has_a_table() -> None:
+    assert {name for _, name in choices()} == TABLES.keys()
+    assert {item.name for item in fields(SweepSpec) if isinstance(item.default, str)} <= TABLES.keys() | FREE_TEXT
+
+
+@pytest.mark.parametrize("method", [*METHODS])
+@pytest.mark.parametrize(("part", "name"), [*choices()])
+@given(word=st.text(max_size=20) | st.sampled_from(["radius_margin", "Threshold", "slide", "sqared_hinge", "float16"]))
+def test_that_a_misspelt_word_is_refused_before_it_gets_a_hash(method: str, part: str, name: str, word: str) -> None:
+    table = TABLES[name]
+    if word in table:
+        return
+    spec = with_value(of_method(method), part, name, word)
+    with pytest.raises(ValueError, match=f"^{name} is .*; it must be one of {', '.join(table)}$"):
+        spec.checked()
+    with pytest.raises(ValueError, match=f"^{name} is "):
+        _ = spec.hash
+
+
+@pytest.mark.parametrize("method", [*METHODS])
+def test_that_every_key_of_every_table_is_accepted(method: str) -> None:
+    spec = of_method(method)
+    for part, name in choices():
+        for key in TABLES[name] if name != "method" else ():
+            changed = replace(spec, labels=9) if key == "labelled" else spec
+            assert len(with_value(changed, part, name, key).hash) == 64
+
+
+@pytest.mark.parametrize("name", ["method", "training", "evaluate"])
+def test_that_a_sweep_refuses_a_misspelt_word(name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is 'wrd'; it must be one of"):
+        replace(SWEEP, **{name: "wrd"}).points()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("part", "name"), [("stack", "squashing"), ("svm", "criterion"), ("svm", "loss")])
+def test_that_a_sweep_refuses_a_misspelt_word_in_its_parts(part: str, name: str) -> None:
+    with pytest.raises(ValueError, match=f"^{name} is 'wrd'; it must be one of"):
+        replace(SWEEP, **{part: replace(getattr(SWEEP, part), **{name: "wrd"})}).points()  # type: ignore[arg-type]
+
+
+def numbers() -> Iterator[tuple[str, str]]:
+    """Yield part and name of every field that holds a number or a truth value, or may."""
+    for part, kind in {"": RunSpec, **PARTS}.items():
+        for item in fields(kind):
+            if isinstance(item.default, (int, float)) or item.name in {"C", "max_iter", "test_rows", "labels", "kept"}:
+                yield part, item.name
+
+
+@pytest.mark.parametrize(("part", "name"), [place for place in numbers() if place != ("svm", "groups")])
+@pytest.mark.parametrize("wrong", ["0.5", "3", b"3", True, 0.5j, float("nan"), float("inf"), -1, []])
+def test_that_what_is_no_number_in_range_is_refused_in_its_place(part: str, name: str, wrong: object) -> None:
+    if isinstance(getattr(getattr(BASE, part) if part else BASE, name), bool) and wrong is True:
+        return
+    if (name, wrong) == ("threshold", -1):
+        return
+    spec = with_value(of_method("pca-svm"), part, name, wrong)
+    with pytest.raises(ValueError, match=f"^{name} "):
+        spec.checked()
+
+
+@pytest.mark.parametrize(
+    ("part", "name", "least"),
+    [
+        ("stack", "depth", 0), ("stack", "batch_size", 1), ("svm", "starts", 1), ("svm", "subset_size", 2),
+        ("svm", "max_iter", 1), ("sda", "patience", 1), ("", "split", 0), ("", "seed", 0), ("", "test_rows", 1),
+        ("", "labels", 2),
+    ],
+)  # fmt: skip
+def test_that_a_whole_number_below_its_least_or_between_two_is_refused(part: str, name: str, least: int) -> None:
+    assert with_value(BASE, part, name, least).hash == with_value(BASE, part, name, float(least)).hash
+    for wrong in (least - 1, least + 0.5):
+        with pytest.raises(ValueError, match=f"^{name} is {wrong}; it must be a whole number, {least} or more"):
+            with_value(BASE, part, name, wrong).checked()
+
+
+@pytest.mark.parametrize("axis", ["noises", "depths", "splits", "seeds"])
+@pytest.mark.parametrize("wrong", [(), 3, "0.5", ("0",), (True,), (-1,), (None,)])
+def test_that_a_sweep_refuses_a_wrong_axis(axis: str, wrong: object) -> None:
+    with pytest.raises(ValueError, match=f"^{axis[:-1]}"):
+        replace(SWEEP, **{axis: wrong}).points()  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("table", [table for table in TABLES.values() if table is not DTYPES] + [LEVELS])
+def test_that_every_entry_has_its_own_key_and_words_that_stand_in_lists(table: dict[str, Choice]) -> None:
+    assert len({choice.text for choice in table.values()}) == len(table)
+    for key, choice in table.items():
+        assert choice.key == key
+        assert choice.text.strip() == choice.text != ""
+        assert choice.tip.strip() == choice.tip != ""
+        assert not set(";:") & set(choice.tip)
+        assert not choice.tip.endswith(".")
+    with pytest.raises(TypeError):
+        table["new"] = Choice("new", "new", "new")
