@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.cli.options import Subparsers, add_json, computing
 
 __all__ = ["NAME", "register"]
 
@@ -23,7 +23,7 @@ def register(commands: Subparsers) -> None:
     parser.add_argument("-h", "--help", action=_Help, nargs=0, help="show this help message and exit")
     parser.add_argument("names", nargs="*", metavar="NAME", help="figures to measure (default: all)")
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 class _Help(argparse.Action):

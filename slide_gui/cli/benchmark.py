@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
-from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.cli.options import Subparsers, add_json, computing
 
 if TYPE_CHECKING:
     from slide_gui.experiments.benchmark_state import BenchmarkState, Cell
@@ -44,7 +44,7 @@ def register(commands: Subparsers) -> None:
         help="write the table of errors, or of times if the name begins with times (.pdf, .svg, .png, .csv, .md, .tex)",
     )
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 def _run(arguments: argparse.Namespace) -> int:

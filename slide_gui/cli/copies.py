@@ -14,6 +14,7 @@ from slide_gui.cli.options import (
     add_data,
     add_json,
     add_stack_options,
+    computing,
     fit_data,
     read_data,
     stack_parameters,
@@ -45,7 +46,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     add_stack_options(parser)
     add_figure_options(parser, NAME)
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 def _run(arguments: argparse.Namespace) -> int:

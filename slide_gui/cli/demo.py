@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from slide_gui.cli.console import DONE, print_json, progress_bar
-from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.cli.options import Subparsers, add_json, computing
 
 __all__ = ["NAME", "register"]
 
@@ -18,7 +18,7 @@ def register(commands: Subparsers) -> None:
     parser = commands.add_parser(NAME, help="the main job without a display", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("out"), metavar="FOLDER", help="where to write (out)")
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 def _run(arguments: argparse.Namespace) -> int:

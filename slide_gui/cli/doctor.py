@@ -123,14 +123,13 @@ def _qt_binding() -> list[Finding]:
 
 
 def _blas() -> list[Finding]:
-    import numpy  # noqa: F401  # loads the BLAS that is looked at
-    from threadpoolctl import threadpool_info
+    from slide_gui.blas import cores, loaded_blas, set_threads
 
-    pools = [pool for pool in threadpool_info() if pool.get("user_api") == "blas"]
-    if not pools:
-        return [Finding("BLAS", "note", "none that can be controlled; its threads cannot be limited")]
-    said = (f"{pool['internal_api']} {pool.get('version') or ''} with {pool['num_threads']} threads" for pool in pools)
-    return [Finding("BLAS", "ok", ", ".join(said))]
+    set_threads()
+    said = f"{'; '.join(map(str, loaded_blas()))}, on {cores()} cores"
+    if loaded_blas()[0].threads is None:
+        return [Finding("BLAS", "note", f"{said}; its threads cannot be set or counted")]
+    return [Finding("BLAS", "ok", said)]
 
 
 def _float32_scatter() -> list[Finding]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from slide_gui.cli.console import DONE, print_json, progress_bar, usage
 from slide_gui.cli.figure_options import FORMATS, figure_outputs
-from slide_gui.cli.options import Subparsers, add_json, read_data
+from slide_gui.cli.options import Subparsers, add_json, computing, read_data
 
 __all__ = ["NAME", "register"]
 
@@ -27,7 +27,7 @@ def register(commands: Subparsers) -> None:
         "--format", nargs="+", choices=FORMATS, help="write these formats, each under the output's name"
     )
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 def _run(arguments: argparse.Namespace) -> int:

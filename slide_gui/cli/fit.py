@@ -14,6 +14,7 @@ from slide_gui.cli.options import (
     add_data,
     add_json,
     add_stack_options,
+    computing,
     fit_data,
     read_data,
     stack_parameters,
@@ -37,7 +38,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     add_stack_options(parser)
     parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 def describe(model: FittedModel) -> dict[str, Any]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from slide_gui.blas import set_threads
 from slide_gui.cli.console import progress_bar, usage
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ __all__ = [
     "add_json",
     "add_stack_options",
     "choice_help",
+    "computing",
     "fit_data",
     "read_data",
     "stack_parameters",
@@ -44,6 +47,17 @@ def add_command(
     Their help is made of tables whose modules import NumPy, which those who ask for other things need not wait for.
     """
     commands.add_parser(name, help=help, description=description).options = options
+
+
+def computing(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """Return the function of a subcommand that computes, which sets the threads of BLAS before anything else."""
+
+    @wraps(run)
+    def with_threads(arguments: argparse.Namespace) -> int:
+        set_threads()
+        return run(arguments)
+
+    return with_threads
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:

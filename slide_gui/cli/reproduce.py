@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, print_json, progress_bar, usage
-from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.cli.options import Subparsers, add_json, computing
 
 if TYPE_CHECKING:
     from slide_gui.figures.extent import Extent
@@ -33,7 +33,7 @@ def register(commands: Subparsers) -> None:
         "--store", type=Path, metavar="FILE", help="take runs from this file, and keep them there (in the folder)"
     )
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 def _run(arguments: argparse.Namespace) -> int:

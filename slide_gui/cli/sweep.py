@@ -15,6 +15,7 @@ from slide_gui.cli.options import (
     add_data,
     add_json,
     add_stack_options,
+    computing,
     read_data,
     stack_parameters,
 )
@@ -68,7 +69,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 def parse_noises(text: str) -> tuple[float, ...]:

@@ -14,6 +14,7 @@ from slide_gui.cli.options import (
     add_data,
     add_json,
     add_stack_options,
+    computing,
     read_data,
     stack_parameters,
 )
@@ -45,7 +46,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=_FIGURES)
     add_json(parser)
-    parser.set_defaults(run=_run)
+    parser.set_defaults(run=computing(_run))
 
 
 _FIGURES = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv), told apart by how the name begins"
@@ -133,6 +134,7 @@ def print_result(result: RunResult) -> None:
     if own is None:
         del parts["widths"]
     print(", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items()))
+    print(f"made with {', '.join(f'{name} {version}' for name, version in result.versions)}")
 
 
 def _check_figure(path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui import __version__
+from slide_gui.blas import loaded_blas
 from slide_gui.core.baselines import fit_classifier
 from slide_gui.core.distances import block_sizes
 from slide_gui.core.kernel import Embedding
@@ -254,6 +255,8 @@ def _taken(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     found = {"slide-gui": __version__, "python": platform.python_version()}
     found |= {name: version(name) for name in ("numpy", "scipy")}
+    libraries = loaded_blas()
+    found |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}
     if METHODS[spec.method].projection or spec.transformer is not None or spec.classifier is not None:
         found["scikit-learn"] = version("scikit-learn")
     return tuple(found.items())

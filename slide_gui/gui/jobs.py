@@ -15,6 +15,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
+from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress
 
 __all__ = ["JobStatus", "Lane"]
@@ -111,7 +112,7 @@ class Lane(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-lane")
+        self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-lane", initializer=set_threads)
         self._jobs: dict[int, _Job] = {}
         self._count = 0
         self._shown = False

@@ -17,7 +17,7 @@ from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.progress import NO_PROGRESS, Cancelled
 
 ROOT = Path(__file__).parents[2]
-HEAVY = ("numpy", "matplotlib", "PySide6", "scipy", "sklearn", "pooch", "PIL")
+HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "pooch", "PIL")
 
 Capture = pytest.CaptureFixture[str]
 

@@ -1,0 +1,104 @@
+"""The BLAS that multiplies the matrices: its threads, set once at the start, and what is recorded of it.
+
+A product is split among threads and each kernel sums in its own order, so that library, kernel and number of threads
+decide the last bits of a result.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Blas", "cores", "loaded_blas", "set_threads"]
+
+_VARIABLES = (
+    "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "FLEXIBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+)  # fmt: skip
+_TOPOLOGY = Path("/sys/devices/system/cpu")
+
+
+@dataclass(frozen=True)
+class Blas:
+    """One loaded library.
+
+    Attributes
+    ----------
+    library : str
+        Name and version.
+    kernel : str
+        The processor that its code is made for, as it calls it; empty if it does not say.
+    threads : int or None
+        That it uses at most; None if it does not say.
+    """
+
+    library: str
+    kernel: str = ""
+    threads: int | None = None
+
+    def __str__(self) -> str:
+        threads = None if self.threads is None else f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        details = ", ".join(filter(None, (self.kernel, threads)))
+        return f"{self.library} ({details})" if details else self.library
+
+
+def cores() -> int:
+    """Return the number of physical cores that this process may run on.
+
+    Where the system does not tell which processors share a core, each counts as one.
+    """
+    try:
+        mine = os.sched_getaffinity(0)
+    except AttributeError:  # macOS and Windows
+        return os.cpu_count() or 1
+    shared = {_siblings(processor) for processor in mine}
+    return len(shared)
+
+
+def _siblings(processor: int) -> str:
+    """Return the processors of the same core, as the system lists them."""
+    try:
+        return (_TOPOLOGY / f"cpu{processor}" / "topology" / "thread_siblings_list").read_text().strip()
+    except OSError:
+        return str(processor)
+
+
+def set_threads() -> None:
+    """Let BLAS use one thread a physical core, and no more than it would take by itself.
+
+    Called once, before anything is computed, in the thread that computes. Where a variable such as
+    ``OPENBLAS_NUM_THREADS`` or ``OMP_NUM_THREADS`` is set, that stands.
+    """
+    if any(os.environ.get(name) for name in _VARIABLES):
+        return
+    import numpy  # noqa: F401  # loads the library
+    from threadpoolctl import threadpool_limits
+
+    threads = [blas.threads for blas in loaded_blas() if blas.threads is not None]
+    if threads:
+        threadpool_limits(min(cores(), *threads), user_api="blas")
+
+
+def loaded_blas() -> tuple[Blas, ...]:
+    """Return the libraries that are loaded, NumPy's first.
+
+    A library that cannot be asked, such as macOS's Accelerate, stands there as NumPy was built with it.
+    """
+    import numpy
+    from threadpoolctl import threadpool_info
+
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    pools.sort(key=lambda pool: not {"numpy", "numpy.libs"} & set(Path(pool["filepath"]).parts))
+    found = [
+        Blas(
+            f"{pool['internal_api']} {pool['version'] or ''}".rstrip(),
+            str(pool.get("architecture") or ""),
+            pool["num_threads"],
+        )
+        for pool in pools
+    ]
+    if not found:
+        built = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
+        found = [Blas(f"{built.get('name', 'unknown')} {built.get('version', '')}".rstrip())]
+    return tuple(dict.fromkeys(found))
