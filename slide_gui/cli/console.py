@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from slide_gui.data.errors import printable
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 __all__ = ["DONE", "FAILED", "USAGE", "UsageError", "guarded", "print_json", "progress_bar", "usage"]
@@ -58,7 +59,7 @@ def guarded(command: Callable[[], int]) -> int:
 
 
 def _say(sentence: str, code: int) -> int:
-    print(f"slide-gui: {' '.join(sentence.split())}", file=sys.stderr)
+    print(f"slide-gui: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     return code
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING
 
 from slide_gui.cli.console import DONE, FAILED, UsageError, print_json
 from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.data.errors import printable
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.store import RunStore, StoreReport
 
 __all__ = ["NAME", "register"]
 
@@ -36,10 +38,14 @@ def register(commands: Subparsers) -> None:
         if task in (_show, _delete, _restore):
             many = "+" if task is not _show else None
             own.add_argument("hash", nargs=many, metavar="HASH", help="of the run, or how it begins")
+        if task is _check:
+            own.add_argument(
+                "--save-whole", type=Path, metavar="NEW", help="save the runs that are whole to this new store"
+            )
         if task is _export:
             own.add_argument("-o", "--output", type=Path, default=Path("runs.csv"), help="the table (runs.csv)")
         add_json(own)
-        own.set_defaults(run=_with_store, task=task)
+        own.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
 
 
 def _with_store(arguments: argparse.Namespace) -> int:
@@ -47,7 +53,7 @@ def _with_store(arguments: argparse.Namespace) -> int:
 
     if not arguments.store.is_file():
         raise UsageError(f"{str(arguments.store)!r}: there is no such store of runs")
-    with RunStore(arguments.store) as store:
+    with RunStore(arguments.store, read_only=arguments.read_only) as store:
         code: int = arguments.task(store, arguments)
         return code
 
@@ -67,8 +73,9 @@ def _list(store: RunStore, arguments: argparse.Namespace) -> int:
     print("hash          made              data                 method     noise  depth  split  error %      ±")
     for line in lines:
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.created))
+        data, method = printable(line.data), printable(line.method)
         print(
-            f"{line.hash[:12]}  {made}  {line.data[:19]:19}  {line.method:9}  {line.noise:5.2f}  {line.depth:5d}  "
+            f"{line.hash[:12]}  {made}  {data[:19]:19}  {method:9}  {line.noise:5.2f}  {line.depth:5d}  "
             f"{line.split:5d}  {100 * line.error:7.2f}  {100 * line.half:5.2f}"
         )
     return DONE
@@ -86,14 +93,33 @@ def _show(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def _check(store: RunStore, arguments: argparse.Namespace) -> int:
-    faults = store.faults()
+    report = store.check()
+    saved = None if arguments.save_whole is None else store.save_whole(arguments.save_whole)
     if arguments.json:
-        print_json({"runs": len(store.runs(deleted=True)), "faults": faults})
+        print_json(
+            {
+                "runs": report.n_runs,
+                "faults": report.faults,
+                "damage": list(report.damage),
+                "whole": len(report.whole),
+                "saved": saved,
+            }
+        )
     else:
-        for fault in faults.values():
-            print(fault)
-        print(f"{len(store.runs(deleted=True))} runs, {len(faults)} damaged")
-    return FAILED if faults else DONE
+        _print_report(report, arguments)
+        if saved is not None:
+            print(f"saved {saved} runs to {arguments.save_whole}")
+    return FAILED if report.faults or report.damage else DONE
+
+
+def _print_report(report: StoreReport, arguments: argparse.Namespace) -> None:
+    for name, fault in report.faults.items():
+        print(f"{name[:12]}  {fault}")
+    for found in report.damage:
+        print(printable(f"{arguments.store}: {found}"))
+    print(f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole")
+    if (report.faults or report.damage) and arguments.save_whole is None:
+        print(f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW")
 
 
 def _delete(store: RunStore, arguments: argparse.Namespace, undo: bool = False) -> int:

@@ -35,7 +35,7 @@ def zip_members(path: Path) -> list[zipfile.ZipInfo]:
         raise DataError(f"is not a readable zip file ({_short(error)}); fetch it again", str(path)) from error
     if len(members) > _MOST_MEMBERS:
         raise DataError(f"holds {len(members)} members, expected at most {_MOST_MEMBERS}", str(path))
-    return [m for m in members if not m.is_dir() and not Path(m.filename).name.startswith((".", "_"))]
+    return [m for m in members if not m.filename.endswith("/") and not Path(m.filename).name.startswith((".", "_"))]
 
 
 @contextmanager

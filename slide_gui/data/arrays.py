@@ -18,7 +18,7 @@ from slide_gui.data.named import known_names, parts_from_named
 from slide_gui.data.parts import Part
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["NPY_MAGIC", "read_npy", "read_npz"]
+__all__ = ["NPY_MAGIC", "read_array", "read_npy", "read_npz"]
 
 NPY_MAGIC = b"\x93NUMPY"
 _BLOCK = 1 << 20
@@ -38,7 +38,7 @@ def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
     size = path.stat().st_size
     check_memory(size, str(path))
     with path.open("rb") as stream:
-        array = _read(stream, size, str(path), progress)
+        array = read_array(stream, size, str(path), progress=progress)
     return parts_from_named({"x": array}, str(path), path.name)
 
 
@@ -66,11 +66,27 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
 
 def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> NDArray[np.generic]:
     with member_stream(path, member) as stream:
-        return _read(stream, member.file_size, f"{path}, {member.filename}", progress)
+        return read_array(stream, member.file_size, f"{path}, {member.filename}", progress=progress)
 
 
-def _read(stream: IO[bytes], size: int, place: str, progress: Progress) -> NDArray[np.generic]:
-    """Read an array whose header and numbers take exactly `size` bytes."""
+def read_array(stream: IO[bytes], size: int, place: str, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
+    """Read one array of numbers whose header and numbers take exactly `size` bytes.
+
+    Parameters
+    ----------
+    stream : binary file
+        At the array's beginning.
+    size : int
+        Which was found possible: so much may be allocated.
+    place : str
+        For the message.
+    progress : Progress
+
+    Raises
+    ------
+    DataError
+        If the header is damaged or does not agree with the size, or the array is not numeric.
+    """
     shape, fortran, dtype = _header(stream, place)
     n_bytes, there = prod(shape) * dtype.itemsize, size - stream.tell()
     if n_bytes != there:

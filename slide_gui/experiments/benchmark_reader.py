@@ -6,13 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.errors import DataError
 from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, DataInfo, SplitAnswer, compare
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.describe import describe_choice
 from slide_gui.experiments.protocol import CellPlan
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.experiments.sweep_spec import SweepPoint
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -148,7 +147,7 @@ class Reader:
             return None
         try:
             result = self._store.load(final.spec.hash)
-        except (KeyError, DataError):
+        except (KeyError, DamagedRun):
             return None
         return split_answer(task.split, chosen, result)
 

@@ -10,16 +10,16 @@ import json
 import math
 import os
 import zipfile
-import zlib
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
-from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from slide_gui.core.stack import Layer, Stack, StackParameters
+from slide_gui.data.archives import BROKEN
+from slide_gui.data.arrays import read_array
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.files import write_whole
 from slide_gui.experiments.fit import FittedModel
@@ -62,7 +62,7 @@ def is_model_file(path: str | os.PathLike[str]) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()
-    except (OSError, zipfile.BadZipFile, NotImplementedError, ValueError):
+    except BROKEN:
         return False
     return f"{_MANIFEST}.npy" in names
 
@@ -85,10 +85,10 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
         raise
     except FileNotFoundError:
         raise DataError("there is no such file; check the name", place) from None
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
-        raise DataError(f"damaged or no .npz model ({error}); {_REMEDY}", place) from None
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror or error})", place) from None
+    except BROKEN as error:
+        raise DataError(f"damaged or no .npz model ({error}); {_REMEDY}", place) from None
 
 
 def _manifest(model: FittedModel) -> dict[str, Any]:
@@ -151,23 +151,15 @@ def _member(
     archive: zipfile.ZipFile, name: str, dtype: np.dtype[Any], shape: tuple[int, ...] | None, place: str
 ) -> NDArray[Any]:
     """Return one array; `shape` None means any one-dimensional one."""
-    size = archive.getinfo(f"{name}.npy").file_size
-    with archive.open(f"{name}.npy") as file:
-        if npy.read_magic(file) != (1, 0):
-            raise DataError(f"{name} is no array of .npy version 1.0; {_REMEDY}", place)
-        found, fortran, found_dtype = npy.read_array_header_1_0(file)
-        right = len(found) == 1 if shape is None else found == shape
-        if not right or fortran or found_dtype != dtype:
-            raise DataError(
-                f"{name} is {found_dtype} of shape {found}, expected {dtype} of shape {shape or '(n,)'}; {_REMEDY}",
-                place,
-            )
-        count = math.prod(found)
-        if file.tell() + count * dtype.itemsize != size:
-            raise DataError(f"{name} does not fill its {size} bytes; {_REMEDY}", place)
-        # One byte more than there can be, so that the end is reached and the checksum verified.
-        data = file.read(count * dtype.itemsize + 1)
-    return np.frombuffer(data, dtype=dtype, count=count).reshape(found).copy()
+    member = archive.getinfo(f"{name}.npy")
+    with archive.open(member) as file:
+        found = read_array(file, member.file_size, f"{place}, {name}")
+    if found.dtype != dtype or (found.ndim != 1 if shape is None else found.shape != shape):
+        raise DataError(
+            f"{name} is {found.dtype} of shape {found.shape}, expected {dtype} of shape {shape or '(n,)'}; {_REMEDY}",
+            place,
+        )
+    return np.ascontiguousarray(found)
 
 
 def _no_constant(name: str) -> NoReturn:

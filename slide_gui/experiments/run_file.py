@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.data.archives import BROKEN
+from slide_gui.data.arrays import read_array
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.result import ARRAYS
 
@@ -34,12 +35,18 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
     """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            infos = archive.infolist()
-            if sorted(info.filename for info in infos) != sorted(f"{name}.npy" for name in ARRAYS):
-                raise ValueError("its members are not those of a run")
-            if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-                raise ValueError("a member is compressed")
-        with np.load(io.BytesIO(content), allow_pickle=False) as loaded:
-            return {name: loaded[name] for name in ARRAYS}
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError) as error:
-        raise DataError(f"damaged ({error}); the run has to be made again", place) from None
+            members = {member.filename: member for member in archive.infolist()}
+            if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
+                raise DataError("its members are not those of a run", place)
+            found = {}
+            for name in ARRAYS:
+                member = members[f"{name}.npy"]
+                if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
+                    raise DataError(f"{name} is packed, or larger than the file", place)
+                with archive.open(member) as stream:
+                    found[name] = read_array(stream, member.file_size, f"{place}, {name}")
+            return found
+    except DataError:
+        raise
+    except BROKEN as error:
+        raise DataError(f"is no readable .npz ({error})", place) from None

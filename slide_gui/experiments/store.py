@@ -2,7 +2,8 @@
 
 A run is one row, keyed by the hash of its spec, and one .npz. The file is written under a temporary name, fsynced and
 renamed, then the row is committed with the file's SHA-256, all under the write lock: whoever holds that lock knows
-that a file without a row belongs to nobody. Nothing is overwritten: a run made again gets a file of its own name.
+that a file without a row belongs to nobody. Nothing is overwritten: a run made again gets a file of its own name. Both
+are their owner's alone. What is read is taken as damaged or hostile until it is found whole.
 """
 
 from __future__ import annotations
@@ -12,29 +13,36 @@ import json
 import os
 import re
 import secrets
-import sqlite3
+import stat
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from types import TracebackType
+from types import NoneType, TracebackType
 from typing import Any, Self
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.limits import memory_limit
+from slide_gui.experiments.database import Database, checked_by
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.stored_run import ADDED, COLUMNS, StoredRun, columns_of
 
-__all__ = ["FORMAT", "RunStore", "check_kept"]
+__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_kept"]
 
 FORMAT = 1
 """Version of the tables, kept as SQLite's user_version."""
 
 _APPLICATION = 0x534C4944  # "SLID", kept as SQLite's application_id
-_OURS = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz(\.part)?")
-_RESULTS = tuple(name for name in COLUMNS if name not in ("created", "tags", "deleted"))
-_WAIT = 60.0  # seconds for another process's lock
+_FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
+_OURS = re.compile(rf"{_FILE.pattern}(\.part)?")
+_KEPT = ("created", "tags", "deleted")  # what no result holds
+_RESULTS = tuple(name for name in COLUMNS if name not in _KEPT)
+_END = 253402300800.0  # the year 10000, in seconds since 1970
+_REMEDY = "the run has to be made again"
 
 _TABLE = f"""
 CREATE TABLE runs (
@@ -42,6 +50,39 @@ CREATE TABLE runs (
     document TEXT NOT NULL, file TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL
 )
 """
+_TYPES = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int)}
+_ALLOWED = (
+    frozenset({str}),
+    *(frozenset({*_TYPES[kind.split()[0]], *(() if "NOT NULL" in kind else (NoneType,))}) for kind in COLUMNS.values()),
+)
+"""The types of a value in the hash and in each of `COLUMNS`; SQLite itself keeps anything anywhere."""
+_REALS = tuple(place for place, kind in enumerate(COLUMNS.values(), start=1) if kind.startswith("REAL"))
+
+
+class DamagedRun(DataError):
+    """One run of a store that cannot be trusted; the others may be whole."""
+
+
+@dataclass(frozen=True)
+class StoreReport:
+    """What `RunStore.check` found.
+
+    Attributes
+    ----------
+    n_runs : int
+        Rows of the table, deleted runs among them.
+    faults : dict of str to str
+        Hash of a damaged run, or its number in the table where the hash cannot be read → what is wrong with it.
+    damage : tuple of str
+        What SQLite finds wrong with the file itself.
+    whole : tuple of int
+        Numbers in the table of the runs whose results can be saved, some of them with a damaged row.
+    """
+
+    n_runs: int
+    faults: dict[str, str]
+    damage: tuple[str, ...]
+    whole: tuple[int, ...]
 
 
 class RunStore:
@@ -53,27 +94,32 @@ class RunStore:
     ----------
     path : path-like
         The SQLite file; the arrays go to a folder beside it, with ``.arrays`` after its name.
+    read_only : bool
+        Only read: nothing is made or written, so that the store may stand on a medium that cannot be written to.
 
     Raises
     ------
     DataError
-        If the file is no store, or of a newer format.
+        If the file is no store, damaged, or of a newer format.
     OSError
         If it cannot be opened or made.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
         self.path = Path(path)
         self.folder = self.path.with_name(self.path.name + ".arrays")
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        if not read_only:
+            _make_folders(self.path.parent)
+        self._db = Database(self.path, read_only=read_only)
+        self._good_types: set[tuple[type, ...]] = set()
+        self.swept = 0
+        """How many files of interrupted saves were removed."""
         try:
-            self._db = sqlite3.connect(self.path, timeout=_WAIT, isolation_level=None)
-        except sqlite3.OperationalError as error:
-            raise OSError(None, f"cannot be opened as a store of runs ({error})", str(self.path)) from None
-        try:
-            self._prepare()
-            self.swept = self._sweep_orphans()
-            """How many files of interrupted saves were removed."""
+            self._check_kind(read_only)
+            if not read_only:
+                self._prepare()
+                self.swept = self._sweep_orphans()
+            self._columns = self._check_columns(whole=not read_only)
         except BaseException:
             self._db.close()
             raise
@@ -93,13 +139,19 @@ class RunStore:
     # Reading
 
     def __contains__(self, spec_hash: object) -> bool:
-        return self._db.execute("SELECT 1 FROM runs WHERE hash = ?", (spec_hash,)).fetchone() is not None
+        return bool(self._db.rows("SELECT 1 FROM runs WHERE hash = ?", (spec_hash,)))
 
     def runs(self, *, deleted: bool = False) -> list[StoredRun]:
-        """Return the table of runs, oldest first; with the deleted ones if asked for."""
+        """Return the table of runs, oldest first; with the deleted ones if asked for.
+
+        Raises
+        ------
+        DataError
+            If a row is damaged.
+        """
         wanted = "" if deleted else "WHERE deleted = 0"
-        query = f"SELECT hash, {', '.join(COLUMNS)} FROM runs {wanted} ORDER BY created, hash"
-        return [_stored(row) for row in self._db.execute(query)]
+        query = f"SELECT hash, {self._named(COLUMNS)} FROM runs {wanted} ORDER BY created, hash"
+        return [self._line(row) for row in self._db.rows(query)]
 
     def stored(self, spec_hash: str) -> StoredRun:
         """Return one line of the table, deleted or not.
@@ -108,11 +160,13 @@ class RunStore:
         ------
         KeyError
             If there is none.
+        DataError
+            If it is damaged.
         """
-        row = self._db.execute(f"SELECT hash, {', '.join(COLUMNS)} FROM runs WHERE hash = ?", (spec_hash,)).fetchone()
-        if row is None:
+        rows = self._db.rows(f"SELECT hash, {self._named(COLUMNS)} FROM runs WHERE hash = ?", (spec_hash,))
+        if not rows:
             raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
-        return _stored(row)
+        return self._line(rows[0])
 
     def load(self, spec_hash: str) -> RunResult:
         """Return a whole result, checked against what was recorded of it.
@@ -121,50 +175,86 @@ class RunStore:
         ------
         KeyError
             If there is no such run.
-        DataError
+        DamagedRun
             If its arrays are missing or altered, or the row is damaged.
+        DataError
+            If the store itself is damaged.
         """
-        names = ("document", "file", "sha256", *_RESULTS)
-        found = self._db.execute(f"SELECT {', '.join(names)} FROM runs WHERE hash = ?", (spec_hash,)).fetchone()
-        if found is None:
+        row = self._row("hash = ?", spec_hash)
+        if row is None:
             raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
-        row = dict(zip(names, found, strict=True))
-        document, name, recorded = row["document"], row["file"], row["sha256"]
-        place = str(self.folder / name)
-        try:
-            content = (self.folder / name).read_bytes()
-        except OSError as error:
-            raise DataError(f"cannot be read ({error.strerror}); the run has to be made again", place) from None
-        if _sha256(content, document) != recorded:
-            raise DataError("altered since it was written; the run has to be made again", place)
-        try:
-            result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
-        except DataError:
-            raise
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise DataError(f"damaged ({error}); the run has to be made again", place) from None
-        expected = columns_of(result, 0.0)
-        known = [name for name in _RESULTS if name not in ADDED or row[name] is not None]
-        if result.spec.hash != spec_hash or any(row[name] != expected[name] for name in known):
-            raise DataError("does not agree with its row in the table; the run has to be made again", place)
+        result = self._result(row)
+        self._check_row(row, result)
         return result
 
     def find(self, spec: RunSpec) -> RunResult | None:
-        """Return the result of a spec, or None if there is none that can be trusted (`faults` says why)."""
+        """Return the result of a spec, or None if there is none that can be trusted (`check` says why).
+
+        Raises
+        ------
+        DataError
+            If the store itself is damaged.
+        """
         try:
             return self.load(spec.hash)
-        except (KeyError, DataError):
+        except (KeyError, DamagedRun):
             return None
 
-    def faults(self) -> dict[str, str]:
-        """Check every run, and return hash → what is wrong with it."""
-        found = {}
-        for (spec_hash,) in self._db.execute("SELECT hash FROM runs").fetchall():
+    def check(self) -> StoreReport:
+        """Check the file and every run in it, row by row, however damaged the others are."""
+        damage = self._db.damage()
+        faults: dict[str, str] = {}
+        whole = []
+        rows = self._numbers()
+        for number, known in rows.items():
+            name = known or f"row {number}"
             try:
-                self.load(spec_hash)
+                row = self._row("rowid = ?", number)
+                if row is None:
+                    raise DamagedRun(f"row {number} is in an index, but not in the table; {_REMEDY}", str(self.path))
+                name = row["hash"] if isinstance(row["hash"], str) else name
+                result = self._result(row)
+                whole.append(number)
+                self._check_row(row, result)
+                self._line(tuple(row[column] for column in ("hash", *COLUMNS)))
             except DataError as error:
-                found[spec_hash] = str(error)
-        return found
+                faults[name if name not in faults else f"row {number}"] = str(error)
+        return StoreReport(len(rows), faults, damage, tuple(whole))
+
+    def save_whole(self, path: str | os.PathLike[str]) -> int:
+        """Save the runs whose results are whole to a new store, each with as much of its row as can be read.
+
+        Parameters
+        ----------
+        path : path-like
+            Of the new store; nothing may be there.
+
+        Returns
+        -------
+        int
+            How many were saved.
+
+        Raises
+        ------
+        FileExistsError
+            If something is there.
+        """
+        target = Path(path)
+        if target.exists() or target.with_name(target.name + ".arrays").exists():
+            raise FileExistsError(None, "is there already; name a new store", str(target))
+        numbers = self.check().whole
+        with RunStore(target) as new:
+            for number in numbers:
+                row = self._row("rowid = ?", number)
+                assert row is not None
+                created, tags, deleted = (row[name] for name in _KEPT)
+                known = {
+                    "created": created if _is_time(created) else time.time(),
+                    "tags": tags if isinstance(tags, str) else "",
+                    "deleted": int(deleted == 1),
+                }
+                new._keep(self._result(row), known)
+        return len(numbers)
 
     # Writing
 
@@ -177,35 +267,45 @@ class RunStore:
         ------
         ValueError
             If the run has an estimator that no file may name, so that it could not be read again.
+        DataError
+            If the store is damaged; nothing is written then.
         OSError
             If the disk is full or cannot be written to.
         """
+        self._keep(result, {})
+
+    def _keep(self, result: RunResult, known: dict[str, object]) -> None:
+        """Keep a result, with what is known of the columns that no result holds."""
         check_kept(result.spec)
         spec_hash = result.spec.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
-        with self._writing():
+        values = {"hash": spec_hash, **columns_of(result, time.time()), **known}
+        values |= {"document": document, "sha256": _sha256(content, document)}
+        with self._db.writing():
             if spec_hash in self:
                 if self.find(result.spec) is not None:
-                    self._db.execute("UPDATE runs SET deleted = 0 WHERE hash = ?", (spec_hash,))
+                    self._db.write("UPDATE runs SET deleted = 0 WHERE hash = ?", (spec_hash,))
                     return
-                self._db.execute("DELETE FROM runs WHERE hash = ?", (spec_hash,))
-            values = {"hash": spec_hash, **columns_of(result, time.time()), "document": document}
-            values |= {"file": self._write(spec_hash, content), "sha256": _sha256(content, document)}
+                self._db.write("DELETE FROM runs WHERE hash = ?", (spec_hash,))
+            values["file"] = self._write(spec_hash, content)
             marks = ", ".join("?" for _ in values)
-            self._db.execute(f"INSERT INTO runs ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
+            try:
+                self._db.write(f"INSERT INTO runs ({', '.join(values)}) VALUES ({marks})", tuple(values.values()))
+            except BaseException:
+                with suppress(OSError):
+                    (self.folder / str(values["file"])).unlink()
+                raise
 
     def delete(self, hashes: Sequence[str], *, undo: bool = False) -> int:
         """Hide runs from the table, or with `undo` show them again; return how many were meant.
 
         Their data stay, so that a sweep that needs one takes it back.
         """
-        with self._writing():
-            changed = [
-                self._db.execute("UPDATE runs SET deleted = ? WHERE hash = ?", (int(not undo), each)).rowcount
-                for each in hashes
-            ]
-        return sum(changed)
+        with self._db.writing():
+            return sum(
+                self._db.write("UPDATE runs SET deleted = ? WHERE hash = ?", (int(not undo), each)) for each in hashes
+            )
 
     def tag(self, spec_hash: str, tags: Sequence[str]) -> None:
         """Replace the tags of a run.
@@ -217,111 +317,190 @@ class RunStore:
         """
         if any(not tag.strip() or "," in tag for tag in tags):
             raise ValueError(f"tags are {tags!r}; each must be a word or more without a comma")
-        with self._writing():
-            self._db.execute("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
+        with self._db.writing():
+            self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
 
-    # Inside
+    # Inside: what the file is
 
-    def _prepare(self) -> None:
-        try:
-            application, found = (
-                self._db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")
+    def _check_kind(self, read_only: bool) -> None:
+        """Refuse what is no store, or one that does more than hold a table."""
+        arrays = self._array_files()  # before the table is looked for, for another process may be making both
+        (application,), (found,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
+        if not schema and not read_only and not arrays:
+            return
+        if not schema:
+            raise DataError(
+                "is empty, which no store of runs is; put a copy back"
+                + (f", or move the arrays beside it away ({self.folder})" if arrays else ""),
+                str(self.path),
             )
-            empty = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise OSError(None, f"cannot be opened as a store of runs ({error})", str(self.path)) from None
-            raise DataError("is no store of runs; give another name", str(self.path)) from None
-        if not empty and application != _APPLICATION:
+        if application != _APPLICATION:
             raise DataError("is a database of another program; give another name", str(self.path))
         if found > FORMAT:
             raise DataError(
                 f"a store of format {found}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
                 str(self.path),
             )
-        self._write_ahead()
-        self._db.execute("PRAGMA synchronous = FULL")
-        self.folder.mkdir(exist_ok=True)
-        if empty:
-            with self._writing():
-                if self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0:
-                    self._db.execute(_TABLE)
-                    self._db.execute("CREATE INDEX by_date ON runs (created, hash)")
-                    self._db.execute(f"PRAGMA application_id = {_APPLICATION}")
-                    self._db.execute(f"PRAGMA user_version = {FORMAT}")
-        self._add_columns()
+        plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
+        if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
+            raise DataError("is no plain table of runs; put a copy back", str(self.path))
 
-    def _write_ahead(self) -> None:
-        """Keep a write-ahead log; SQLite itself does not wait where another process is just switching to it."""
-        until = time.monotonic() + _WAIT
-        while True:
-            try:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if time.monotonic() > until:
-                    raise OSError(None, f"cannot be opened as a store of runs ({error})", str(self.path)) from None
-                time.sleep(0.02)
+    def _prepare(self) -> None:
+        self._db.keep_write_ahead_log()
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        if not self._db.rows("SELECT 1 FROM sqlite_master"):
+            with self._db.writing():
+                if not self._db.rows("SELECT 1 FROM sqlite_master"):
+                    self._db.write(_TABLE)
+                    self._db.write("CREATE INDEX by_date ON runs (created, hash)")
+                    self._db.write(f"PRAGMA application_id = {_APPLICATION}")
+                    self._db.write(f"PRAGMA user_version = {FORMAT}")
+        self._columns = self._check_columns(whole=False)
+        if not set(COLUMNS) <= self._columns:
+            self._add_columns()
+
+    def _check_columns(self, *, whole: bool) -> set[str]:
+        """Return the columns of the table, those that earlier versions lack among them only if asked for."""
+        found = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
+        needed = {"hash", *COLUMNS, "document", "file", "sha256"} - (set() if whole else set(ADDED))
+        if not needed <= found:
+            missing = sorted(needed - found)[0]
+            raise DataError(f"is damaged (its table has no column {missing}); put a copy back", str(self.path))
+        return found
 
     def _add_columns(self) -> None:
         """Add what a store made by an earlier version lacks; that version still reads and writes it afterwards."""
-        if set(COLUMNS) <= self._columns():
-            return
-        with self._writing():
-            for name in [name for name in ADDED if name not in self._columns()]:
-                self._db.execute(f"ALTER TABLE runs ADD COLUMN {name} {COLUMNS[name]}")
+        with self._db.writing():
+            before = self._check_columns(whole=False)
+            for name in [name for name in ADDED if name not in before]:
+                self._db.write(f"ALTER TABLE runs ADD COLUMN {name} {COLUMNS[name]}")
+            self._columns = self._check_columns(whole=True)
             values = ", ".join(f"{name} = ?" for name in ADDED)
-            for (spec_hash,) in self._db.execute("SELECT hash FROM runs").fetchall():
-                with suppress(DataError):
+            for (spec_hash,) in self._db.rows("SELECT hash FROM runs"):
+                with suppress(DamagedRun, KeyError):
                     found = columns_of(self.load(spec_hash), 0.0)
                     row = (*(found[name] for name in ADDED), spec_hash)
-                    self._db.execute(f"UPDATE runs SET {values} WHERE hash = ?", row)
+                    self._db.write(f"UPDATE runs SET {values} WHERE hash = ?", row)
 
-    def _columns(self) -> set[str]:
-        return {row[1] for row in self._db.execute("PRAGMA table_info(runs)")}
+    # Inside: rows
 
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Hold the write lock; commit at the end, or roll back."""
+    def _named(self, names: Sequence[str] | dict[str, str]) -> str:
+        """Return columns for a query, with NULL for those that an earlier version did not make."""
+        return ", ".join(name if name in self._columns else f"NULL AS {name}" for name in names)
+
+    def _row(self, condition: str, value: str | int) -> dict[str, Any] | None:
+        """Return all of a row as it stands, nothing of it checked."""
+        names = ("hash", "document", "file", "sha256", *COLUMNS)
+        rows = self._db.rows(f"SELECT {self._named(names)} FROM runs WHERE {condition}", (value,))
+        return dict(zip(names, rows[0], strict=True)) if rows else None
+
+    def _line(self, row: tuple[Any, ...]) -> StoredRun:
+        # By position, and whole types at once: a table of ten thousand runs is made in a few tenths of a second.
+        if tuple(map(type, row)) not in self._good_types:
+            for name, value, allowed in zip(("hash", *COLUMNS), row, _ALLOWED, strict=True):
+                if type(value) not in allowed:
+                    raise self._damaged_row(row[0], name, value)
+            self._good_types.add(tuple(map(type, row)))
+        for place in _REALS:
+            if row[place] is not None and not isfinite(row[place]):
+                raise self._damaged_row(row[0], ("hash", *COLUMNS)[place], row[place])
+        spec_hash, data, generated, *rest, created, tags, deleted, C, n_support = row
+        if not _is_time(created):
+            raise self._damaged_row(spec_hash, "created", created)
+        words = tuple(tags.split(",")) if tags else ()
+        values: list[Any] = [spec_hash, data, bool(generated), *rest, created, words, bool(deleted), C, n_support]
+        return StoredRun(*values)
+
+    def _damaged_row(self, spec_hash: object, column: str, value: object) -> DamagedRun:
+        run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
+        return DamagedRun(
+            f"the row of {run} is damaged ({column} is {ascii(value)[:40]}); {checked_by(self.path)}", str(self.path)
+        )
+
+    def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
+        """Refuse a row that says something else than its result."""
+        expected = columns_of(result, 0.0)
+        known = [name for name in _RESULTS if name not in ADDED or row[name] is not None]
+        if result.spec.hash != row["hash"] or any(row[name] != expected[name] for name in known):
+            place = str(self.folder / row["file"])
+            raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
+
+    def _result(self, row: dict[str, Any]) -> RunResult:
+        """Return the result that a row and its file hold, by their checksum."""
+        document, name, recorded = row["document"], row["file"], row["sha256"]
+        for column in ("document", "file", "sha256"):
+            if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
+                raise self._damaged_row(row["hash"], column, row[column])
+        file = self.folder / name
+        place = str(file)
+        content = _content(file)
+        if _sha256(content, document) != recorded:
+            raise DamagedRun(f"altered since it was written; {_REMEDY}", place)
         try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
-        except sqlite3.Error as error:
-            self._roll_back()
-            raise OSError(None, f"the store cannot be written to ({error})", str(self.path)) from error
-        except BaseException:
-            self._roll_back()
-            raise
+            result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
+            result.spec.checked()
+            return result
+        except (ValueError, RecursionError) as error:
+            said = str(error).removeprefix(f"{place}: ")
+            raise DamagedRun(f"damaged ({said}); {_REMEDY}", place) from None
 
-    def _roll_back(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("ROLLBACK")
+    def _numbers(self) -> dict[int, str]:
+        """Return the number of every row that the table or an index still tells of, with its hash or nothing."""
+        found: dict[int, str] = {}
+        for query in ("rowid, hash FROM runs ORDER BY hash", "rowid, hash FROM runs ORDER BY hash DESC"):
+            for number, spec_hash in self._db.rows_before_damage(f"SELECT {query}"):
+                found[number] = spec_hash if isinstance(spec_hash, str) else ""
+        for order in ("", "DESC"):
+            query = f"SELECT rowid FROM runs NOT INDEXED ORDER BY rowid {order}"
+            for (number,) in self._db.rows_before_damage(query):
+                found.setdefault(number, "")
+        return dict(sorted(found.items()))
+
+    # Inside: files
+
+    def _array_files(self) -> set[str]:
+        """Return the names in the folder that only a store gives."""
+        try:
+            with os.scandir(self.folder) as entries:
+                return {entry.name for entry in entries if _OURS.fullmatch(entry.name)}
+        except FileNotFoundError:
+            return set()
 
     def _sweep_orphans(self) -> int:
-        with self._writing():
-            known = {name for (name,) in self._db.execute("SELECT file FROM runs")}
-            there = [entry.name for entry in os.scandir(self.folder) if _OURS.fullmatch(entry.name)]
-            orphans = [name for name in there if name not in known]
+        if not self._orphans():
+            return 0
+        with self._db.writing():
+            orphans = self._orphans()
+            if self._db.damage():  # whose they are cannot be said
+                return 0
             for name in orphans:
                 os.unlink(self.folder / name)
         return len(orphans)
+
+    def _orphans(self) -> set[str]:
+        """Return the files without a row; none while a row misses its own, for its name may be what is damaged."""
+        there = self._array_files()
+        known = {name for (name,) in self._db.rows("SELECT file FROM runs")}
+        return there - known if known <= there else set()
 
     def _write(self, spec_hash: str, content: bytes) -> str:
         """Write the arrays durably, under the write lock, and return the file's name."""
         name = f"{spec_hash[:16]}-{secrets.token_hex(8)}.npz"
         part = self.folder / f"{name}.part"
         try:
-            with open(part, "xb") as file:
+            with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
             os.rename(part, self.folder / name)
-        except BaseException:
+            _sync_folder(self.folder)
+        except BaseException as error:
             with suppress(OSError):
                 part.unlink()
+            if isinstance(error, OSError):
+                raise OSError(error.errno, f"a run cannot be kept ({error.strerror})", str(self.path)) from None
             raise
-        _sync_folder(self.folder)
         return name
 
 
@@ -350,14 +529,34 @@ def _sync_folder(folder: Path) -> None:
         os.close(handle)
 
 
+def _make_folders(folder: Path) -> None:
+    """Make a folder and those above it, as far as they are missing, their owner's alone."""
+    if not folder.exists():
+        _make_folders(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def _content(file: Path) -> bytes:
+    """Return the bytes of a file of arrays, if it is one that can be read whole."""
+    try:
+        found = file.stat()
+        if not stat.S_ISREG(found.st_mode):
+            raise DamagedRun(f"is no file; {_REMEDY}", str(file))
+        if found.st_size > memory_limit():
+            raise DamagedRun(f"is of {found.st_size} bytes, more than the arrays of any run; {_REMEDY}", str(file))
+        return file.read_bytes()
+    except OSError as error:
+        raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
+
+
+def _is_time(created: object) -> bool:
+    return isinstance(created, (int, float)) and 0.0 <= created < _END
+
+
+def _is_virtual(sql: object) -> bool:
+    return isinstance(sql, str) and re.match(r"\s*CREATE\s+VIRTUAL", sql, re.IGNORECASE) is not None
+
+
 def _sha256(content: bytes, document: str) -> str:
     """Return the SHA-256 of a run's arrays and document together."""
     return hashlib.sha256(content + document.encode()).hexdigest()
-
-
-def _stored(row: tuple[Any, ...]) -> StoredRun:
-    # By position: a table of ten thousand runs is made in a tenth of a second.
-    spec_hash, data, generated, *rest, tags, deleted, C, n_support = row
-    words = tuple(tags.split(",")) if tags else ()
-    values: list[Any] = [spec_hash, data, bool(generated), *rest, words, bool(deleted), C, n_support]
-    return StoredRun(*values)

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.errors import DataError
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -179,7 +178,7 @@ class _Sweep:
                 result = self._store.load(spec_hash)
             except KeyError:
                 self._left.append(point)
-            except DataError as error:
+            except DamagedRun as error:
                 self._left.append(point)
                 self._state = replace(self._state, faults=(*self._state.faults, str(error)))
             else:
@@ -206,7 +205,7 @@ class _Sweep:
             return []
         try:
             self._store.load(near.hash)
-        except (KeyError, DataError):
+        except (KeyError, DamagedRun):
             return [*self._missing(near), near]
         return []
 

@@ -116,7 +116,7 @@ class BenchmarkDesk(QObject):
         table, path = self.choice.table(), self._path
 
         def work(progress: Progress) -> tuple[tuple[CellPlan, ...], BenchmarkState]:
-            with RunStore(path) as store:
+            with RunStore(path, read_only=path.exists()) as store:
                 return table, stored_benchmark(table, store, progress=progress)
 
         self.reading = True

@@ -141,7 +141,7 @@ class RunDesk(QObject):
         def work(progress: Progress) -> None:
             found = None
             if near is not None:
-                with RunStore(path) as store:
+                with RunStore(path, read_only=True) as store:
                     found = store.load(near)
             run(dataset, live_spec(spec, found), progress=progress, reuse=reuse)
 

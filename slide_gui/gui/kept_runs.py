@@ -39,7 +39,7 @@ class KeptRuns(QObject):
     @Slot()
     def refresh(self) -> None:
         """Read the table of runs again."""
-        self._store_job(lambda store: None)
+        self._store_job(None)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Take runs out of the table; `undelete` brings them back."""
@@ -81,7 +81,7 @@ class KeptRuns(QObject):
             If one is no longer there, or cannot be trusted.
         """
         found = []
-        with RunStore(self._path) as store:
+        with RunStore(self._path, read_only=True) as store:
             for number, key in enumerate(keys):
                 progress.report(number / len(keys))
                 found.append(store.load(key))
@@ -92,7 +92,7 @@ class KeptRuns(QObject):
         path, dataset = self._path, self._workspace.dataset
 
         def work(progress: Progress) -> Comparison:
-            with RunStore(path) as store:
+            with RunStore(path, read_only=True) as store:
                 first, second = store.load(keys[0]), store.load(keys[1])
             rows, shape, why_not = None, None, ""
             own = dataset is not None and {first.spec.fingerprint, second.spec.fingerprint} == {dataset.fingerprint}
@@ -110,12 +110,14 @@ class KeptRuns(QObject):
 
         self._submit("Comparing two runs", work, "load", deliver)
 
-    def _store_job(self, change: Callable[[RunStore], object]) -> None:
+    def _store_job(self, change: Callable[[RunStore], object] | None) -> None:
         path = self._path
 
         def work(_progress: Progress) -> tuple[StoredRun, ...]:
-            with RunStore(path) as store:
-                change(store)
+            # Only what changes something needs to write, or to make a store that is not there yet.
+            with RunStore(path, read_only=change is None and path.exists()) as store:
+                if change is not None:
+                    change(store)
                 return tuple(store.runs())
 
         self._count += 1  # every change counts: none may supersede the one before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import struct
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -154,7 +155,7 @@ def test_that_an_npz_of_data_is_refused(tmp_path: Path) -> None:
 
 
 def test_that_nothing_is_ever_unpickled(saved: Path) -> None:
-    refused(edited(saved, weights_1=npy(np.array([[{}, 1.0]], dtype=object))), "expected float64")
+    refused(edited(saved, weights_1=npy(np.array([[{}, 1.0]], dtype=object))), "Python objects, which are never read")
 
 
 def test_that_a_compressed_member_is_refused_before_it_is_read(saved: Path) -> None:
@@ -164,11 +165,22 @@ def test_that_a_compressed_member_is_refused_before_it_is_read(saved: Path) -> N
     refused(saved, "compressed")
 
 
+def test_that_members_that_claim_more_than_the_file_holds_are_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    with zipfile.ZipFile(saved) as archive:
+        member = archive.getinfo("weights_1.npy")
+        rest = sum(each.file_size for each in archive.infolist()) - member.file_size
+    claim = len(whole) - rest + 1  # one byte more than there is in all
+    at = whole.rindex(struct.pack("<II", member.compress_size, member.file_size))  # in the directory at the end
+    saved.write_bytes(whole[:at] + struct.pack("<II", claim, claim) + whole[at + 8 :])
+    refused(saved, f"the members claim {len(whole) + 1} bytes, the file has only {len(whole)}")
+
+
 def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved: Path) -> None:
     header = io.BytesIO()
     np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**6, 10**6 + 1)})
     huge = edited(saved, {"n_features": 10**6, "image_shape": None}, weights_1=header.getvalue())
-    refused(huge, "does not fill")
+    refused(huge, "its header says 8000008000000 bytes .* but 0 follow")
 
 
 @pytest.mark.parametrize(
@@ -176,14 +188,19 @@ def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved
     [
         (np.zeros((6, 6)), "expected float64 of shape"),
         (np.zeros((6, 7), np.float32), "expected float64 of shape"),
-        (np.zeros((6, 7), ">f8"), "expected float64 of shape"),
-        (np.asfortranarray(np.zeros((6, 7))), "expected float64 of shape"),
         (np.full((6, 7), np.nan), "NaN or infinity"),
         (np.full((6, 7), np.inf), "NaN or infinity"),
     ],
 )
 def test_that_wrong_weights_are_refused(saved: Path, array: np.ndarray, message: str) -> None:
     refused(edited(saved, weights_2=npy(array)), message)
+
+
+def test_that_a_manifest_of_more_than_64_kib_is_refused(saved: Path) -> None:
+    whole = saved.read_bytes()
+    load_model(edited(saved, {"padding": "x" * 64000}))
+    saved.write_bytes(whole)
+    refused(edited(saved, {"padding": "x" * 65536}), "the manifest is larger than 65536 bytes")
 
 
 def test_that_members_must_be_exactly_those_of_the_manifest(saved: Path) -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
+import stat
+import struct
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,12 +15,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slide_gui.cli import main
 from slide_gui.cli.bench.killing import kill_sweep
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import run
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import ADDED
+from slide_gui.experiments.sweep import run_points
+from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.progress import Progress
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(n_classes=3)
@@ -50,13 +57,13 @@ def test_that_results_come_back_to_the_bit(path: Path) -> None:
         line = store.runs()[0]
         assert (line.noise, line.depth, line.error, line.n_test) == (0.4, 1, RESULT.error, 300)
         assert line.validation_error == RESULT.validation_error
-        assert store.faults() == {}
+        assert store.check().faults == {}
 
 
 def test_that_it_is_written_durably(path: Path) -> None:
     with RunStore(path) as store:
-        assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)
+        assert store._db.rows("PRAGMA journal_mode") == [("wal",)]
+        assert store._db.rows("PRAGMA synchronous") == [(2,)]
 
 
 def test_that_nothing_is_overwritten(path: Path) -> None:
@@ -81,15 +88,15 @@ def test_that_a_missing_or_altered_file_is_reported_and_made_again(path: Path, h
     else:
         file.write_bytes(array_file(path, OTHER).read_bytes())
     with RunStore(path) as store:
-        assert list(store.faults()) == [RESULT.spec.hash]
-        assert str(file) in store.faults()[RESULT.spec.hash]
+        assert list(store.check().faults) == [RESULT.spec.hash]
+        assert str(file) in store.check().faults[RESULT.spec.hash]
         with pytest.raises(DataError, match="made again"):
             store.load(RESULT.spec.hash)
         assert store.find(RESULT.spec) is None
         store.save(RESULT)
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
     with RunStore(path) as store:
-        assert store.faults() == {}
+        assert store.check().faults == {}
         assert len(list(store.folder.iterdir())) == 2
 
 
@@ -102,7 +109,7 @@ def test_that_an_altered_row_is_not_trusted(path: Path, change: str) -> None:
     database.commit()
     database.close()
     with RunStore(path) as store:
-        assert len(store.faults()) == 1
+        assert len(store.check().faults) == 1
 
 
 def test_that_orphans_are_swept_and_nothing_else(path: Path) -> None:
@@ -119,7 +126,7 @@ def test_that_orphans_are_swept_and_nothing_else(path: Path) -> None:
 
 
 def test_that_a_file_is_not_swept_while_another_process_saves_it(path: Path) -> None:
-    with RunStore(path) as store, store._writing():
+    with RunStore(path) as store, store._db.writing():
         name = store._write("0" * 64, b"x")
         code = f"from slide_gui.experiments.store import RunStore; print(RunStore({str(path)!r}).swept)"
         child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
@@ -222,7 +229,7 @@ def test_that_the_table_tells_c_and_support_vectors_of_old_stores_too(path: Path
     as_written_before(path)
     with RunStore(path) as store:
         assert [(line.C, line.n_support) for line in store.runs()] == expected
-        assert store.faults() == {}
+        assert store.check().faults == {}
 
 
 def test_that_a_damaged_run_of_an_old_store_does_not_keep_it_from_opening(path: Path) -> None:
@@ -230,11 +237,274 @@ def test_that_a_damaged_run_of_an_old_store_does_not_keep_it_from_opening(path: 
     array_file(path).unlink()
     with RunStore(path) as store:
         assert [line.n_support for line in store.runs()] == [None, OTHER.classifier.n_support]
-        assert list(store.faults()) == [RESULT.spec.hash]
+        assert list(store.check().faults) == [RESULT.spec.hash]
 
 
 def test_that_a_row_written_by_an_earlier_version_afterwards_is_read(path: Path) -> None:
     with RunStore(path) as store:
-        store._db.execute(f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in ADDED)}")
+        store._db.write(f"UPDATE runs SET {', '.join(f'{name} = NULL' for name in ADDED)}")
         assert [line.n_support for line in store.runs()] == [None, None]
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+def test_that_store_and_arrays_are_their_owners_alone(tmp_path: Path) -> None:
+    before = os.umask(0)
+    try:
+        with RunStore(tmp_path / "new" / "deep" / "runs.sqlite") as store:
+            store.save(RESULT)
+            folders = [tmp_path / "new", tmp_path / "new" / "deep", store.folder]
+            files = [*store.path.parent.glob("runs.sqlite*"), *store.folder.iterdir()]
+            assert {path.name for path in files} >= {"runs.sqlite", "runs.sqlite-wal", "runs.sqlite-shm"}
+            assert {mode(path) for path in files if path.is_file()} == {0o600}
+            assert {mode(path) for path in folders} == {0o700}
+    finally:
+        os.umask(before)
+
+
+def state(path: Path) -> dict[str, tuple[int, int, bytes]]:
+    """Return all that stands around a store, with times of change."""
+    found = [path.parent, *path.parent.rglob("*")]
+    return {
+        str(each): (each.stat().st_mode, each.stat().st_mtime_ns, each.read_bytes() if each.is_file() else b"")
+        for each in found
+    }
+
+
+def killed(path: Path) -> Path:
+    """Return a copy of a store as a killed process leaves it: with two runs in its log, none in the file."""
+    folder = path.parent / "killed"
+    folder.mkdir()
+    with RunStore(path.parent / "alive.sqlite") as store:
+        store.save(RESULT)
+        store.save(OTHER)
+        for name in ("alive.sqlite", "alive.sqlite-wal"):
+            shutil.copy(path.parent / name, folder / name)
+        shutil.copytree(store.folder, folder / store.folder.name)
+    return folder / "alive.sqlite"
+
+
+def read_all(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with RunStore(path, read_only=True) as store:
+        assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
+        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+        report = store.check()
+        assert (report.n_runs, report.faults, report.damage) == (2, {}, ())
+    table = str(path.parent.parent / "table.csv")
+    for words in (["list"], ["show", OTHER.spec.hash], ["check"], ["export", "-o", table]):
+        assert main(["runs", words[0], str(path), *words[1:]]) == 0
+    assert RESULT.spec.hash[:12] in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_that_reading_leaves_everything_as_it_was(
+    path: Path, log: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = killed(path) if log else path
+    if log:  # as a medium that cannot be written to; else the log is settled by whoever closes the file last
+        monkeypatch.setattr(os, "access", lambda *_: False)
+    else:
+        (path.parent / "inner").mkdir()
+        chosen = path.rename(path.parent / "inner" / path.name)
+        path.with_name(path.name + ".arrays").rename(chosen.with_name(path.name + ".arrays"))
+    before = state(chosen)
+    read_all(chosen, capsys)
+    assert {name: (mode, content) for name, (mode, _, content) in state(chosen).items()} == {
+        name: (mode, content) for name, (mode, _, content) in before.items()
+    }
+    if log:
+        assert state(chosen) == before
+
+
+_READ_ONLY = """
+import sys
+from pathlib import Path
+from slide_gui.experiments.store import RunStore
+path = Path(sys.argv[1])
+try:
+    (path.parent / "x").touch()
+except OSError:
+    with RunStore(path, read_only=True) as store:
+        print(len(store.runs()), len(store.check().faults))
+"""
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_that_a_store_is_read_on_a_medium_that_cannot_be_written_to(path: Path, log: bool) -> None:
+    chosen = killed(path) if log else path
+    mount = 'mount --bind "$1" "$1" && mount -o remount,ro,bind "$1" || exit 9; exec "$2" -c "$3" "$4"'
+    command = ["unshare", "-rm", "sh", "-c", mount, "sh", chosen.parent, sys.executable, _READ_ONLY, chosen]
+    if shutil.which("unshare") is None:
+        pytest.skip("no unshare")
+    said = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if said.returncode == 9 or "unshare" in said.stderr:
+        pytest.skip("nothing can be mounted here")
+    assert said.stdout.split() == ["2", "0"], said.stderr
+
+
+def test_that_a_store_of_an_earlier_version_is_read_without_changing_it(path: Path) -> None:
+    as_written_before(path)
+    before = path.read_bytes()
+    with RunStore(path, read_only=True) as store:
+        assert [line.C for line in store.runs()] == [None, None]
+        assert store.check().faults == {}
+    assert path.read_bytes() == before
+
+
+def test_that_a_store_that_is_not_there_is_not_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no such store"):
+        RunStore(tmp_path / "absent.sqlite", read_only=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def execute(path: Path, *statements: str) -> None:
+    database = sqlite3.connect(path)
+    for statement in statements:
+        database.execute(statement)
+    database.commit()
+    database.close()
+
+
+def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
+    path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
+    with RunStore(path) as store:
+        store.save(third)
+        store.tag(OTHER.spec.hash, ["good"])
+        store.delete([OTHER.spec.hash])
+        (created,) = (line.created for line in store.runs(deleted=True) if line.hash == OTHER.spec.hash)
+    execute(
+        path,
+        f"UPDATE runs SET document = CAST(X'ff' AS TEXT) WHERE hash = '{third.spec.hash}'",
+        f"UPDATE runs SET noise = 'much', created = X'00', tags = X'00' WHERE hash = '{RESULT.spec.hash}'",
+    )
+    with RunStore(path, read_only=True) as store:
+        with pytest.raises(DataError, match=r"noise is 'much'\); see what is whole: slide-gui runs check"):
+            store.runs()
+        report = store.check()
+        assert (report.n_runs, set(report.faults), len(report.whole)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
+    assert main(["runs", "check", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert {line[:12] for line in lines[:2]} == {third.spec.hash[:12], RESULT.spec.hash[:12]}
+    assert lines[2] == "3 runs, 2 damaged, the results of 2 whole"
+    assert lines[3] == f"save those: slide-gui runs check {path} --save-whole NEW"
+    new = path.parent / "new.sqlite"
+    assert main(["runs", "check", str(path), "--save-whole", str(new)]) == 1
+    assert f"saved 2 runs to {new}" in capsys.readouterr().out
+    with RunStore(new, read_only=True) as store:
+        assert store.check().faults == {}
+        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+        line = store.stored(OTHER.spec.hash)
+        assert (line.tags, line.deleted, line.created) == (("good",), True, created)
+        assert store.stored(RESULT.spec.hash).tags == ()
+    assert main(["runs", "check", str(path), "--save-whole", str(new)]) == 1
+    assert f"{new}: is there already; name a new store" in capsys.readouterr().err
+
+
+def test_that_a_lost_page_costs_its_own_rows_only(path: Path) -> None:
+    with RunStore(path) as store:
+        for split in range(1, 30):
+            store.save(replace(RESULT, spec=replace(RESULT.spec, split=split)))
+    content = bytearray(path.read_bytes())
+    at = content.rindex(b'"fingerprint"') // 4096 * 4096
+    content[at : at + 4096] = bytes(4096)
+    path.write_bytes(bytes(content))
+    with RunStore(path, read_only=True) as store:
+        report = store.check()
+    assert report.damage
+    assert 0 < len(report.faults) < 31
+    assert len(report.whole) == report.n_runs - len(report.faults)
+    assert len(report.whole) > 15
+
+
+@pytest.mark.parametrize(
+    "statements",
+    [
+        ["CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END"],
+        ["CREATE VIEW v AS SELECT load_extension('x') FROM runs"],
+        ["ALTER TABLE runs RENAME TO other", "CREATE VIEW runs AS SELECT * FROM other"],
+        ["DROP TABLE runs", "CREATE VIRTUAL TABLE runs USING fts5(hash, document)"],
+        ["DROP TABLE runs", "CREATE TABLE runs (hash TEXT, document TEXT)"],
+        ["ALTER TABLE runs DROP COLUMN error"],
+    ],
+)
+@pytest.mark.parametrize("read_only", [False, True])
+def test_that_a_file_that_does_more_than_hold_runs_is_refused(
+    path: Path, statements: list[str], read_only: bool
+) -> None:
+    execute(path, *statements)
+    before = path.read_bytes()
+    with pytest.raises(DataError, match="put a copy back"):
+        RunStore(path, read_only=read_only)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["../outside.npz", "/dev/zero", "a.npz", f"{'0' * 16}-{'a' * 16}.npz.part", ""])
+def test_that_a_row_cannot_name_a_file_elsewhere(path: Path, name: str) -> None:
+    execute(path, f"UPDATE runs SET file = '{name}' WHERE hash = '{RESULT.spec.hash}'")
+    with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="file is '"):
+        store.load(RESULT.spec.hash)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files of POSIX")
+@pytest.mark.parametrize("kind", ["fifo", "device", "folder"])
+def test_that_arrays_that_are_no_file_are_refused(path: Path, kind: str) -> None:
+    file = array_file(path)
+    file.unlink()
+    {"fifo": os.mkfifo, "folder": os.mkdir, "device": lambda place: os.symlink("/dev/zero", place)}[kind](file)
+    with RunStore(path, read_only=True) as store, pytest.raises(DataError, match="is no file; the run has to"):
+        store.load(RESULT.spec.hash)
+
+
+def test_that_nothing_is_swept_while_the_store_may_be_what_is_damaged(path: Path) -> None:
+    arrays = sorted(path.with_name(path.name + ".arrays").iterdir())
+    execute(path, f"UPDATE runs SET file = '{'0' * 16}-{'a' * 16}.npz' WHERE hash = '{RESULT.spec.hash}'")
+    with RunStore(path) as store:
+        assert store.swept == 0
+    assert sorted(arrays[0].parent.iterdir()) == arrays
+    os.truncate(path, 0)
+    with pytest.raises(DataError, match="is empty, which no store of runs is; put a copy back, or move the arrays"):
+        RunStore(path)
+    assert sorted(arrays[0].parent.iterdir()) == arrays
+
+
+def test_that_a_damaged_store_is_not_written_to(path: Path) -> None:
+    with RunStore(path) as store:
+        free = store._db.rows("PRAGMA page_count")[0][0]
+    content = bytearray(path.read_bytes())
+    content[32:40] = struct.pack(">II", 2, free)  # a list of free pages that names those in use
+    path.write_bytes(bytes(content))
+    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
+    with RunStore(path) as store, pytest.raises(DataError, match=r"is damaged .*; see what is whole: slide-gui runs"):
+        store.save(third)
+    assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 2
+    with RunStore(path, read_only=True) as store:
+        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+
+
+def test_that_a_sweep_on_a_damaged_store_stops_before_it_runs_anything(path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[4096:] = bytes(len(content) - 4096)
+    path.write_bytes(bytes(content))
+    points = [SweepPoint(0.4, 1, 0, 0, spec(DATA, widths="median", C=1.0))]
+    told: list[float] = []
+    progress = Progress()
+    progress.report = lambda fraction, payload=None: told.append(fraction)  # type: ignore[method-assign]
+    with pytest.raises(DataError, match="is damaged"), RunStore(path) as store:
+        run_points(DATA, points, store, progress=progress)
+    assert max(told, default=0.0) == 0.0
+
+
+def test_that_what_a_store_says_cannot_write_to_a_terminal(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    execute(path, "UPDATE runs SET data = char(27) || '[2Jcleared', method = char(10) || 'x'")
+    assert main(["runs", "list", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    assert r"\x1b[2Jcleared" in said
+    assert len(said.splitlines()) == 3

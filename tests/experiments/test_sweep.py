@@ -180,7 +180,7 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path: Path) -> None:
         child.join(60)
         assert child.exitcode == 0
     with RunStore(path) as store:
-        assert store.faults() == {}
+        assert store.check().faults == {}
         assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
         assert len(list(store.folder.iterdir())) == len(store.runs())
         assert store.swept == 0

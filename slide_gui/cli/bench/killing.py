@@ -144,7 +144,7 @@ def _look(store: RunStore, told: set[str], counts: dict[str, int]) -> set[str]:
     files = {entry.name for entry in os.scandir(store.folder)}
     counts["swept"] += store.swept
     counts["lost"] += len(told - kept)
-    counts["corrupt"] += len(store.faults())
+    counts["corrupt"] += len(store.check().faults)
     counts["orphans"] += len(files) - len(kept)
     return kept
 
