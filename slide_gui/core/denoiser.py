@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.blocked import WHOLE, inverse_symmetric
+from slide_gui.core.blocked import factor_square, inverse_factor, leading_digits, product
 from slide_gui.core.errors import check_noise, check_ridge
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -30,9 +30,18 @@ Array = NDArray[np.float64]
 RIDGE = 1e-5
 """Added to the diagonal of E[Q], on the unnormalised scatter and the bias entry too (the paper's Algorithm 1)."""
 
-_SINGULAR = "E[Q] is singular: some features are exact combinations of others; use a ridge above 0"
+_SINGULAR = (
+    "E[Q] is singular to working precision, for some features are combinations of others: "
+    "use a larger ridge, more noise, or dtype float64 if the rows were summed in float32"
+)
 _SHORT_SUM = 4096  # rows over which a float32 sum of products may run
-_LITTLE_NOISE = 0.01  # p − p² below which the difference from the identity is lost in an inverse; solved directly
+
+_FEW = 32  # rows of W in which rounding is looked for
+_RIGHT = 1e-9  # correction, relative to its row, at which no other is made
+_NEGLIGIBLE = 1e-10  # the next correction to be expected, relative to its row, at which it is not made
+_MOST_CORRECTIONS = 8
+_BLOCK = 256  # rows corrected at a time
+_ROUNDING = 1e-6  # share of an error's terms below which its sign is that of rounding
 
 
 def survival(noise: float, n_features: int) -> Array:
@@ -80,7 +89,7 @@ def denoiser_weights(
     ridge : float
         Added to the diagonal of E[Q].
     features : ndarray of shape (k,), optional
-        Return only these rows of W: one factorisation and k right-hand sides.
+        Return only these rows of W.
     progress : Progress
         The cancel point of a large solve.
 
@@ -88,52 +97,106 @@ def denoiser_weights(
     -------
     ndarray of shape (d, d + 1) or (k, d + 1)
         Row a reconstructs feature a; the last column is the bias. The row and column of a feature
-        that is zero in every sample are zero.
+        that is zero in every sample are zero. Each row is right to 1e-8 of its length, for any number of features and
+        any noise: as exact arithmetic would solve for the E[P] and E[Q] of the given scatter.
 
     Raises
     ------
     ValueError
-        If the noise or the ridge is out of range, or E[Q] is singular.
+        If the noise or the ridge is out of range, or E[Q] is singular to working precision.
     """
     noise, ridge = check_noise(noise), check_ridge(ridge)
-    expected = expected_q(scatter, noise, ridge)
     d, p = len(scatter) - 1, 1.0 - noise
-    if d <= WHOLE and (features is not None or p * noise < _LITTLE_NOISE):
-        targets: NDArray[Any] = np.arange(d) if features is None else features
-        return _solve(expected, scatter[targets] * survival(noise, d))
-    # Rows of E[P] are those of E[Q] without its diagonal's extra, over p: hence W from the inverse alone,
-    # W = (I − diag(g) E[Q]⁻¹) / p with g = (p − p²) diag(S) + ridge.
+    rows: NDArray[np.intp] = np.arange(d) if features is None else np.asarray(features, dtype=np.intp)
+    q = expected_q(scatter, noise, ridge)
     progress.report(0.0)
     try:
-        weights = inverse_symmetric(expected, progress)[:-1]
+        factor = inverse_factor(q, progress)
     except np.linalg.LinAlgError:
         raise ValueError(_SINGULAR) from None
-    weights *= -((p * noise * np.diag(scatter)[:-1] + ridge) / p)[:, None]
-    weights[np.arange(d), np.arange(d)] += 1.0 / p
-    dead = np.diag(scatter)[:-1] == 0
-    weights[dead] = 0.0
-    return weights if features is None else weights[features]
+    # Rows of E[P] are those of E[Q] without its diagonal's extra, over p: hence W from the inverse alone,
+    # W = (I − diag(g) E[Q]⁻¹) / p with g = (p − p²) diag(S) + ridge.
+    inverse = factor_square(factor, np.empty_like(q), progress) if features is None else factor[:, rows].T @ factor
+    weights = inverse[: len(rows)]
+    diagonal = np.diag(scatter)[rows]
+    weights *= -((p * noise * diagonal + ridge) / p)[:, None]
+    weights[np.arange(len(rows)), rows] += 1.0 / p
+    weights[diagonal == 0] = 0.0
+    _refine(weights, rows, scatter, noise, q, factor, progress)
+    return weights
 
 
-def _solve(q: Array, p: Array) -> Array:
-    try:
-        return np.asarray(np.linalg.solve(q, p.T).T, dtype=np.float64)
-    except np.linalg.LinAlgError:
-        raise ValueError(_SINGULAR) from None
+def _refine(
+    weights: Array, rows: NDArray[np.intp], scatter: Array, noise: float, q: Array, factor: Array, progress: Progress
+) -> None:
+    """Correct rows of W in place until each is right to 1e-9 of its length or so.
+
+    A correction is (E[P] − W E[Q]) MᵀM with the inverse MᵀM of E[Q]. That of a few rows, their residual made of plain
+    products, shows what rounding did to W. Where it is too much, as with hardly any noise, every row is corrected, with
+    residuals as good as exact, until the next correction would be too small to matter.
+
+    Raises
+    ------
+    ValueError
+        If the corrections do not grow small.
+    """
+    survives = survival(noise, len(scatter) - 1)
+
+    def correct(own: NDArray[np.intp], residual: Array) -> float:
+        """Correct some rows, and return the largest correction, relative to its row."""
+        change = product(product(residual, factor.T, progress), factor, progress)
+        weights[own] += change
+        length = np.maximum(np.linalg.norm(weights[own], axis=1), np.finfo(float).tiny)
+        return float((np.linalg.norm(change, axis=1) / length).max(initial=0.0))
+
+    lit = np.flatnonzero(np.diag(scatter)[rows])
+    few = lit[np.linspace(0, len(lit) - 1, min(len(lit), _FEW)).astype(np.intp)]
+    if correct(few, scatter[rows[few]] * survives - product(weights[few], q, progress)) <= _RIGHT:
+        return
+    leading, rest = np.empty_like(q), np.empty_like(q)  # of E[Q]'s columns, as rows
+    for start in range(0, len(q), _BLOCK):
+        columns = slice(start, start + _BLOCK)
+        leading[columns] = leading_digits(q[columns], len(q))
+        np.subtract(q[columns], leading[columns], out=rest[columns])
+        progress.report(0.0)
+    for start in range(0, len(lit), _BLOCK):
+        own = lit[start : start + _BLOCK]
+        right = scatter[rows[own]] * survives
+        before = 0.01  # what the first solve is taken to have left, rather more than it did
+        for _ in range(_MOST_CORRECTIONS):
+            x = weights[own]
+            x_leading = leading_digits(x, len(q))
+            small = product(x_leading, rest.T, progress) + product(x - x_leading, q, progress)
+            size = correct(own, (right - product(x_leading, leading.T, progress)) - small)
+            if size * size <= _NEGLIGIBLE * before:
+                break
+            before = size
+        else:
+            raise ValueError(_SINGULAR)
 
 
 def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: float = RIDGE) -> float:
     """Return the expected squared reconstruction error per feature and sample, over all corruptions.
 
-    It is E‖x − W x̃‖² / d averaged over the samples (eq. 5 in the limit), for the W that
-    `denoiser_weights` returns for the same scatter, noise and ridge. For that W, W E[Q] = E[P] − ridge·W,
-    so no further matrix product is needed.
+    It is E‖x − W x̃‖² / d averaged over the samples (eq. 5 in the limit), for the W that `denoiser_weights` returns for
+    the same scatter, noise and ridge. Its row a is (e_a − g_a E[Q]⁻¹_a) / p, with g as there, so that the error of
+    feature a is g_a W_aa / p − ridge ‖W_a‖²: no large terms cancel, and d² operations suffice.
+
+    Raises
+    ------
+    ValueError
+        If the error comes out clearly negative: the weights are not those of this scatter, noise and ridge.
     """
-    d, n = len(weights), float(scatter[-1, -1])
-    with_p = (1.0 - noise) * np.einsum("ij,ij->", weights[:, :-1], scatter[:-1, :-1])
-    with_p += np.vdot(weights[:, -1], scatter[:-1, -1])
-    total = np.trace(scatter[:-1, :-1]) - with_p - ridge * np.einsum("ij,ij->", weights, weights)
-    return max(float(total) / (d * n), 0.0)
+    d, n, p = len(weights), float(scatter[-1, -1]), 1.0 - noise
+    gain = noise * np.diag(scatter)[:-1] + ridge / p
+    with_ridge = float(gain @ np.diag(weights))
+    total = with_ridge - ridge * float(np.einsum("ij,ij->", weights, weights))
+    if total < -_ROUNDING * abs(with_ridge):
+        raise ValueError(
+            f"the reconstruction error comes out as {total / (d * n):.2g}, below 0: these are not the weights of this "
+            f"scatter at noise {noise:g} and ridge {ridge:g}; fit them again"
+        )
+    return max(total / (d * n), 0.0)
 
 
 @dataclass
@@ -204,4 +267,7 @@ class CorruptedCopies:
         p = np.empty((d, d + 1))
         np.matmul(clean[:, :d].T, clean[:, :d] * (self._survived / self.copies), out=p[:, :d])
         p[:, d] = clean[:, :d].sum(axis=0)
-        return _solve(self._q / self.copies + self.ridge * np.eye(d + 1), p)
+        try:
+            return np.asarray(np.linalg.solve(self._q / self.copies + self.ridge * np.eye(d + 1), p.T).T)
+        except np.linalg.LinAlgError:
+            raise ValueError(_SINGULAR) from None

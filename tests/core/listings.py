@@ -25,3 +25,17 @@ def slide(X, p, t, l):
         Ws.append(W)
         hs.append(W @ np.vstack([hs[-1] > t, np.ones((1, X.shape[1]))]).astype(float))
     return Ws, hs
+
+
+def missing(W, rows, S, p):
+    """What the given rows of a solution of W (E[Q] + 1e-5 I) = E[P] miss to the exact one, of float64 E[Q] and E[P].
+
+    The residual is summed in long double precision, so that the solution itself may be as inexact as it likes.
+    """
+    d = len(S)
+    q = np.append(np.full(d - 1, p), 1.0)
+    Q = S * (p * p)
+    Q[-1], Q[:, -1] = S[-1] * p, S[:, -1] * p
+    Q[np.diag_indices(d)] = q * np.diag(S) + 1e-5
+    residual = (S[rows] * q).astype(np.longdouble) - W.astype(np.longdouble) @ Q.astype(np.longdouble)
+    return np.linalg.solve(Q, residual.astype(np.float64).T).T

@@ -1,10 +1,12 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slide_gui.core.denoiser import CorruptedCopies, denoiser_weights, expected_q, reconstruction_error
-from tests.core.listings import lide
+from tests.core.listings import lide, missing
 
 
 def scatter_of(rows):
@@ -27,6 +29,7 @@ def blobs(n=200, side=6, seed=0):
 def test_that_the_closed_form_equals_the_papers_listing(noise):
     rows = blobs()
     expected, _ = lide(rows.T, 1 - noise)
+    expected += missing(expected, np.arange(36), scatter_of(rows), 1 - noise)
     np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-10, rtol=0)
 
 
@@ -84,17 +87,33 @@ def test_that_expected_q_is_the_mean_of_the_corrupted_scatters():
     np.testing.assert_allclose(total / 4000, expected_q(scatter_of(rows), 0.3, ridge=0.0), atol=0.15)
 
 
-def test_that_the_reconstruction_error_is_the_mean_over_corruptions():
-    rows = blobs(n=100)
+@pytest.mark.parametrize("ridge", [1e-5, 0.5])
+@pytest.mark.parametrize("noise", [0.0, 0.02, 0.3, 0.9])
+def test_that_the_reconstruction_error_is_the_mean_over_every_corruption(noise, ridge):
+    rows = np.add(np.random.default_rng(0).random((9, 5)), [0.0, 0.0, 0.0, 0.2, 3.0])
     scatter = scatter_of(rows)
+    weights = denoiser_weights(scatter, noise, ridge)
+    expected = 0.0
+    for survives in itertools.product([False, True], repeat=5):
+        corrupted = np.column_stack([rows * survives, np.ones(9)])
+        probability = np.prod(np.where(survives, 1 - noise, noise))
+        expected += probability * np.mean((rows - corrupted @ weights.T) ** 2)
+    assert reconstruction_error(scatter, weights, noise, ridge) == pytest.approx(expected, rel=1e-8, abs=1e-22)
+
+
+def test_that_little_noise_has_a_little_error_and_not_none():
+    scatter = scatter_of(np.random.default_rng(0).random((300, 200)) @ np.eye(200, 400))
+    errors = [reconstruction_error(scatter, denoiser_weights(scatter, noise), noise) for noise in (0, 1e-9, 1e-6, 1e-3)]
+    assert errors == sorted(errors)
+    assert 0.0 < errors[0] < errors[1]
+    assert errors[3] / errors[2] == pytest.approx(1000, rel=0.1)
+
+
+def test_that_a_clearly_negative_reconstruction_error_is_refused():
+    scatter = scatter_of(blobs())
     weights = denoiser_weights(scatter, 0.3)
-    random = np.random.default_rng(0)
-    errors = []
-    for _ in range(500):
-        corrupted = np.column_stack([rows * (random.random(rows.shape) < 0.7), np.ones(len(rows))])
-        errors.append(np.mean((rows - corrupted @ weights.T) ** 2))
-    spread = np.std(errors) / np.sqrt(len(errors))
-    assert abs(reconstruction_error(scatter, weights, 0.3) - np.mean(errors)) < 4 * spread
+    with pytest.raises(ValueError, match=r"below 0: these are not the weights of this scatter at noise 0\.3"):
+        reconstruction_error(scatter, -weights, 0.3)
 
 
 @settings(max_examples=30, deadline=None)
@@ -119,7 +138,7 @@ def test_that_bad_parameters_are_refused_by_name():
         denoiser_weights(scatter, 1.0)
     with pytest.raises(ValueError, match="ridge is nan"):
         denoiser_weights(scatter, 0.5, ridge=float("nan"))
-    with pytest.raises(ValueError, match="use a ridge above 0"):
+    with pytest.raises(ValueError, match=r"E\[Q\] is singular to working precision.*use a larger ridge"):
         denoiser_weights(scatter, 0.5, ridge=0.0)
     with pytest.raises(ValueError, match="call add"):
         CorruptedCopies(np.ones((3, 2)), 0.5).weights()

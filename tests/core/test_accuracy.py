@@ -1,0 +1,50 @@
+"""W against the exact solution, for every number of features, noise and kind of rows: pytest -s prints the table."""
+
+import numpy as np
+import pytest
+
+from slide_gui.core.denoiser import denoiser_weights
+from slide_gui.core.noise_path import NoisePath
+from tests.core.listings import missing
+from tests.core.test_denoiser import scatter_of
+
+BOUND = 1e-8
+NOISES = (0.0, 1e-4, 0.01, 0.1, 0.3, 0.9)
+
+
+def grey(kind, n, d):
+    random = np.random.default_rng(0)
+    if kind == "rank-deficient":
+        return random.random((n, 20)) @ random.random((20, d)) / 20
+    rows = random.random((n, d))
+    for _ in range(4):  # each pixel like its neighbours
+        rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "kind", "noises"),
+    [
+        (200, 300, "correlated", NOISES),
+        (200, 300, "rank-deficient", NOISES),
+        (600, 1100, "correlated", NOISES),
+        (600, 1100, "rank-deficient", NOISES),
+        (300, 3000, "correlated", (0.0, 0.1)),
+        (300, 3000, "rank-deficient", (1e-4,)),
+    ],
+)
+def test_that_weights_are_exact_to_1e_8_for_any_noise_and_number_of_features(n, d, kind, noises):
+    scatter = scatter_of(grey(kind, n, d))
+    some = np.linspace(0, d - 1, 6).astype(int)
+    path = NoisePath(scatter) if d < 3000 else None
+    deviations = []
+    for noise in noises:
+        found = {"rows": denoiser_weights(scatter, noise, features=some)}
+        if d < 3000:
+            found |= {"W": denoiser_weights(scatter, noise)[some], "noise path": path.rows(some, noise)}
+        weights = np.vstack(list(found.values()))
+        lacks = missing(weights, np.tile(some, len(found)), scatter, 1 - noise)
+        relative = np.linalg.norm(lacks, axis=1) / np.linalg.norm(weights + lacks, axis=1)
+        deviations += (largest := relative.reshape(len(found), -1).max(axis=1)).tolist()
+        print(f"{d:5} {kind:14} noise {noise:<6g}", *(f"{n}: {v:.0e}  " for n, v in zip(found, largest, strict=True)))
+    assert max(deviations) <= BOUND
