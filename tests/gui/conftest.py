@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.gui.jobs import _Job
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.teardown import tear_down
 from slide_gui.gui.theme import apply_theme
@@ -26,6 +28,19 @@ def data() -> Dataset:
 def faults() -> list[tuple[str, str]]:
     """Return what went wrong inside the program; a test that wants something to takes it out again."""
     return []
+
+
+@pytest.fixture
+def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a job go on only once the window has taken what it reported, so that nothing it says is passed over."""
+    report = _Job.report
+
+    def waiting(job: _Job, fraction: float, payload: object = None) -> None:
+        report(job, fraction, payload)
+        while payload is not None and job.payload is payload and not job.unwanted.is_set():
+            time.sleep(0.001)
+
+    monkeypatch.setattr(_Job, "report", waiting)
 
 
 @pytest.fixture

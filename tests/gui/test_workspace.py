@@ -31,7 +31,7 @@ def test_that_opening_fits_with_four_pins_chosen(opened):
     np.testing.assert_array_equal(opened.stack.layers[3].weights, expected.layers[3].weights)
 
 
-def test_that_a_new_noise_first_previews_watched_rows_then_refits(opened):
+def test_that_a_new_noise_first_previews_watched_rows_then_refits(opened, every_payload):
     seen = []
     opened.watch((5, 9))
     opened.stack_changed.connect(lambda: seen.append((opened.preview, [opened.layer_is_fresh(k) for k in range(1, 5)])))

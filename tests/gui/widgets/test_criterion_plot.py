@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ from PySide6.QtTest import QTest
 
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.criterion_plot import CriterionPlot, CriterionStep
+from tests.gui.given import calls_in
 
 Shown = Callable[..., Any]
 
@@ -78,23 +78,17 @@ def test_that_starts_may_begin_in_any_order(plot: CriterionPlot) -> None:
 
 
 def test_that_appending_costs_the_same_however_long_the_history(plot: CriterionPlot) -> None:
-    def cost(first: int, many: int) -> float:
+    def cost(first: int, many: int) -> int:
         steps = [CriterionStep(i, 3.0 + 1.0 / (i + 1), 1.0, 100) for i in range(first, first + many)]
-        start = time.perf_counter()
-        for step in steps:
-            plot.append(step)
-        return time.perf_counter() - start
+        return calls_in(lambda: [plot.append(step) for step in steps])
 
     plot.set_steps([])
-    early = min(cost(i * 2000, 2000) for i in range(3))
-    cost(6000, 60_000)
-    late = min(cost(66_000 + i * 2000, 2000) for i in range(3))
-    assert late < 4.0 * early + 0.005
-    assert late / 2000 < 1e-4
     image = QImage(plot.size(), QImage.Format.Format_RGB32)
-    start = time.perf_counter()
-    plot.render(image)
-    assert time.perf_counter() - start < 0.1
+    cost(0, 2000)
+    early, painted = cost(2000, 2000), calls_in(lambda: plot.render(image))
+    cost(4000, 20_000)
+    assert cost(24_000, 2000) == early < 2000 * 40
+    assert calls_in(lambda: plot.render(image)) < 1.2 * painted
 
 
 def test_that_hover_and_keys_read_an_iteration(plot: CriterionPlot) -> None:

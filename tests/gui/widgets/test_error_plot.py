@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -336,15 +335,18 @@ def test_that_the_dark_theme_has_its_own_page_and_line(app: QApplication, plot: 
         apply_theme(app, "light")
 
 
-def test_that_nine_lines_of_ten_points_are_painted_in_a_frame(shown: Shown) -> None:
+def test_that_lines_and_points_are_painted_once_while_the_cursor_moves(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plot: ErrorPlot = shown(ErrorPlot(), 900, 520)
     plot.set_points([p for p in many_points(9) if p.state != "running"])
-    plot.set_cursor(0.3)
-    image = QImage(plot.size(), QImage.Format.Format_RGB32)
-    spent = []
+    stills: list[object] = []
+    paint = plot._paint_still
+    monkeypatch.setattr(plot, "_paint_still", lambda painter: (stills.append(painter), paint(painter)))
     for step in range(12):
         plot.set_cursor(0.3 + 0.01 * step)
-        start = time.perf_counter()
-        plot.render(image)
-        spent.append(time.perf_counter() - start)
-    assert sorted(spent)[len(spent) // 4] < 0.016, sorted(spent)
+        plot.grab()
+    assert len(stills) == 1
+    plot.set_points([p for p in many_points(8) if p.state != "running"])
+    plot.grab()
+    assert len(stills) == 2

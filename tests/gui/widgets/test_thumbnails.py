@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
+from tests.gui.given import calls_in
 
 Shown = Callable[..., Any]
 
@@ -51,24 +51,20 @@ def test_that_pixels_are_whole_and_ink_on_paper(app: QApplication, view: Thumbna
             assert abs(found.lightness() - wanted.lightness()) <= 8
 
 
-def test_that_only_what_is_seen_is_made_and_thousands_scroll_in_a_frame(view: Thumbnails) -> None:
+def test_that_only_what_is_seen_is_made_and_painted_wherever_it_is_scrolled(view: Thumbnails) -> None:
     view.viewport().grab()
     assert len(view._made) == len(view.seen()) < 60
-    spent = []
     for step in range(10):
         view.verticalScrollBar().setValue(4000 * (step + 1))
-        start = time.perf_counter()
-        view.viewport().grab()
-        spent.append(time.perf_counter() - start)
-    assert sorted(spent)[len(spent) // 4] < 0.016, sorted(spent)
+        made = len(view._made)
+        assert calls_in(view.viewport().grab) < 200 * len(view.seen())
+        assert len(view._made) == made + len(view.seen())
     assert view.seen().start > 1000
 
 
-def test_that_setting_thousands_takes_no_time(view: Thumbnails) -> None:
-    many = items(5000)
-    start = time.perf_counter()
-    view.set_images(many)
-    assert time.perf_counter() - start < 0.05
+def test_that_setting_thousands_takes_as_many_calls_as_a_few(view: Thumbnails) -> None:
+    few, many = items(50), items(5000)
+    assert calls_in(lambda: view.set_images(few)) == calls_in(lambda: view.set_images(many)) < 200
     assert view.verticalScrollBar().value() == 0
 
 

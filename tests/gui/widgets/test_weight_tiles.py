@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from tests.gui.given import calls_in
 
 Shown = Callable[..., Any]
 COLUMNS = ("layer 1", "layer 2")
@@ -235,20 +235,19 @@ def test_that_a_change_of_theme_repaints_the_ground(view: WeightTiles, app: QApp
         apply_theme(app, "light")
 
 
-def test_that_twenty_new_tiles_are_painted_within_a_frame(shown: Shown) -> None:
+def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(shown: Shown) -> None:
     view: WeightTiles = shown(WeightTiles(), 600, 820)
     columns = ("layer 1", "layer 2", "layer 3", "layer 4")
-    contents = [
-        tuple(row(*(tile(100 * k + 10 * r + c, (28, 28)) for c in range(4))) for r in range(5)) for k in range(40)
-    ]
-    spent = []
-    for content in contents:
-        start = time.perf_counter()
-        view.set_content(columns, content)
-        view.repaint()
-        spent.append(time.perf_counter() - start)
-    # The median, because a machine shared with others spoils the tail.
-    assert np.median(spent) <= 0.016
+
+    def cost(side: int, seed: int) -> int:
+        rows = tuple(row(*(tile(seed + 10 * r + c, (side, side)) for c in range(4))) for r in range(5))
+        return calls_in(lambda: view.set_content(columns, rows)) + calls_in(view.repaint)
+
+    cost(28, 0)
+    large = cost(28, 100)
+    cost(6, 200)
+    assert cost(6, 300) == pytest.approx(large, rel=0.02)
+    assert large < 20 * 130
 
 
 def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> None:
