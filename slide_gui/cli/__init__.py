@@ -1,6 +1,7 @@
 """The `slide-gui` command: files or nothing opens the window, a subcommand runs without one.
 
-Exit codes: 0 done, 1 failed or cancelled, 2 wrong usage. Nothing heavy is imported before it is needed.
+Exit codes: 0 done, 1 failed or cancelled, 2 wrong usage; 130 or 143 where SIGINT (Ctrl+C) or SIGTERM closed the window.
+Nothing heavy is imported before it is needed.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ _SCREENSHOT_MILLISECONDS = 60_000
 
 
 def run(files: Sequence[Path]) -> int:
-    """Open the window and return the exit code once it is closed.
+    """Open the window and return the exit code once it is closed: 128 + the signal's number where one closed it.
 
     Parameters
     ----------
@@ -37,13 +37,18 @@ def run(files: Sequence[Path]) -> int:
     if problem is not None:
         print(f"slide-gui: {problem}", file=sys.stderr)
         return 1
+    from slide_gui.gui.interruption import Interruption
+
     app = make_application()
+    interruption = Interruption(app)
+    interruption.came.connect(app.closeAllWindows)
     window = make_window(files)
     prepare_interpreter(window)
     window.show()
     code = int(app.exec())
     tear_down(window)
-    return code
+    number = interruption.stop()
+    return code if number is None else 128 + number
 
 
 def prepare_interpreter(window: MainWindow) -> None:
@@ -111,28 +116,41 @@ def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] =
     theme : {"light", "dark"}
     size : tuple of (width, height)
         In device-independent pixels.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        If SIGINT or SIGTERM came meanwhile.
+    TimeoutError, OSError
+        If the layers or the file were not made.
     """
     from PySide6.QtCore import QEventLoop, QTimer
 
+    from slide_gui.gui.interruption import Interruption
     from slide_gui.gui.theme import apply_theme
 
     app = make_application()
     apply_theme(app, theme)
     window = make_window([])
+    interruption = Interruption(window)
     window.resize(*size)
     window.show()
     loop, limit = QEventLoop(window), QTimer(window)
     limit.setSingleShot(True)
     window.lane.idle.connect(loop.quit)
     limit.timeout.connect(loop.quit)
+    interruption.came.connect(loop.quit)
     limit.start(_SCREENSHOT_MILLISECONDS)
-    while limit.isActive() and window.workspace.model() is None:
+    while limit.isActive() and window.workspace.model() is None and interruption.number is None:
         loop.exec()
     limit.stop()
     app.processEvents()
     fitted = window.workspace.model() is not None
     saved = fitted and window.grab().save(str(path))
+    interrupted = interruption.stop() is not None
     tear_down(window)
+    if interrupted:
+        raise KeyboardInterrupt
     if not fitted:
         raise TimeoutError(f"no layers were fitted within {_SCREENSHOT_MILLISECONDS // 1000} s")
     if not saved:

@@ -61,9 +61,6 @@ class FaultReporter(QObject):
             self._handler.close()
 
     def _on_error(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            self._previous[0](kind, error, trace)
-            return
         text = "".join(traceback.format_exception(kind, error, trace))
         _log.error("uncaught error\n%s", text)
         sys.__excepthook__(kind, error, trace)

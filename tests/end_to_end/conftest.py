@@ -24,10 +24,11 @@ def start(display: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ca
     """Return a function that starts the program on the files given, with a home of its own; none is left running."""
     started: list[Program] = []
 
-    def run(*arguments: Path, home: Path | None = None) -> Program:
+    def run(*arguments: Path, home: Path | None = None, ignores_interrupt: bool = False) -> Program:
         for earlier in started:
             earlier.kill()
-        started.append(Program(display, home or tmp_path_factory.mktemp("home"), *arguments))
+        place = home or tmp_path_factory.mktemp("home")
+        started.append(Program(display, place, *arguments, ignores_interrupt=ignores_interrupt))
         return started[-1]
 
     yield run

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
@@ -50,7 +52,7 @@ def until(found: Callable[[], Found | None], what: str, seconds: float = 20.0) -
 class Program:
     """The process and its window, at the top left of the screen, focused."""
 
-    def __init__(self, display: str, home: Path, *arguments: object) -> None:
+    def __init__(self, display: str, home: Path, *arguments: object, ignores_interrupt: bool = False) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.display, self.home, self.theme = display, home, LIGHT
         self._image: Box | None = None  # the image's place
@@ -61,6 +63,8 @@ class Program:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # As the terminal starts it, or a shell in the background, whichever of the two started the tests.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN if ignores_interrupt else signal.SIG_DFL),
         )
         try:
             self.window = until(lambda: self.find("slide-gui"), "the window", 40)
@@ -204,12 +208,28 @@ class Program:
         """Ask the window to close, as the button in its frame does; there is no window manager to have one."""
         ask_to_close(self.display, int(self.window))
 
-    def wait_end(self, seconds: float = 3.0) -> tuple[int, str, str]:
+    def wait_end(self, seconds: float = 10.0) -> tuple[int, str, str]:
         """Return exit code, output and error output."""
         out, err = self.process.communicate(timeout=seconds)
         return self.process.returncode, out, err
 
-    def quit(self, seconds: float = 3.0) -> None:
+    def spent(self) -> float:
+        """Return the seconds of processors that it has used, all its threads together."""
+        times = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+
+    def end_by(self, number: int) -> tuple[int, str, str]:
+        """Send a signal, and return what `wait_end` does; what it does until its end must take less than two seconds.
+
+        Of a processor: how long that is on the clock depends on what else runs.
+        """
+        before, others = self.spent(), _spent_by_ended()
+        self.process.send_signal(number)
+        ended = self.wait_end()
+        assert _spent_by_ended() - others - before < 2.0
+        return ended
+
+    def quit(self, seconds: float = 10.0) -> None:
         """End it by its keys; it must go without an error and without a word."""
         self.focus()
         self.key("ctrl+q")
@@ -219,6 +239,11 @@ class Program:
         if self.process.poll() is None:
             self.process.kill()
         self.process.communicate()
+
+
+def _spent_by_ended() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 class _ClientMessage(ctypes.Structure):

@@ -45,6 +45,15 @@ def turn_to(program: Program, name: str) -> None:
     until(marked, f"the page {name}")
 
 
+def begin_sweep(program: Program) -> None:
+    """Start a sweep over `write_rectangles` data, once they are fitted."""
+    until(lambda: program.title.startswith("outlines"), "the data")
+    program.settled(rows=5)
+    turn_to(program, "curves")
+    program.click(main_button(program))
+    program.rest()
+
+
 def store_of(program: Program) -> Path:
     return program.home / ".local/share/slide-gui/runs.sqlite"
 

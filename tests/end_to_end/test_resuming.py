@@ -6,17 +6,9 @@ import signal
 import pytest
 
 from tests.end_to_end.program import until
-from tests.end_to_end.run_pages import main_button, store_of, stored, turn_to, write_rectangles
+from tests.end_to_end.run_pages import begin_sweep, store_of, stored, write_rectangles
 
 pytestmark = pytest.mark.display
-
-
-def begin_sweep(program):
-    until(lambda: program.title.startswith("outlines"), "the data")
-    program.settled(rows=5)
-    turn_to(program, "curves")
-    program.click(main_button(program))
-    program.rest()
 
 
 def test_that_a_killed_sweep_goes_on_where_it_was(start, tmp_path):

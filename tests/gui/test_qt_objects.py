@@ -32,8 +32,8 @@ def data():
 @pytest.fixture
 def before(app):
     """Return what there is before the window, which a test must ask for after this."""
-    app.style()  # the application's own
-    return wrappers()
+    style = app.style()  # the application's own
+    return [style, *wrappers()]
 
 
 def sources(folder):

@@ -1,0 +1,56 @@
+"""SIGINT and SIGTERM in the event loop; tests/end_to_end/test_closing.py sends them to whole programs."""
+
+import os
+import signal
+
+import pytest
+from PySide6.QtCore import QObject
+from shiboken6 import Shiboken
+
+from slide_gui.gui.interruption import Interruption
+from tests.gui.given import settle, wait
+
+
+@pytest.fixture(params=[signal.SIGINT, signal.SIGTERM])
+def number(request):
+    """Return a signal whose handler is put back at the end."""
+    before = signal.getsignal(request.param)
+    yield request.param
+    signal.signal(request.param, before)
+
+
+@pytest.fixture
+def owner(app):
+    owner = QObject()
+    yield owner
+    Shiboken.delete(owner)
+
+
+def test_that_the_first_signal_is_told_a_second_would_end_the_process_and_stopping_gives_the_handler_back(
+    owner, number
+):
+    heard = []
+    signal.signal(number, lambda *_: heard.append("before"))
+    handler = signal.getsignal(number)
+    interruption, came = Interruption(owner), []
+    interruption.came.connect(lambda: came.append(interruption.number))
+    os.kill(os.getpid(), number)
+    wait(lambda: came)
+    assert came == [number]
+    assert heard == []
+    assert signal.getsignal(number) is signal.SIG_DFL
+    assert interruption.stop() == number
+    assert signal.getsignal(number) is handler
+    os.kill(os.getpid(), number)
+    assert heard == ["before"]
+
+
+def test_that_a_signal_ignored_before_stays_ignored(owner, number):
+    signal.signal(number, signal.SIG_IGN)
+    interruption, came = Interruption(owner), []
+    interruption.came.connect(lambda: came.append(1))
+    os.kill(os.getpid(), number)
+    settle(0.05)
+    assert interruption.stop() is None
+    assert came == []
+    assert signal.getsignal(number) is signal.SIG_IGN
