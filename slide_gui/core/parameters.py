@@ -20,6 +20,8 @@ FIT_ON = table_of(
     Choice("thresholded", "squashed values", "each layer is fitted on T of the output of the layer below"),
 )
 
+_LITTLE_NOISE = 0.1
+
 
 @dataclass(frozen=True)
 class StackParameters:
@@ -53,6 +55,15 @@ class StackParameters:
     ridge: float = RIDGE
     dtype: str = "float32"
     batch_size: int = 4096
+
+    @property
+    def sums(self) -> str:
+        """The dtype in which products of rows are summed; of rows of 0 and 1 they are exact in either.
+
+        Rounded to float32, the scatter moves a row of W by about 3e-5 / noise of its length, so that with little noise
+        float32 rows are summed in float64.
+        """
+        return "float64" if self.noise < _LITTLE_NOISE else self.dtype
 
     def checked(self) -> StackParameters:
         """Return these parameters, normalised.

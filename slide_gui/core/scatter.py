@@ -33,7 +33,7 @@ _TOO_LARGE = "X contains values so large that their squares add up to infinity; 
 
 @dataclass(frozen=True, eq=False)
 class InputScatter:
-    """What the first two layers need of the rows, whatever the noise: it may be kept and reused.
+    """What the first two layers need of the rows, at most noises: it may be kept and reused.
 
     Attributes
     ----------
@@ -41,16 +41,19 @@ class InputScatter:
         Scatter of [x, 1] and of [T(x), 1].
     threshold, squashing
         The T of `squashed`.
+    sums : {"float32", "float64"}
+        The dtype that products of rows were summed in.
     """
 
     values: Array
     squashed: Array
     threshold: float
     squashing: str
+    sums: str
 
     def fits(self, parameters: StackParameters) -> bool:
         """Whether these are the scatters that `parameters` ask for."""
-        same = self.squashing == parameters.squashing
+        same = self.squashing == parameters.squashing and self.sums == parameters.sums
         uses_threshold = SQUASHINGS[self.squashing].uses_threshold
         return same and (not uses_threshold or self.threshold == parameters.threshold)
 
@@ -72,7 +75,8 @@ class Affine:
 class _Accumulator:
     """Scatter of [A, 1] in float64 from blocks of rows; float32 sums never run over more than `_EXACT_ROWS` rows."""
 
-    def __init__(self, d: int, dtype: np.dtype[Any], binary: bool) -> None:
+    def __init__(self, d: int, parameters: StackParameters, binary: bool) -> None:
+        dtype = np.dtype(parameters.dtype if binary else parameters.sums)
         self._inner, self._sums = np.zeros((d, d)), np.zeros(d)
         self._short, self._product = np.zeros((d, d), dtype), np.empty((d, d), dtype)
         self._pending, self._n, self._binary = 0, 0, binary
@@ -84,6 +88,7 @@ class _Accumulator:
             self._sums += block.sum(axis=0, dtype=np.float64)
             if not np.isfinite(self._sums).all():
                 _refuse_not_finite(block, self._n)
+        block = block.astype(self._product.dtype, copy=False)
         with np.errstate(over="ignore"):  # looked for once, in `result`
             self._short += np.matmul(block.T, block, out=self._product)
         self._pending += len(block)
@@ -121,16 +126,16 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     rows : array_like of shape (n, d)
         An array or memmap, read in blocks.
     parameters : StackParameters
-        Its threshold, squashing, dtype and batch size are used.
+        Its threshold, squashing, dtype, batch size and `sums` are used.
 
     Raises
     ------
     ValueError
         If a value is NaN or infinite, with its row.
     """
-    d, dtype = rows.shape[1], np.dtype(parameters.dtype)
+    d = rows.shape[1]
     squashing = SQUASHINGS[parameters.squashing]
-    values, squashed = _Accumulator(d, dtype, False), _Accumulator(d, dtype, squashing.binary)
+    values, squashed = _Accumulator(d, parameters, False), _Accumulator(d, parameters, squashing.binary)
     for start, block in _blocks(rows, parameters):
         values.add(block)
         if not squashing.linear:
@@ -138,7 +143,7 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
         progress.report((start + len(block)) / len(rows))
     scatter = values.result()
     other = scatter if squashing.linear else squashed.result()
-    return InputScatter(scatter, other, parameters.threshold, parameters.squashing)
+    return InputScatter(scatter, other, parameters.threshold, parameters.squashing, parameters.sums)
 
 
 def _refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
@@ -190,7 +195,7 @@ class Activations:
         """Apply one more layer to all rows and return the scatter of what comes out, squashed."""
         p, n, d = self._parameters, len(self._rows), self._rows.shape[1]
         self._steps.append(Affine(weights, np.dtype(p.dtype)))
-        total = _Accumulator(d, np.dtype(p.dtype), self._binary)
+        total = _Accumulator(d, p, self._binary)
         packed = np.empty((n, (d + 7) // 8), np.uint8) if self._packs else None
         column = len(self._steps) * d
         for start, block in self._previous():

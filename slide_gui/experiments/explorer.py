@@ -44,8 +44,8 @@ class Explorer:
 
     def __init__(self, rows: NDArray[Any]) -> None:
         self._rows = rows
-        self._scatter: InputScatter | None = None
-        self._path: tuple[StackParameters, NoisePath] | None = None
+        self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
+        self._path: tuple[StackParameters, str, NoisePath] | None = None
 
     def update(
         self,
@@ -82,10 +82,12 @@ class Explorer:
             time.sleep(min(left, 0.005))
             progress.report(0.0)
         share = 0.0
-        if self._scatter is None or not self._scatter.fits(parameters):
+        scatter = self._scatter(parameters)
+        if scatter is None:
             share = 1.0 / max(parameters.depth, 1)
-            self._scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
-        return fit_stack(self._rows, parameters, scatter=self._scatter, progress=progress.part(share, 1.0))
+            scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
+            self._scatters[parameters.sums] = scatter
+        return fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
 
     def prepare(self, parameters: StackParameters) -> None:
         """Compute the noise path now, so that the first preview does not wait for it."""
@@ -94,15 +96,20 @@ class Explorer:
 
     def _can_preview(self, parameters: StackParameters) -> bool:
         """Whether the scatter is known, and small enough for an eigendecomposition that nobody waits for."""
-        fits = self._scatter is not None and self._scatter.fits(parameters)
-        return fits and self._rows.shape[1] <= WHOLE
+        return self._scatter(parameters) is not None and self._rows.shape[1] <= WHOLE
+
+    def _scatter(self, parameters: StackParameters) -> InputScatter | None:
+        """Return the scatter that these parameters ask for, if it is known."""
+        scatter = self._scatters.get(parameters.sums)
+        return scatter if scatter is not None and scatter.fits(parameters) else None
 
     def _noise_path(self, parameters: StackParameters) -> NoisePath:
-        assert self._scatter is not None
+        scatter = self._scatter(parameters)
+        assert scatter is not None
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
             key = replace(key, threshold=0.0, squashing="identity")
-        if self._path is None or self._path[0] != key:
-            scatter = self._scatter.values if parameters.fit_on == "values" else self._scatter.squashed
-            self._path = (key, NoisePath(scatter, parameters.ridge))
-        return self._path[1]
+        if self._path is None or self._path[:2] != (key, parameters.sums):
+            own = scatter.values if parameters.fit_on == "values" else scatter.squashed
+            self._path = (key, parameters.sums, NoisePath(own, parameters.ridge))
+        return self._path[2]

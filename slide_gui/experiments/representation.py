@@ -66,12 +66,12 @@ class Reuse:
 
     def holds(self, dataset: Dataset, parameters: StackParameters) -> bool:
         """Whether `stack` would take anything from an earlier run, or fit more layers than asked for."""
-        scatter = dataset.fingerprint, replace(parameters, depth=0, noise=0.0)
+        scatter = dataset.fingerprint, replace(parameters, depth=0, noise=0.0), parameters.sums
         known = self._scatter is not None and self._scatter[0] == scatter
         return known or self.deepest > parameters.depth
 
     def _input_scatter(self, dataset: Dataset, parameters: StackParameters, progress: Progress) -> InputScatter:
-        key = dataset.fingerprint, replace(parameters, depth=0, noise=0.0)
+        key = dataset.fingerprint, replace(parameters, depth=0, noise=0.0), parameters.sums
         if self._scatter is None or self._scatter[0] != key:
             self._scatter = key, input_scatter(dataset.train, parameters, progress=progress)
         return self._scatter[1]

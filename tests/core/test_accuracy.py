@@ -5,6 +5,8 @@ import pytest
 
 from slide_gui.core.denoiser import denoiser_weights
 from slide_gui.core.noise_path import NoisePath
+from slide_gui.core.scatter import input_scatter
+from slide_gui.core.stack import StackParameters, fit_stack
 from tests.core.listings import missing
 from tests.core.test_denoiser import scatter_of
 
@@ -48,3 +50,22 @@ def test_that_weights_are_exact_to_1e_8_for_any_noise_and_number_of_features(n, 
         deviations += (largest := relative.reshape(len(found), -1).max(axis=1)).tolist()
         print(f"{d:5} {kind:14} noise {noise:<6g}", *(f"{n}: {v:.0e}  " for n, v in zip(found, largest, strict=True)))
     assert max(deviations) <= BOUND
+
+
+@pytest.mark.parametrize("kind", ["correlated", "rank-deficient"])
+def test_that_float32_rows_give_the_listings_weights_in_float64_within_the_stated_bounds(kind):
+    rows = grey(kind, 6000, 300).astype("float32")
+    exact, some = scatter_of(rows), np.arange(0, 300, 10)
+    for noise in (0.0, 0.05, 0.09, 0.1, 0.3, 0.5, 0.9):
+        weights = fit_stack(rows, StackParameters(noise=noise, depth=1)).layers[0].weights[some]
+        lacks = missing(weights, some, exact, 1 - noise)
+        deviation = (np.linalg.norm(lacks, axis=1) / np.linalg.norm(weights + lacks, axis=1)).max()
+        print(f"{kind:14} noise {noise:<6g} {deviation:.0e}")
+        assert deviation < (4e-5 / noise if noise >= 0.1 else 1e-9 if noise else 1e-5)
+
+
+def test_that_float32_sums_are_settled_into_float64_after_4096_rows():
+    rows = np.ones((12_288, 3), "float32")
+    rows[:4096] = 4096.0  # whose squares add up to so much that float32 would lose the other rows' whole
+    scatter = input_scatter(rows, StackParameters()).values
+    np.testing.assert_array_equal(scatter[:3, :3], 2.0**36 + 8192)

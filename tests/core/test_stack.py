@@ -77,6 +77,18 @@ def test_that_a_kept_input_scatter_gives_the_same_stack_at_another_noise():
         np.testing.assert_array_equal(a.weights, b.weights)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("threshold", [0.0, 0.5])
+def test_that_a_value_equal_to_the_threshold_is_squashed_to_0(threshold, dtype):
+    rows = images().astype(dtype) + np.array(threshold, dtype)  # a dark pixel is a tie
+    stack = fit_stack(rows, StackParameters(depth=2, threshold=threshold, dtype=dtype))
+    lit = images().astype(dtype)
+    weights = stack.layers[0].weights
+    np.testing.assert_allclose(stack.representations(rows)[1], lit @ weights[:, :-1].T + weights[:, -1], atol=1e-5)
+    scatter = input_scatter(rows, StackParameters(threshold=threshold, dtype=dtype)).squashed
+    np.testing.assert_array_equal(np.diag(scatter)[:-1], lit.sum(axis=0))
+
+
 def test_that_a_kept_scatter_of_another_threshold_is_not_used():
     rows = blobs(n=300).astype("float32")
     scatter = input_scatter(rows, StackParameters(threshold=0.9))

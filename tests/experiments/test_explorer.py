@@ -78,3 +78,15 @@ def test_that_a_request_may_be_superseded_while_it_settles():
     with pytest.raises(Cancelled):
         used.update(StackParameters(depth=1, noise=0.9), settle=5.0, progress=recorder)
     assert time.monotonic() - start < 1.0
+
+
+@pytest.mark.parametrize("squashing", ["threshold", "tanh"])
+def test_that_grey_rows_are_summed_as_the_noise_asks_for_and_both_sums_are_kept(squashing):
+    rows = np.random.default_rng(0).random((500, 60)).astype("float32")
+    used, recorder = Explorer(rows), Recorder()
+    for noise in (0.3, 0.02, 0.3, 0.02):
+        parameters = StackParameters(noise=noise, depth=2, squashing=squashing)
+        same(stack := used.update(parameters, (7,), progress=recorder), fit_stack(rows, parameters))
+    previews = [payload for payload in recorder.payloads if isinstance(payload, Preview)]
+    assert [preview.parameters.noise for preview in previews] == [0.3, 0.02]
+    np.testing.assert_allclose(previews[1].rows[7], stack.layers[0].weights[7], atol=1e-8)
