@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from slide_gui.data.archives import BROKEN
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import write_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["fetch", "matches"]
@@ -110,30 +110,24 @@ def _fetch_from(url: str, file: RemoteFile, folder: Path, progress: Progress) ->
         headers={"Accept-Encoding": "identity"},
     )
     target = folder / file.name
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=".download-", dir=folder)
-        os.close(handle)
-    except OSError as error:
-        raise DataError(
-            f"cannot be written to ({error.strerror}); name another folder by SLIDE_GUI_DATA", str(folder)
-        ) from error
-    temporary = Path(name)
-    try:
+
+    def receive(stream: BinaryIO) -> None:
         progress.report(0.0)
-        get(url, str(temporary), None)
-        if not matches(temporary, file):
+        get(url, stream, None)
+        stream.flush()
+        if not matches(Path(stream.name), file):
             raise _Refused("sent something else (its hash is wrong), which was thrown away")
-        temporary.chmod(0o644)
-        temporary.replace(target)
+
+    try:
+        write_whole(target, receive)
     except requests.HTTPError as error:
         raise _Refused(str(error)[:80]) from error
     except requests.RequestException as error:
         raise _Refused(f"the connection failed ({type(error).__name__})") from error
     except OSError as error:
-        raise DataError(f"cannot be written ({error.strerror or error})", str(target)) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+        raise DataError(
+            f"cannot be written ({error.strerror or error}); name another folder by SLIDE_GUI_DATA", str(target)
+        ) from error
     return target
 
 

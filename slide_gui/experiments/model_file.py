@@ -21,7 +21,7 @@ from slide_gui.core.stack import Layer, Stack, StackParameters
 from slide_gui.data.archives import BROKEN
 from slide_gui.data.arrays import read_array
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.files import write_whole
+from slide_gui.data.files import write_whole
 from slide_gui.experiments.fit import FittedModel
 
 __all__ = ["FORMAT", "FORMAT_VERSION", "is_model_file", "load_model", "save_model"]

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from slide_gui.data.entries import entry
+from slide_gui.data.files import write_whole
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
-from slide_gui.experiments.files import write_whole
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.paper import published
 from slide_gui.experiments.timing import INCLUDED, TimeRow

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui import __version__
-from slide_gui.experiments.files import write_whole
+from slide_gui.data.files import write_whole
 from slide_gui.experiments.weights import WeightRows
 from slide_gui.figures.style import Style
 from slide_gui.figures.table import save_table

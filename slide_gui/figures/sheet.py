@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slide_gui import __version__
 from slide_gui.core.parameters import StackParameters
-from slide_gui.experiments.files import write_whole
+from slide_gui.data.files import write_whole
 from slide_gui.experiments.fit import FittedModel
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.export import FORMATS, save_figure
@@ -117,7 +117,7 @@ def save_bundle(folder: Path, sheet: Sheet, style: Style) -> list[Path]:
         save_sheet(path, sheet, style)
     texts = {"commands.txt": sheet.commands(style), f"{sheet.name}.py": sheet.script(style), **sheet.extra}
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
     return [*paths, *(folder / name for name in texts)]
 
 

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from slide_gui.experiments.files import write_whole
+from slide_gui.data.files import write_whole
 
 __all__ = ["save_table"]
 

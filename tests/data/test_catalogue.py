@@ -3,6 +3,8 @@ from __future__ import annotations
 import gzip
 import hashlib
 import os
+import re
+import stat
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -73,6 +75,9 @@ def test_that_a_good_file_is_fetched_with_progress(server: tuple[str, list[str]]
     assert listener.fractions[-1] == 1.0
     assert len(listener.fractions) > 10
     assert [p.name for p in path.parent.iterdir()] == ["file.bin"]
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
 
 
 @pytest.mark.parametrize(
@@ -121,6 +126,9 @@ def test_that_a_folder_that_cannot_be_made_is_refused_with_the_remedy(tmp_path: 
     (tmp_path / "file").write_text("")
     with pytest.raises(DataError, match="SLIDE_GUI_DATA"):
         fetch(FILE, ["http://127.0.0.1:9/"], tmp_path / "file" / "below")
+    (tmp_path / "file.bin").mkdir()
+    with pytest.raises(DataError, match=f"^{re.escape(str(tmp_path / 'file.bin'))}: cannot be written"):
+        fetch(FILE, ["http://127.0.0.1:9/"], tmp_path)
 
 
 def test_that_a_file_packed_again_is_known_by_its_content(tmp_path: Path) -> None:

@@ -1,0 +1,153 @@
+"""Files that are written: whole or not at all, of the usual permissions, and refusals name what was asked for."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.cli import main
+from slide_gui.core.parameters import StackParameters
+from slide_gui.data.files import write_whole
+from slide_gui.experiments.fit import fit_model
+from slide_gui.experiments.model_file import save_model
+from slide_gui.figures.benchmark_text import save_text
+from slide_gui.figures.export import save_figure
+from slide_gui.figures.sheet import Sheet, save_bundle, save_sheet
+from slide_gui.figures.style import Style
+from slide_gui.figures.table import save_table
+from tests.experiments.tiny import rectangles
+
+MODEL = fit_model(rectangles(), StackParameters(depth=1))
+SHEET = Sheet(
+    "table", None, lambda path: save_table(path, ["a"], [[1]]), lambda _: "words", lambda _: "script", {"x.json": "{}"}
+)
+WRITERS: dict[str, Callable[[Path], object]] = {
+    "any": lambda path: write_whole(path, lambda file: file.write(b"new")),
+    "model": lambda path: save_model(path, MODEL),
+    "pdf": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path.with_suffix(".pdf"), Style()),
+    "svg": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path.with_suffix(".svg"), Style()),
+    "png": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path.with_suffix(".png"), Style()),
+    "csv": lambda path: save_table(path, ["a"], [[1]]),
+    "text": lambda path: save_text(path, "text"),
+    "sheet": lambda path: save_sheet(path.with_suffix(".csv"), SHEET, Style()),
+    "bundle": lambda path: save_bundle(path.parent, SHEET, Style()),
+}
+
+
+@pytest.fixture
+def mask() -> Iterator[Callable[[int], None]]:
+    before = os.umask(0o22)
+    yield lambda wanted: os.umask(wanted) and None
+    os.umask(before)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@pytest.mark.parametrize(("umask", "expected"), [(0o022, 0o644), (0o077, 0o600), (0o027, 0o640)])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_that_what_is_exported_gets_the_permissions_of_any_new_file(
+    writer: str, umask: int, expected: int, tmp_path: Path, mask: Callable[[int], None]
+) -> None:
+    mask(umask)
+    WRITERS[writer](tmp_path / "new" / "out")
+    written = list((tmp_path / "new").iterdir())
+    assert written
+    assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {expected}
+
+
+@pytest.mark.parametrize("writer", [name for name in WRITERS if name != "bundle"])
+@pytest.mark.parametrize("what", ["full disk", "folder", "file above"])
+def test_that_a_refusal_names_the_target_and_leaves_nothing_else(
+    writer: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    suffixes = ("", ".pdf", ".svg", ".png", ".csv")
+    names = {str(tmp_path / f"out{suffix}") for suffix in suffixes}
+    target = tmp_path / "out"
+    if what == "full disk":
+        monkeypatch.setattr(os, "fsync", full)
+    elif what == "folder":
+        for name in names:
+            os.mkdir(name)
+    else:
+        (tmp_path / "above").write_text("")
+        target, names = tmp_path / "above" / "out", {str(tmp_path / "above")}
+        names |= {str(target.with_suffix(suffix)) for suffix in suffixes}
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(OSError, match=r"No space|is there already|exists|[Nn]ot a directory") as caught:
+        WRITERS[writer](target)
+    assert str(caught.value.filename) in names
+    assert ".part" not in str(caught.value)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_that_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"old")
+
+    def fail(file: object) -> None:
+        file.write(b"ne")  # type: ignore[attr-defined]
+        raise ValueError("no more")
+
+    with pytest.raises(ValueError, match="no more"):
+        write_whole(tmp_path / "out", fail)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out").read_bytes() == b"old"
+
+
+def test_that_the_longest_name_can_be_written(tmp_path: Path) -> None:
+    path = tmp_path / ("x" * 255)
+    write_whole(path, lambda file: file.write(b"new"))
+    assert path.read_bytes() == b"new"
+
+
+def test_that_an_error_of_another_file_keeps_its_name(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as caught:
+        write_whole(tmp_path / "out", lambda _: (tmp_path / "absent").read_bytes())
+    assert caught.value.filename == str(tmp_path / "absent")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["fit", "tiny.npz", "--depth", "1", "-o", "there"],
+        ["weights", "tiny.npz", "--depth", "1", "-o", "there.pdf"],
+        ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "--figure", "confusion.csv"],
+        ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "-o", "there"],
+    ],
+)
+def test_that_a_command_names_the_file_that_it_cannot_write(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tiny = rectangles(40, 30)
+    images = {"X_train": tiny.train.reshape(-1, 8, 8), "X_test": tiny.test.reshape(-1, 8, 8)}
+    np.savez("tiny.npz", y_train=tiny.train_labels, y_test=tiny.test_labels, **images)
+    os.mkdir(words[-1])
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"slide-gui: {words[-1]}: ")
+    assert ".part" not in said
+
+
+def test_that_a_store_that_cannot_grow_names_the_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    tiny = rectangles(40, 30)
+    np.savez("tiny.npz", X_train=tiny.train.reshape(-1, 8, 8), y_train=tiny.train_labels,
+             X_test=tiny.test.reshape(-1, 8, 8), y_test=tiny.test_labels)  # fmt: skip
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    words = ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "-o", "runs.sqlite"]
+    assert main(words) == 1
+    assert capsys.readouterr().err == "slide-gui: runs.sqlite: a run cannot be kept (No space left on device)\n"
+    assert os.listdir("runs.sqlite.arrays") == []
