@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.named import SMALLEST_SQUARE
-from slide_gui.data.parts import Part, role_of, square_shape, whole_labels
+from slide_gui.data.parts import LABEL_BOUND, Part, role_of, square_shape, whole_labels
 from slide_gui.data.tables import Table, read_table
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -103,5 +103,5 @@ def _split(
 
 
 def _look_like_labels(values: NDArray[np.floating]) -> bool:
-    whole = np.abs(values).max() < 2**31 and bool((np.rint(values) == values).all())
+    whole = np.abs(values).max() < LABEL_BOUND and bool((np.rint(values) == values).all())
     return whole and values.min() < values.max()

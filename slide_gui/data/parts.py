@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["MIN_FEATURES", "Part", "role_of", "square_shape", "whole_labels"]
+__all__ = ["LABEL_BOUND", "MIN_FEATURES", "Part", "role_of", "square_shape", "whole_labels"]
+
+LABEL_BOUND = 2**31
+"""Labels are smaller than this in size: whatever holds them next, they fit, and sums of them do."""
 
 MIN_FEATURES = 4
 """Text tables with fewer features than this are refused: there is nothing to predict a feature from."""
@@ -75,14 +78,17 @@ def whole_labels(values: NDArray[np.generic], place: str, first_row: int = 1) ->
     Raises
     ------
     DataError
-        If a label is not a whole number within ±2³¹; the message names its row.
+        If a label is not a whole number within ± `LABEL_BOUND`; the message names its row.
     """
     if values.dtype.kind not in "biuf":
         raise DataError(f"labels are {values.dtype}, expected whole numbers", place)
     numbers = values.astype(np.float64)
     with np.errstate(invalid="ignore"):
-        wrong = ~((np.rint(numbers) == numbers) & (np.abs(numbers) < 2**31))
+        wrong = ~((np.rint(numbers) == numbers) & (np.abs(numbers) < LABEL_BOUND))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise DataError(f"the label of row {row + first_row} is {numbers[row]:.9g}, expected a whole number", place)
+        raise DataError(
+            f"the label of row {row + first_row} is {numbers[row]:.10g}, expected a whole number within ±{LABEL_BOUND}",
+            place,
+        )
     return numbers.astype(np.int64)

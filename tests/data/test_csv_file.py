@@ -51,6 +51,27 @@ def test_that_a_named_label_column_is_taken_wherever_it_stands(tmp_path: Path) -
     assert np.allclose(part.rows, [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8]])
 
 
+@pytest.mark.parametrize("text", ["label,a,b,c,d\n1,.1,.2,.3,.4\n0,.5,.6,.7,.8\n", ".1,.2,.3,.4,1\n.5,.6,.7,.8,0\n"])
+def test_that_a_byte_order_mark_is_no_part_of_the_first_cell(tmp_path: Path, text: str) -> None:
+    plain = read_csv(write(tmp_path / "plain.csv", text))
+    marked = read_csv(write(tmp_path / "marked.csv", "\ufeff" + text))
+    assert marked.labels is not None
+    assert marked.labels.tolist() == [1, 0]
+    assert np.array_equal(marked.rows, plain.rows)
+    assert marked.rows.shape == (2, 4)
+
+
+@pytest.mark.parametrize("label", [2**31, -(2**31), 2**32, 2**62])
+def test_that_numbers_from_2_to_the_31_on_are_no_labels(tmp_path: Path, label: int) -> None:
+    part = read_csv(write(tmp_path / "x.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n"))
+    assert part.labels is None
+    with pytest.raises(DataError, match=r"label of row 2 is .*, expected a whole number within ±2147483648"):
+        read_csv(write(tmp_path / "y.csv", f"a,b,c,d,label\n.1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n"))
+    small = read_csv(write(tmp_path / "z.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{2**31 - 1}\n"))
+    assert small.labels is not None
+    assert small.labels.tolist() == [0, 2**31 - 1]
+
+
 def test_that_without_names_the_last_whole_numbered_column_holds_the_labels(tmp_path: Path) -> None:
     part = read_csv(write(tmp_path / "x.csv", ".1,.2,.3,.4,0\n.5,.6,.7,.8,1\n"))
     assert part.labels is not None
