@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from functools import lru_cache
 from types import MappingProxyType, NoneType, UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 __all__ = ["checked_value", "from_document"]
 
@@ -42,14 +42,14 @@ def from_document(
     name = name or kind.__name__
     if not isinstance(document, dict):
         raise ValueError(f"{name} is {_short(document)}, expected an object")
-    hints = _hints(kind)
+    readers, needed = _fields(kind)
     for key in document:
-        if key not in hints or key in given:
+        if key not in readers or key in given:
             raise ValueError(f"{name} has an unknown entry {_short(key)}")
-    for each in fields(kind):  # type: ignore[arg-type]
-        if each.name not in {**document, **given} and each.default is MISSING and each.default_factory is MISSING:
-            raise ValueError(f"{name} has no entry {each.name!r}")
-    return kind(**{key: checked_value(hints[key], value, key) for key, value in document.items()}, **given)
+    for key in needed:
+        if key not in document and key not in given:
+            raise ValueError(f"{name} has no entry {key!r}")
+    return kind(**{key: readers[key](value, key) for key, value in document.items()}, **given)
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:
@@ -60,52 +60,104 @@ def checked_value(hint: Any, value: object, name: str) -> Any:
     ValueError
         If it is of another type, a number that is not finite, or a text with what no text holds.
     """
-    origin = get_origin(hint)
-    if origin in (Union, UnionType):
-        choices = [choice for choice in get_args(hint) if choice is not NoneType or value is None]
-        if len(choices) == 1:  # which says best what is wrong
-            return checked_value(choices[0], value, name)
-        for choice in choices:
-            try:
-                return checked_value(choice, value, name)
-            except ValueError:
-                continue
-    elif origin is tuple and isinstance(value, (list, tuple)):
-        kinds = get_args(hint)
-        if len(kinds) == 2 and kinds[1] is Ellipsis:
-            return tuple(checked_value(kinds[0], each, name) for each in value)
-        if len(kinds) == len(value):
-            return tuple(checked_value(kind, each, name) for kind, each in zip(kinds, value, strict=True))
-    elif is_dataclass(hint) and isinstance(value, dict):
-        own = getattr(hint, "from_document", None)
-        return from_document(hint, value, name) if own is None else own(value)  # type: ignore[arg-type]
-    elif _is_plain(hint, value):
-        return value
-    raise ValueError(f"{name} is {_short(value)}, expected {_said(hint)}")
+    return _reader(hint)(value, name)
+
+
+_Reader = Callable[[object, str], Any]
 
 
 @lru_cache(maxsize=64)
-def _hints(kind: Any) -> dict[str, Any]:
-    hints = get_type_hints(kind)
-    return {each.name: hints[each.name] for each in fields(kind) if each.init}
+def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
+    """Return a reader for each field of a dataclass, and which it cannot do without."""
+    hints, own = get_type_hints(kind), [each for each in fields(kind) if each.init]
+    needed = (each.name for each in own if each.default is MISSING and each.default_factory is MISSING)
+    return {each.name: _reader(hints[each.name]) for each in own}, tuple(needed)
 
 
-def _is_plain(hint: Any, value: object) -> bool:
-    if type(value) is int and abs(value) > _MOST:
+@lru_cache(maxsize=256)
+def _reader(hint: Any) -> _Reader:
+    """Return what checks a value against a type hint; made once, for a store holds thousands of such values."""
+    if get_origin(hint) in (Union, UnionType):
+        return _reader_of_choices(hint)
+    if get_origin(hint) is tuple:
+        return _reader_of_tuples(hint)
+    if is_dataclass(hint):
+        own = getattr(hint, "from_document", None)
+        if own is not None:
+            return lambda value, name: own(value) if isinstance(value, dict) else _refuse(value, name, hint)
+        return lambda value, name: from_document(hint, value, name)  # type: ignore[arg-type]
+    fits = _PLAIN.get(hint, _never)
+    return lambda value, name: value if fits(value) else _refuse(value, name, hint)
+
+
+def _reader_of_choices(hint: Any) -> _Reader:
+    readers = [_reader(choice) for choice in get_args(hint) if choice is not NoneType]
+    optional = NoneType in get_args(hint)
+
+    def read(value: object, name: str) -> Any:
+        if value is None and optional:
+            return None
+        if len(readers) == 1:  # which says best what is wrong
+            return readers[0](value, name)
+        for reader in readers:
+            try:
+                return reader(value, name)
+            except ValueError:
+                continue
+        return _refuse(value, name, hint)
+
+    return read
+
+
+def _reader_of_tuples(hint: Any) -> _Reader:
+    kinds = get_args(hint)
+    many = len(kinds) == 2 and kinds[1] is Ellipsis
+    readers = [_reader(kind) for kind in kinds if kind is not Ellipsis]
+
+    def read(value: object, name: str) -> Any:
+        if not isinstance(value, (list, tuple)) or not (many or len(value) == len(readers)):
+            return _refuse(value, name, hint)
+        if many:
+            return tuple([readers[0](each, name) for each in value])
+        return tuple([reader(each, name) for reader, each in zip(readers, value, strict=True)])
+
+    return read
+
+
+def _is_whole(value: object) -> bool:
+    return type(value) is int and -_MOST <= value <= _MOST
+
+
+def _is_number(value: object) -> bool:
+    """Whether a value is a finite number; a whole one stays one, so that hashes stay."""
+    return math.isfinite(value) if type(value) is float else _is_whole(value)
+
+
+def _is_text(value: object) -> bool:
+    if type(value) is not str or "\0" in value:
         return False
-    if hint is float:  # a whole number stays one, so that hashes stay
-        return type(value) is int or (type(value) is float and math.isfinite(value))
-    if hint is str:
-        return isinstance(value, str) and "\0" not in value and _is_unicode(value)
-    return hint in (int, bool, NoneType) and type(value) is hint
-
-
-def _is_unicode(text: str) -> bool:
     try:
-        text.encode()
+        value.encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can hold
         return False
     return True
+
+
+def _never(_: object) -> bool:
+    return False
+
+
+_PLAIN: dict[Any, Callable[[object], bool]] = {
+    int: _is_whole,
+    float: _is_number,
+    str: _is_text,
+    bool: lambda value: type(value) is bool,
+    NoneType: lambda value: value is None,
+}
+
+
+def _refuse(value: object, name: str, hint: Any) -> NoReturn:
+    raise ValueError(f"{name} is {_short(value)}, expected {_said(hint)}")
 
 
 def _said(hint: Any) -> str:
