@@ -7,11 +7,21 @@ import sys
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 from sklearn.decomposition import PCA
 from sklearn.neighbors import KNeighborsClassifier
 
 from slide_gui.core import baselines
-from slide_gui.core.baselines import Estimator, Projection, fit_classifier, fit_transformer
+from slide_gui.core.baselines import (
+    Estimator,
+    OtherClassifier,
+    Projection,
+    Transformer,
+    fit_classifier,
+    fit_transformer,
+)
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
 
 RANDOM = np.random.default_rng(0)
 X = (RANDOM.standard_normal((300, 12)) @ np.diag(np.linspace(3.0, 0.1, 12))).astype(np.float32)
@@ -128,3 +138,107 @@ def test_that_the_mathematics_starts_without_scikit_learn() -> None:
     code = "import sys, slide_gui.core.baselines; print([m for m in sys.modules if m.split('.')[0] == 'sklearn'])"
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert said.strip() == "[]"
+
+
+class Predicts:
+    """A classifier that says the first column, and decides by whatever it is given."""
+
+    def __init__(self, **decides: object) -> None:
+        for name, values in decides.items():
+            setattr(self, name, lambda _rows, values=values: values)
+
+    def predict(self, rows: np.ndarray) -> np.ndarray:
+        return rows[:, 0].astype(int)
+
+
+ROWS = np.array([[0.0], [1.0], [1.0]])
+MARGINS = np.array([-0.5, 2.0, 0.1])
+SHARES = np.array([[0.7, 0.3], [0.2, 0.8], [0.5, 0.5]])
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_classes", "expected"),
+    [
+        (Predicts(decision_function=MARGINS, predict_proba=SHARES), 2, MARGINS[:, None]),
+        (Predicts(decision_function=np.ones((3, 2)), predict_proba=SHARES), 2, SHARES[:, 1:] - 0.5),
+        (Predicts(predict_proba=SHARES), 2, SHARES[:, 1:] - 0.5),
+        (Predicts(), 2, np.array([[-1.0], [1.0], [1.0]])),
+        (Predicts(decision_function=np.eye(3), predict_proba=SHARES), 3, np.eye(3)),
+        (Predicts(decision_function=np.ones((3, 6)), predict_proba=np.full((3, 3), 0.3)), 3, np.full((3, 3), 0.3)),
+        (Predicts(decision_function=np.ones((3, 6)), predict_proba=SHARES), 3, np.eye(3)[[0, 1, 1]]),
+    ],
+)
+def test_that_decisions_are_values_else_probabilities_else_the_class_itself(
+    estimator: Predicts, n_classes: int, expected: np.ndarray
+) -> None:
+    codes, decisions = OtherClassifier(estimator, n_classes).answer(ROWS)
+    assert codes.tolist() == [0, 1, 1]
+    np.testing.assert_array_equal(decisions, expected)
+
+
+class Gives:
+    """A transformer that gives whatever it is made with."""
+
+    def __init__(self, values: object) -> None:
+        self.values = values
+
+    def transform(self, _rows: np.ndarray) -> object:
+        return self.values
+
+
+def test_that_a_representation_is_a_finite_table_dense_or_not() -> None:
+    table = np.array([[1.0, 0.0], [0.0, 2.0]])
+    np.testing.assert_array_equal(Transformer(Gives(csr_array(table)), 12).transform(X[:2]), table)
+    for values in (table[:, 0], np.array([[1.0, np.nan]]), np.array([[1e39]])):
+        with pytest.raises(ValueError, match="Gives gave values that are no finite table"), np.errstate(over="ignore"):
+            Transformer(Gives(values), 12).transform(X[:2])
+    for rows in (X[:, :11], X[0]):
+        with pytest.raises(ValueError, match="this was fitted on 12 features"):
+            Transformer(Gives(table), 12).transform(rows)
+
+
+def test_that_a_transform_tells_the_share_of_rows_done_and_can_be_cancelled() -> None:
+    rows, listener = np.tile(X, (30, 1)), StopAfter()
+    found = fit_transformer(X, Estimator.of("decomposition.PCA", {"n_components": 3}), 0, progress=listener)
+    assert listener.fractions == [0.0, 1.0]
+    listener = StopAfter()
+    found.transform(rows, progress=listener)
+    assert listener.fractions == [4096 / 9000, 8192 / 9000, 1.0]
+    with pytest.raises(Cancelled):
+        found.transform(rows, progress=StopAfter(2))
+    for fit in (
+        lambda progress: fit_transformer(X, Estimator.of("decomposition.PCA"), 0, progress=progress),
+        lambda progress: fit_classifier(X, Y, Estimator.of("naive_bayes.GaussianNB"), 0, progress=progress),
+    ):
+        with pytest.raises(Cancelled):
+            fit(StopAfter(1))
+        listener = StopAfter()
+        fit(listener)
+        assert listener.fractions == [0.0, 1.0]
+
+
+def test_that_too_little_memory_stays_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def too_large(*_arguments: object) -> None:
+        raise MemoryError("too large")
+
+    monkeypatch.setattr(PCA, "fit", too_large)
+    with pytest.raises(MemoryError, match="too large"):
+        fit_transformer(X, Estimator.of("decomposition.PCA"), 0)
+
+
+def test_that_a_seed_is_given_where_there_is_none_and_kept_where_there_is() -> None:
+    name = "random_projection.GaussianRandomProjection"
+    assert Estimator.of(name).make("transformer", 7).random_state == 7
+    assert Estimator.of(name, {"random_state": 3}).make("transformer", 7).random_state == 3
+    assert Estimator.of("neighbors.KNeighborsClassifier").make("classifier", 7).n_neighbors == 5
+
+
+@pytest.mark.parametrize("document", [{"name": "decomposition.PCA"}, {"name": 3, "parameters": {}}, {"parameters": {}}])
+def test_that_a_document_without_name_or_parameters_is_no_estimator(document: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="a name and an object of parameters"):
+        Estimator.from_document(document)
+
+
+def test_that_what_is_kept_is_returned_as_a_number() -> None:
+    assert baselines.RANDOM_PROJECTION.checked(1, "some-svm") == 1.0
+    assert baselines.PCA.checked(0.999, "some-svm") == 0.999

@@ -72,3 +72,17 @@ def test_that_a_memory_map_is_embedded_like_an_array(tmp_path):
     Z.tofile(tmp_path / "rows")
     mapped = np.memmap(tmp_path / "rows", dtype=np.float32, shape=(50, 6), mode="r")
     np.testing.assert_array_equal(Embedding.of(mapped, (6,), [2.0])(mapped), Embedding.of(Z, (6,), [2.0])(Z))
+
+
+def test_that_one_row_has_no_median_distance_and_many_equal_rows_have_the_mean():
+    assert median_distances(np.ones((1, 6)), (2, 4)).tolist() == [0.0, 0.0]
+    Z = np.zeros((10, 2))
+    Z[0] = 3.0
+    assert median_distances(Z, (1, 1)).tolist() == [9.0 * 9 / 45] * 2
+
+
+def test_that_medians_are_those_of_a_seeded_thousand_rows():
+    Z = np.random.default_rng(0).standard_normal((1200, 3)) * np.linspace(0.0, 2.0, 1200)[:, None]
+    rows = np.sort(np.random.default_rng(7).choice(1200, 1000, replace=False))
+    np.testing.assert_array_equal(median_distances(Z, (3,), seed=7), median_distances(Z[rows], (3,)))
+    assert median_distances(Z, (3,), seed=7) != median_distances(Z, (3,), seed=8)

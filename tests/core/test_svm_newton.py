@@ -137,3 +137,8 @@ def test_that_a_solution_broken_off_says_so_and_is_no_optimum(monkeypatch):
     assert not newton(kernel, y, 0.01).converged
     with pytest.raises(NotConverged, match="80 points did not converge"):
         optimum(kernel, y, 0.01)
+
+
+def test_that_a_kernel_that_is_not_finite_is_refused():
+    with pytest.raises(FloatingPointError, match="check the widths"):
+        bordered(np.full((3, 3), np.nan), np.ones(3))

@@ -149,3 +149,48 @@ def test_that_minimising_ends_with_residuals_in_double_precision():
     beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, 1e-2, 20_000)
     assert np.linalg.norm(beta) > 3e4
     np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=1e-6)
+
+
+def test_that_the_gap_and_the_bias_are_those_of_the_points_that_may_move():
+    residual, box = np.array([1.0, 3.0, -2.0]), Box(np.zeros(3), np.full(3, 2.0))
+    assert kkt_gap(residual, np.zeros(3), box) == (-np.inf, 3.0)  # all may only rise
+    assert kkt_gap(residual, np.full(3, 2.0), box) == (-np.inf, -2.0)  # all may only fall
+    assert kkt_gap(residual, np.array([2.0, 0.0, 2.0]), box) == (3.0 + 2.0, 0.5 * (3.0 - 2.0))
+    assert kkt_gap(residual, np.array([1.0, 0.0, 1.5]), box) == (3.0 + 2.0, 0.5 * (1.0 - 2.0))  # two are free
+
+
+def test_that_bounds_follow_the_labels():
+    box = Box.of(np.array([-1.0, 1.0]), 5.0)
+    assert (box.lower.tolist(), box.upper.tolist()) == ([-5.0, 0.0], [0.0, 5.0])
+
+
+def test_that_a_start_with_one_side_only_is_none():
+    Z, y = layers(100)
+    source, y = _source(Z), 2.0 * y - 1.0
+    options = SolverOptions(False, 10.0)
+    cold = solve(source, y, options)
+    one_sided = solve(source, y, options, start=np.where(y > 0, 1.0, 0.0))
+    assert np.array_equal(one_sided.beta, cold.beta)
+    assert one_sided.steps == cold.steps
+
+
+def test_that_a_tolerance_out_of_reach_of_single_precision_ends_and_says_so():
+    Z, y = layers(100, noise=1.0)
+    found = solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 100.0, tol=1e-12))
+    assert not found.converged
+    assert 1e-12 < found.gap < 1e-3
+
+
+@pytest.mark.parametrize("C", [1.0, 1000.0])
+def test_that_pair_steps_in_a_row_are_those_with_residuals_made_anew_each_time(C):
+    Z, y = layers(60)
+    y, kernel = 2.0 * y - 1.0, _source(Z, np.float64).kernel(np.arange(60))
+    np.fill_diagonal(kernel, 1.0)
+    box = Box.of(y, C)
+    together, _, steps = minimise(kernel, y.copy(), np.zeros(60), box, 0.0, 1e-12, 60)
+    assert steps == 60
+    beta = np.zeros(60)
+    for _ in range(60):
+        beta, _, _ = minimise(kernel, y - kernel @ beta, beta, box, 0.0, 1e-12, 1)
+    np.testing.assert_allclose(together, beta, atol=1e-9)
+    assert (np.abs(beta) == C).any() == bool(C == 1.0)  # some have met their bound
