@@ -59,10 +59,10 @@ def _with_store(arguments: argparse.Namespace) -> int:
 
 
 def _found(store: RunStore, beginning: str) -> str:
-    lines = [line.hash for line in store.runs(deleted=True) if line.hash.startswith(beginning)]
-    if len(lines) != 1:
-        raise UsageError(f"{len(lines) or 'no'} runs begin with {beginning!r}; give the hash of one (see: runs list)")
-    return lines[0]
+    hashes = store.hashes(beginning)
+    if len(hashes) != 1:
+        raise UsageError(f"{len(hashes) or 'no'} runs begin with {beginning!r}; give the hash of one (see: runs list)")
+    return hashes[0]
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:

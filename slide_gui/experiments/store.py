@@ -153,6 +153,11 @@ class RunStore:
         query = f"SELECT hash, {self._named(COLUMNS)} FROM runs {wanted} ORDER BY created, hash"
         return [self._line(row) for row in self._db.rows(query)]
 
+    def hashes(self, beginning: str) -> list[str]:
+        """Return the hashes that begin so, of deleted runs too, whatever else is wrong with their rows."""
+        query = "SELECT hash FROM runs WHERE substr(hash, 1, ?) = ? ORDER BY hash"
+        return [spec_hash for (spec_hash,) in self._db.rows(query, (len(beginning), beginning))]
+
     def stored(self, spec_hash: str) -> StoredRun:
         """Return one line of the table, deleted or not.
 

@@ -388,6 +388,9 @@ def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
             store.runs()
         report = store.check()
         assert (report.n_runs, set(report.faults), len(report.whole)) == (3, {third.spec.hash, RESULT.spec.hash}, 2)
+    assert main(["runs", "show", str(path), OTHER.spec.hash[:9]]) == 0
+    assert main(["runs", "show", str(path), RESULT.spec.hash[:9]]) == 1
+    assert "does not agree with its row in the table" in capsys.readouterr().err
     assert main(["runs", "check", str(path)]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
