@@ -1,0 +1,95 @@
+"""Distances within a class relative to those between classes, against their definition pair by pair."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from slide_gui.core.parameters import StackParameters
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.closeness import Closeness, closeness
+from slide_gui.experiments.fit import FittedModel, fit_model
+from slide_gui.progress import Cancelled
+from tests.core.svm_data import StopAfter
+from tests.experiments.tiny import rectangles
+
+DATA = rectangles(60, 30)
+LABELS = DATA.test_labels
+assert LABELS is not None
+
+
+@pytest.fixture(scope="module")
+def model() -> FittedModel:
+    return fit_model(DATA, StackParameters(noise=0.4, depth=2))
+
+
+def relative(layer: np.ndarray) -> dict[tuple[int, int], float]:
+    """The relative distance of each pair of one class, rising, in one layer."""
+    n = len(layer)
+    squared = {(i, j): float(((layer[i] - layer[j]) ** 2).sum()) for i, j in combinations(range(n), 2)}
+    width = np.median(list(squared.values()))
+    distance = {pair: np.sqrt(2 - 2 * np.exp(-D / width)) for pair, D in squared.items()}
+
+    def away(i: int) -> float:
+        return float(np.mean([distance[min(i, j), max(i, j)] for j in range(n) if LABELS[j] != LABELS[i]]))
+
+    return {(i, j): distance[i, j] / ((away(i) + away(j)) / 2) for i, j in squared if LABELS[i] == LABELS[j]}
+
+
+def test_that_every_figure_is_that_of_the_pairs(model: FittedModel) -> None:
+    found = closeness(DATA, model)
+    layers = model.stack.representations(DATA.test)
+    expected = [relative(h.astype(np.float64)) for h in layers]
+    lit = DATA.test > 0.5
+    common = {(i, j): int((lit[i] & lit[j]).sum()) for i, j in expected[0]}
+    few = [pair for pair in expected[0] if common[pair] <= max(2, min(common.values()))]
+    best = min(few, key=lambda pair: expected[2][pair] / expected[0][pair])
+    assert found.rows == best
+    assert found.common == common[best]
+    assert found.label == str(LABELS[best[0]])
+    assert (found.n_few, found.n_all, found.n_rows) == (len(few), len(expected[0]), 30)
+    assert 0 < len(few) < len(expected[0])
+    np.testing.assert_allclose(found.own, [each[best] for each in expected], rtol=1e-5)
+    for t, each in enumerate(expected):
+        np.testing.assert_allclose(found.all[:, t], np.percentile(list(each.values()), [10, 50, 90]), rtol=1e-5)
+        np.testing.assert_allclose(found.few[:, t], np.percentile([each[p] for p in few], [10, 50, 90]), rtol=1e-5)
+        np.testing.assert_allclose(found.layers[:, t], layers[t][list(best)], atol=1e-5)
+
+
+def test_that_classes_are_told_by_their_names_where_they_have_any(model: FittedModel) -> None:
+    found = closeness(replace(DATA, label_names=("wide", "tall")), model)
+    assert found.label == ("wide", "tall")[int(LABELS[found.rows[0]])]
+
+
+def test_that_of_many_rows_a_seeded_sample_of_400_is_looked_at() -> None:
+    many = rectangles(60, 450)
+    fitted = fit_model(many, StackParameters(depth=1))
+
+    def looked_at(seed: int) -> Closeness:
+        return closeness(many, fitted, seed=seed)
+
+    first, again, other = looked_at(0), looked_at(0), looked_at(1)
+    assert first.n_rows == 400
+    assert first.rows == again.rows
+    np.testing.assert_array_equal(first.all, again.all)
+    assert not np.array_equal(first.all, other.all)
+
+
+def test_that_progress_rises_to_one_and_can_cancel(model: FittedModel) -> None:
+    listener = StopAfter()
+    closeness(DATA, model, progress=listener)
+    assert listener.fractions == sorted(listener.fractions)
+    assert listener.fractions[-1] == 1.0
+    with pytest.raises(Cancelled):
+        closeness(DATA, model, progress=StopAfter(3))
+
+
+def test_that_data_without_such_pairs_are_refused(model: FittedModel) -> None:
+    for labels in (np.full(30, LABELS[0]), np.arange(30)):
+        with pytest.raises(DataError, match="no two test images of one class beside one of another"):
+            closeness(replace(DATA, test_labels=labels), model)
+    with pytest.raises(DataError, match="no labels"):
+        closeness(replace(DATA, test_labels=None), model)

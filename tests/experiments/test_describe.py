@@ -1,0 +1,54 @@
+"""What a run was asked for, word by word."""
+
+from __future__ import annotations
+
+import pytest
+
+from slide_gui.core.baselines import Estimator
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.experiments.describe import describe_choice, describe_spec
+from slide_gui.experiments.spec import RunSpec
+
+STACK = StackParameters(noise=0.3, depth=2)
+SVC = Estimator.of("svm.SVC")
+SDA = SdaParameters((100, 50), noise=(0.1, 0.25), pretraining_epochs=1, pretraining_rate=0.02, fine_tuning_rate=0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"stack": STACK}, "SLIDE-SVM, noise 1−p = 0.3, depth 2"),
+        ({"stack": StackParameters(noise=0.3, depth=2, ridge=10.0)}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, ridge 10"),
+        ({"method": "raw-svm"}, "Raw-SVM"),
+        ({"method": "pca-svm", "kept": 0.955}, "PCA-SVM, 95.5% of variance"),
+        ({"method": "randproj-svm", "kept": 200}, "Rand Proj-SVM, 200 directions"),
+        (
+            {"method": "sda-svm", "sda": SDA},
+            "SdA-SVM, units 100–50, noise 0.1/0.25, 1 epoch a layer at rate 0.02",
+        ),
+        (
+            {"method": "sda", "sda": SdaParameters((10,), 0.0, pretraining_epochs=15), "training": "split"},
+            "SdA, units 10, noise 0, 15 epochs a layer at rate 0.1, fine-tuning at rate 0.1",
+        ),
+        (
+            {
+                "method": "custom",
+                "transformer": Estimator.of("decomposition.PCA"),
+                "classifier": Estimator.of("svm.SVC"),
+            },
+            "scikit-learn, PCA(), SVC()",
+        ),
+        ({"stack": STACK, "labels": 100}, "SLIDE-SVM, noise 1−p = 0.3, depth 2, 100 labels"),
+    ],
+)
+def test_that_method_and_choices_are_told(changes: dict[str, object], words: str) -> None:
+    spec = RunSpec("ab" * 32, **changes).checked()  # type: ignore[arg-type]
+    assert describe_spec(spec) == words
+    assert describe_choice(spec) == words.partition(", ")[2]
+
+
+@pytest.mark.parametrize("fitted_on", ["labelled", "split"])
+def test_that_it_is_said_where_the_layers_are_not_fitted_on_all_rows(fitted_on: str) -> None:
+    spec = RunSpec("ab" * 32, stack=STACK, training="split", labels=50, fitted_on=fitted_on).checked()
+    assert describe_spec(spec).startswith("SLIDE-SVM, noise 1−p = 0.3, depth 2, 50 labels, fitted on ")

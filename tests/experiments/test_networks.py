@@ -1,0 +1,165 @@
+"""Networks are shared between runs where they are the same, and only there."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from slide_gui.core.sda_fine_tuning import fine_tune
+from slide_gui.core.sda_history import SdaEpoch, SdaHistory
+from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.sda_pretraining import pretrain
+from slide_gui.experiments import networks
+from slide_gui.experiments.networks import Networks, SdaFeatures, Tuned, pretrained, tuned
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.progress import NO_PROGRESS
+from tests.core.svm_data import StopAfter
+from tests.experiments.tiny import rectangles
+
+DATA = rectangles(60, 30)
+DEEP = SdaParameters((8, 5), pretraining_epochs=2, fine_tuning_epochs=3, fine_tuning_rate=0.5).checked()
+CODES = DATA.train_labels
+assert CODES is not None
+
+
+@pytest.fixture
+def trainings(monkeypatch: pytest.MonkeyPatch) -> list[SdaParameters]:
+    """What was pre-trained, in order."""
+    made: list[SdaParameters] = []
+
+    def counted(rows: np.ndarray, parameters: SdaParameters, *, progress: object = NO_PROGRESS) -> SdaFeatures:
+        made.append(parameters)
+        return pretrained(rows, parameters)
+
+    monkeypatch.setattr(networks, "pretrained", counted)
+    return made
+
+
+def test_that_shallower_autoencoders_are_the_first_layers_of_deeper_ones(trainings: list[SdaParameters]) -> None:
+    known = Networks()
+    both = known.pretrained(DATA, DEEP)
+    one = known.pretrained(DATA, replace(DEEP, n_units=(8,)).checked())
+    assert len(trainings) == 1
+    assert one.seconds == both.seconds[:1]
+    assert one.sda.layers == both.sda.layers[:1]
+    alone = pretrain(DATA.train, replace(DEEP, n_units=(8,)))
+    np.testing.assert_array_equal(one.sda.layers[0].weights, alone.layers[0].weights)
+
+
+def test_that_what_fine_tuning_alone_uses_does_not_matter(trainings: list[SdaParameters]) -> None:
+    known = Networks()
+    known.pretrained(DATA, DEEP)
+    for change in ({"fine_tuning_rate": 0.1}, {"fine_tuning_epochs": 9}, {"patience": 3}, {"noise": (0.25, 0.25)}):
+        known.pretrained(DATA, replace(DEEP, **change).checked())  # type: ignore[arg-type]
+    assert len(trainings) == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"n_units": (8, 6)},
+        {"n_units": (8, 5, 4)},
+        {"noise": 0.3},
+        {"noise": (0.25, 0.3)},
+        {"pretraining_rate": 0.2},
+        {"pretraining_epochs": 3},
+        {"batch_size": 10},
+        {"seed": 1},
+    ],
+)
+def test_that_everything_else_is_trained_anew(trainings: list[SdaParameters], change: dict[str, object]) -> None:
+    known, other = Networks(), replace(DEEP, **change).checked()  # type: ignore[arg-type]
+    known.pretrained(DATA, DEEP)
+    found = known.pretrained(DATA, other)
+    assert len(trainings) == 2
+    assert len(found.sda.layers) == len(other.n_units)
+    assert found.sda.parameters.pretraining_rate == other.pretraining_rate
+    known.pretrained(rectangles(60, 30, seed=1), other)
+    assert len(trainings) == 3
+
+
+def test_that_the_last_24_of_each_kind_are_kept(trainings: list[SdaParameters]) -> None:
+    known = Networks()
+    quick = replace(DEEP, n_units=(2,), pretraining_epochs=0, fine_tuning_epochs=0)
+    for seed in range(25):
+        known.pretrained(DATA, replace(quick, seed=seed))
+    for seed in range(1, 25):
+        known.pretrained(DATA, replace(quick, seed=seed))
+    assert len(trainings) == 25
+    known.pretrained(DATA, quick)
+    assert len(trainings) == 26
+    network = fine_tune(
+        pretrain(DATA.train, quick), DATA.train, CODES, 2, parameters=replace(quick, fine_tuning_epochs=0)
+    )
+    for number in range(25):
+        known.keep(str(number), Tuned(network, (0.0, 1.0), float(number)))
+    assert known.tuned("0") is None
+    assert [known.tuned(str(k)).seconds for k in range(1, 25)] == list(range(1, 25))  # type: ignore[union-attr]
+
+
+def test_that_values_outside_the_unit_range_are_brought_there_as_the_training_rows_were() -> None:
+    rows = (DATA.train * 4 - 1).astype(np.float32)
+    features = pretrained(rows, DEEP)
+    assert features.limits == (-1.0, 3.0)
+    np.testing.assert_allclose(features.transform(rows)[:, :64], DATA.train, atol=1e-6)
+    np.testing.assert_allclose(features.transform(rows), pretrained(DATA.train, DEEP).transform(DATA.train), atol=1e-5)
+
+
+def test_that_the_end_of_each_layer_is_timed_and_reports_pass_through(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100, 200))
+    monkeypatch.setattr(networks.time, "perf_counter", lambda: next(clock))
+
+    def told(rows: object, parameters: object, progress: StopAfter) -> object:
+        history = SdaHistory()
+        for layer in (1, 1, 3):
+            history = history.then(SdaEpoch("pre-training", layer, 1, 0.0))
+            progress.report(0.5, history)
+        progress.report(1.0)
+        return "made"
+
+    monkeypatch.setattr(networks, "pretrain", told)
+    listener = StopAfter()
+    found = pretrained(DATA.train, replace(DEEP, n_units=(3, 3, 3)), progress=listener)
+    assert found.seconds == (2.0, 2.0, 3.0)  # the clock ticks once a history; no epoch of layer 2 was told
+    assert listener.fractions == [0.5, 0.5, 0.5, 1.0]
+
+
+def _spec(**changes: object) -> RunSpec:
+    return RunSpec(DATA.fingerprint, method="sda", sda=DEEP, training="split", **changes).checked()  # type: ignore[arg-type]
+
+
+def test_that_a_fine_tuned_network_is_shared_by_runs_that_train_the_same() -> None:
+    features, known = pretrained(DATA.train, DEEP), Networks()
+    rows, held_out = np.arange(48), np.arange(48, 60)
+
+    def of(spec: RunSpec) -> Tuned:
+        return tuned(features, DATA, CODES, rows, held_out, spec, known, NO_PROGRESS)
+
+    first = of(_spec())
+    assert of(_spec(evaluate="validation")) is first
+    assert of(_spec(test_rows=10)) is first
+    assert of(_spec(seed=1)) is not first
+    oracle = fine_tune(features.sda, DATA.train[:48], CODES[:48], 2, DATA.train[48:], CODES[48:], DEEP)
+    np.testing.assert_array_equal(first.network.weights, oracle.weights)
+    assert first.network.history.of("fine-tuning")[-1].validation_error is not None
+    assert first.seconds > 0.0
+    whole = tuned(features, DATA, CODES, np.arange(60), held_out[:0], _spec(seed=2), known, NO_PROGRESS)
+    assert whole.network.history.of("fine-tuning")[-1].validation_error is None
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_that_decisions_are_log_probabilities_of_two_classes_their_difference(n_classes: int) -> None:
+    data = rectangles(60, 30, n_classes=n_classes)
+    codes = data.train_labels
+    network = fine_tune(pretrain(data.train, DEEP), data.train, codes, n_classes, parameters=DEEP)  # type: ignore[arg-type]
+    found = Tuned(network, (0.0, 1.0), 1.0)
+    classes, decisions = found.answer(data.test, NO_PROGRESS)
+    scores = network.scores(data.test)
+    np.testing.assert_array_equal(classes, scores.argmax(axis=1))
+    if n_classes == 2:
+        np.testing.assert_allclose(decisions[:, 0], scores[:, 1] - scores[:, 0], rtol=1e-6)
+        np.testing.assert_array_equal(classes, decisions[:, 0] > 0)
+    else:
+        np.testing.assert_array_equal(decisions, scores)
