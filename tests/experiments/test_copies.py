@@ -133,3 +133,59 @@ def test_that_what_cannot_be_studied_is_refused_in_a_sentence() -> None:
     wide[0, :] = 1
     with pytest.raises(ValueError, match="1100 features; copies are solved for up to 1024"):
         CopiesStudy(fit_stack(wide, StackParameters(depth=1)), wide)
+
+
+def _study(points: list[tuple[int, list[float], list[float]]], seeds: int = 2) -> Copies:
+    made = tuple(
+        CopiesPoint(m, np.array(errors), np.array(of_row)[:, None], np.zeros((1, 2), np.float32))
+        for m, errors, of_row in points
+    )
+    return Copies(0.3, 1e-5, 1, np.zeros((1, 2)), 10, 10, seeds, made)
+
+
+def test_that_a_curve_has_geometric_means_and_leaves_out_what_has_no_logarithm() -> None:
+    nan, inf = np.nan, np.inf
+    copies = _study([(1, [0.2, 0.8], [nan, 1.0]), (2, [0.0, 0.4], [0.5, 2.0]), (4, [0.1, inf], [0.3, -1.0])])
+    assert copies.curve() == [(1, pytest.approx(0.4), 0.2, 0.8)]
+    assert copies.curve(0) == [(2, pytest.approx(1.0), 0.5, 2.0)]
+
+
+def test_that_finished_points_have_every_seed() -> None:
+    copies = _study([(1, [0.2, 0.8], [1.0, 1.0]), (2, [0.1, 0.4], [1.0, 1.0]), (4, [0.1], [1.0])])
+    assert [point.copies for point in copies.finished().points] == [1, 2]
+    assert [point.copies for point in copies.points] == [1, 2, 4]
+
+
+def test_that_the_slope_takes_three_points_from_eight_copies_on_and_the_reference_what_there_is() -> None:
+    few = _study([(m, [1.0 / m], [1.0]) for m in (1, 2, 4, 8, 16)], seeds=1)
+    assert few.slope() is None
+    assert few.reference() == pytest.approx(np.sqrt((1 / 8) * 8**0.5 * (1 / 16) * 16**0.5))
+    enough = _study([(1, [9.0], [1.0]), *((m, [1.0 / m], [1.0]) for m in (8, 16, 32))], seeds=1)
+    assert enough.slope() == pytest.approx(-1.0)
+    early = _study([(m, [3.0 / m**0.5], [1.0]) for m in (1, 2, 4)], seeds=1)
+    assert early.reference() == pytest.approx(3.0)
+
+
+def test_that_the_errors_are_those_of_each_seed_of_its_own() -> None:
+    copies = CopiesStudy(stack_of(), ROWS, most=2, seeds=3).run()
+    for seed in range(3):
+        own = CorruptedCopies(np.ascontiguousarray(ROWS), 0.4, random_state=seed)
+        own.add(2)
+        size = np.linalg.norm(copies.limit)
+        assert copies.points[1].errors[seed] == pytest.approx(np.linalg.norm(own.weights() - copies.limit) / size)
+    assert len(set(copies.points[1].errors)) == 3
+
+
+def test_that_a_finished_study_is_returned_as_it_is_and_the_largest_m_is_a_power_of_two() -> None:
+    study = CopiesStudy(stack_of(), ROWS, most=7, seeds=1)
+    result = study.run()
+    assert [point.copies for point in result.points] == [1, 2, 4]
+    again = Impatient(10_000)
+    assert study.run(again) is result
+
+
+@pytest.mark.parametrize("given", [{"seeds": 0}, {"most": 0}, {"most_rows": 1}])
+def test_that_a_study_of_nothing_is_refused(given: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least one seed, one copy and two rows"):
+        CopiesStudy(stack_of(), ROWS, **given)
+    assert CopiesStudy(stack_of(), ROWS, seeds=1, most=1, most_rows=2).run().n_rows == 2

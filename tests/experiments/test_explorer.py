@@ -90,3 +90,43 @@ def test_that_grey_rows_are_summed_as_the_noise_asks_for_and_both_sums_are_kept(
     previews = [payload for payload in recorder.payloads if isinstance(payload, Preview)]
     assert [preview.parameters.noise for preview in previews] == [0.3, 0.02]
     np.testing.assert_allclose(previews[1].rows[7], stack.layers[0].weights[7], atol=1e-8)
+
+
+def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatch):
+    made = []
+    for name in ("input_scatter", "NoisePath"):
+        real = getattr(explorer, name)
+        monkeypatch.setattr(explorer, name, lambda *a, name=name, real=real, **k: made.append(name) or real(*a, **k))
+    used = Explorer(images().astype("float32"))
+    used.prepare(StackParameters(depth=1))
+    assert made == []  # nothing is known yet
+    for noise in (0.3, 0.5, 0.7):
+        used.update(StackParameters(depth=1, noise=noise), (3,))
+    assert made == ["input_scatter", "NoisePath"]
+    used.update(StackParameters(depth=1, noise=0.7, threshold=0.2), (3,))
+    assert made == ["input_scatter", "NoisePath", "input_scatter"]  # the first layer is fitted on values
+    used.update(StackParameters(depth=1, noise=0.6, threshold=0.2, ridge=1.0), (3,))
+    assert made[3:] == ["NoisePath"]
+    used.prepare(StackParameters(depth=1, noise=0.1, threshold=0.2, ridge=2.0))
+    assert made[4:] == ["NoisePath"]
+
+
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+def test_that_a_preview_follows_the_threshold_it_is_fitted_on(fit_on):
+    rows = images().astype("float32") * np.float32(0.8)
+    used = Explorer(rows)
+    for threshold in (0.5, 0.9):
+        parameters = StackParameters(depth=1, noise=0.4, threshold=threshold, fit_on=fit_on)
+        used.update(parameters)
+        recorder = Recorder()
+        stack = used.update(parameters, (27,), progress=recorder)
+        np.testing.assert_allclose(recorder.payloads[0].rows[27], stack.layers[0].weights[27], atol=1e-8)
+
+
+def test_that_no_preview_is_made_of_no_layer_and_no_feature():
+    used = Explorer(images().astype("float32"))
+    used.update(StackParameters(depth=1))
+    for depth, features in ((0, (3,)), (1, ())):
+        recorder = Recorder()
+        used.update(StackParameters(depth=depth), features, progress=recorder)
+        assert not [p for p in recorder.payloads if isinstance(p, Preview)]

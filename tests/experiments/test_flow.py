@@ -9,6 +9,7 @@ import pytest
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.stack import Layer, Stack, fit_stack
 from slide_gui.data.errors import DataError
+from slide_gui.experiments import image_file
 from slide_gui.experiments.fit import fit_model
 from slide_gui.experiments.flow import Forward, flow_result, mean_squared, survivors
 from slide_gui.experiments.image_file import image_text, read_image
@@ -109,3 +110,13 @@ def test_that_a_file_that_is_no_image_is_refused_with_its_name(tmp_path: Path, c
         read_image(path)
     with pytest.raises(DataError, match=r"none\.csv: cannot be read"):
         read_image(tmp_path / "none.csv")
+
+
+def test_that_a_text_larger_than_any_image_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "image.csv"
+    path.write_text("0.5," * 250, encoding="utf-8")
+    monkeypatch.setattr(image_file, "_LARGEST_IMAGE", 1000)
+    assert read_image(path).shape == (250,)
+    path.write_text("0.5," * 250 + "1", encoding="utf-8")
+    with pytest.raises(DataError, match="is larger than"):
+        read_image(path)

@@ -10,6 +10,7 @@ import pytest
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments import benchmark as benchmark_module
+from slide_gui.experiments import protocol as protocol_module
 from slide_gui.experiments.benchmark import run_benchmark
 from slide_gui.experiments.benchmark_reader import read_benchmark
 from slide_gui.experiments.benchmark_state import BenchmarkState, SplitAnswer, compare
@@ -260,3 +261,23 @@ def test_that_a_choice_between_one_candidate_takes_no_run(tmp_path: Path) -> Non
         assert len(store.runs()) == state.total == 1
         result = store.load(state.cells[0].answers[0].spec_hash)
     assert (result.n_train, result.n_test) == (40, 100)
+
+
+def test_that_a_protocol_is_checked_where_it_is_read() -> None:
+    with pytest.raises(ValueError, match="extent is 'huge'"):
+        plan("huge")
+    with pytest.raises(ValueError, match="splits is 0"):
+        plan("full", splits=0)
+    with pytest.raises(ValueError, match="its methods are slide-svm"):
+        plan("full", (), ["svm"])
+    with pytest.raises(ValueError, match="convex, pca-svm: depth is no axis of it"):
+        protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": [1]}}, "hinge", None)
+
+
+def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
+    table = {"splits": 3, "labels": 50, "C": 2.0, "sda": {"n_units": [[5], [5, 4]], "train": "split", "draws": 2}}
+    cell = protocol_module._cell("convex", "sda", table, "hinge", None)
+    axes = (("n_units", ((5,), (5, 4))),)
+    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, loss="hinge", train="split", labels=50, C=2.0)
+    assert protocol_module._cell("convex", "sda", table, "hinge", 7).n_splits == 7
+    assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2  # type: ignore[union-attr]

@@ -61,3 +61,32 @@ def test_that_the_limit_of_a_row_is_the_largest_weight_near_its_pixel() -> None:
     assert nearby_peak(row, 24, None) == 900.0
     assert nearby_peak(row, 0, (7, 7)) == 900.0
     assert nearby_peak(np.zeros(49), 0, (7, 7)) == 0.0
+
+
+@pytest.mark.parametrize("shape", [(6, 9), None])
+def test_that_each_default_pixel_is_the_best_of_light_times_room(shape: tuple[int, int] | None) -> None:
+    light = np.random.default_rng(1).random(54) ** 2 - 0.3
+    rows, columns = shape or (1, 54)
+    places = [(y, x) for y in range(rows) for x in range(columns)]
+    chosen: list[int] = []
+    for _ in range(5):
+        best, score = -1, -1.0
+        for pixel, (y, x) in enumerate(places):
+            edges = [x, columns - 1 - x] + ([y, rows - 1 - y] if rows > 1 else [])
+            room = min([min(edges) + 1.0, *(np.hypot(y - places[c][0], x - places[c][1]) for c in chosen)])
+            if pixel not in chosen and abs(light[pixel]) * room > score:
+                best, score = pixel, abs(light[pixel]) * room
+        chosen.append(best)
+    assert default_pixels(shape, light, 5) == tuple(sorted(chosen))
+    assert len(default_pixels(shape, light)) == 4
+
+
+def test_that_pixels_of_a_dark_mean_are_chosen_by_room_alone() -> None:
+    assert default_pixels((5, 5), np.zeros(25), 1) == (12,)
+    assert default_pixels(None, np.zeros(5), 1) == (2,)
+
+
+def test_that_the_neighbours_of_a_pixel_at_the_border_are_those_within_two() -> None:
+    row = np.arange(1.0, 43.0)  # 6 × 7, rising
+    for pixel, nearest in ((0, 2 * 7 + 2), (41, 41), (6, 2 * 7 + 6), (3 * 7 + 3, 5 * 7 + 5)):
+        assert nearby_peak(row, pixel, (6, 7)) == row[nearest]
