@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from slide_gui.core.errors import check_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["block_sizes", "blocks_of", "layer_distances", "median_distances", "shares_of", "widths_from"]
@@ -28,24 +29,26 @@ def block_sizes(n_columns: int, groups: int | Sequence[int] | None) -> tuple[int
     n_columns : int
         Columns of Z.
     groups : int, sequence of int, or None
-        None: one block. A number: so many blocks of equal size; where it does not divide the columns, the first
-        blocks are one column larger, and there are never more blocks than columns. A sequence: the sizes themselves.
+        None: one block. A number: so many blocks of equal size. A sequence: the sizes themselves.
 
     Raises
     ------
     ValueError
-        If the number is below 1, or the sizes are not positive or do not add up to the columns.
+        If the number does not divide the columns, or the sizes are not positive or do not add up to the columns.
     """
     if groups is None:
         return (n_columns,)
-    if isinstance(groups, (int, np.integer)):
-        if groups < 1:
-            raise ValueError(f"groups is {groups!r}; it must be at least 1")
-        n_blocks = min(int(groups), n_columns)
-        return tuple(n_columns // n_blocks + (k < n_columns % n_blocks) for k in range(n_blocks))
-    sizes = tuple(int(size) for size in groups)
-    if not sizes or min(sizes) < 1 or sum(sizes) != n_columns:
-        raise ValueError(f"groups is {sizes!r}; the sizes must be positive and add up to the {n_columns} columns")
+    if not isinstance(groups, Sequence):
+        n_blocks = check_whole("groups", groups, 1)
+        if n_columns % n_blocks:
+            raise ValueError(
+                f"groups is {n_blocks}, which does not divide the {n_columns} columns into blocks of equal size; "
+                "give the sizes of the blocks, one a layer"
+            )
+        return (n_columns // n_blocks,) * n_blocks
+    sizes = tuple(check_whole("a size in groups", size, 1) for size in groups)
+    if sum(sizes) != n_columns:
+        raise ValueError(f"groups is {sizes!r}; the sizes must add up to the {n_columns} columns")
     return sizes
 
 

@@ -8,8 +8,18 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-__all__ = ["check_dtype", "check_flag", "check_noise", "check_number", "check_ridge", "check_whole", "number_or_nan"]
+__all__ = [
+    "check_dtype",
+    "check_flag",
+    "check_noise",
+    "check_number",
+    "check_ridge",
+    "check_whole",
+    "empty",
+    "number_or_nan",
+]
 
 _DTYPES = ("float32", "float64")
 
@@ -95,3 +105,12 @@ def check_ridge(ridge: float) -> float:
     if value < 0.0:
         raise ValueError(f"ridge is {ridge!r}; it must be {needed}")
     return value
+
+
+def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:
+    """Return a new array with no values, or raise MemoryError with what needs it and what to do instead."""
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):  # ValueError where the size is beyond any machine's
+        size = math.prod(shape) * dtype.itemsize / 1e9
+        raise MemoryError(f"{needs} needs {size:.3g} GB of memory, more than there is; {remedy}") from None

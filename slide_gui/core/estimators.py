@@ -1,8 +1,12 @@
-"""What the scikit-learn estimators share: checked rows, coded classes, their parameters, and names of features."""
+"""What the scikit-learn estimators share: checked rows, coded classes, their parameters, and names of features.
+
+Columns of layer k are named ``h{k}_…``, by which a multi-width SVM knows the layers again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -14,9 +18,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.seeds import seed_of
 
-__all__ = ["LayeredTransformer", "fitted_rows", "labelled_rows", "parameters_of"]
+__all__ = [
+    "LayeredTransformer",
+    "checked_rows",
+    "fitted_rows",
+    "labelled_rows",
+    "layer_names",
+    "layer_sizes",
+    "parameters_of",
+]
 
 P = TypeVar("P")
+
+_LAYER = re.compile(r"(?:.*__)?h(\d+)_")  # with the prefix of a column transformer or feature union
 
 
 class LayeredTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,8 +52,55 @@ class LayeredTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return names
 
 
+def layer_names(layer: int, names: Iterable[object]) -> list[str]:
+    """Return the names of the columns of a layer."""
+    return [f"h{layer}_{name}" for name in names]
+
+
+def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
+    """Return how many columns each layer has, by their names; None where none is named as a layer's.
+
+    Raises
+    ------
+    ValueError
+        If only some are, or the columns of a layer do not stand side by side.
+    """
+    found = [_LAYER.match(name) for name in names]
+    layers = [int(match[1]) for match in found if match]
+    if not layers:
+        return None
+    for name, match in zip(names, found, strict=True):
+        if match is None:
+            raise ValueError(
+                f"column {name!r} is of no layer, though others are (h0_…, h1_…); give the blocks' sizes in groups"
+            )
+    if layers != sorted(layers):
+        raise ValueError("the columns do not stand layer by layer, h0_… before h1_…; sort them so")
+    return tuple(np.unique(layers, return_counts=True)[1].tolist())
+
+
+def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -> Any:
+    """Return what scikit-learn's `validate_data` does, but refuse numbers given as text.
+
+    Raises
+    ------
+    ValueError
+        For rows that no estimator can take.
+    """
+    try:
+        values = np.asarray(X)
+    except (TypeError, ValueError):  # not to be read as an array: refused below, in scikit-learn's words
+        values = np.empty(0)
+    if values.dtype.kind in "OSTU":
+        for place, value in np.ndenumerate(values):
+            if isinstance(value, (str, bytes)):
+                where = ", ".join(f"{word} {i}" for word, i in zip(("row", "feature"), place, strict=False))
+                raise ValueError(f"X contains text: {where} is {str(value)!r}; turn it into a number, or leave it out")
+    return validate_data(estimator, X, y, **how)
+
+
 def labelled_rows(
-    estimator: Any, X: Any, y: Any, dtypes: Sequence[type]
+    estimator: Any, X: Any, y: Any, dtypes: Sequence[type], least_classes: int = 1
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
     """Return the rows to fit, the classes (sorted), and the code 0 … n_classes − 1 of each row.
 
@@ -50,9 +111,11 @@ def labelled_rows(
     ValueError
         For rows or labels that no classifier can be trained on.
     """
-    rows, labels = validate_data(estimator, X, y, dtype=list(dtypes), ensure_min_samples=2)
+    rows, labels = checked_rows(estimator, X, y, dtype=list(dtypes), ensure_min_samples=2)
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < least_classes:
+        raise ValueError(f"y has one class, {classes[0]!r}; the number of classes has to be greater than one")
     return rows, classes, codes
 
 
@@ -66,7 +129,7 @@ def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> NDArray[Any]:
         If X does not have the features of the fit, or has a NaN or infinity.
     """
     check_is_fitted(estimator)
-    rows: NDArray[Any] = validate_data(estimator, X, reset=False, dtype=list(dtypes))
+    rows: NDArray[Any] = checked_rows(estimator, X, reset=False, dtype=list(dtypes))
     return rows
 
 

@@ -9,7 +9,10 @@ from slide_gui.core.denoiser import RIDGE
 from slide_gui.core.errors import check_dtype, check_noise, check_number, check_ridge, check_whole
 from slide_gui.core.squashing import SQUASHINGS
 
-__all__ = ["FIT_ON", "StackParameters"]
+__all__ = ["FIT_ON", "MOST_LAYERS", "StackParameters"]
+
+MOST_LAYERS = 8
+"""The largest depth, here, on sliders and on the command line."""
 
 FIT_ON = table_of(
     Choice(
@@ -32,7 +35,7 @@ class StackParameters:
     noise : float
         Probability 1 − p that a feature is blanked, in [0, 1).
     depth : int
-        Number of layers l, 0 or more.
+        Number of layers l, 0 to `MOST_LAYERS`.
     threshold : float
         t of the threshold function (the paper's 0.5).
     squashing : {"threshold", "sigmoid", "tanh", "identity"}
@@ -79,7 +82,7 @@ class StackParameters:
             self,
             noise=check_noise(self.noise),
             ridge=check_ridge(self.ridge),
-            depth=check_whole("depth", self.depth, 0),
+            depth=check_whole("depth", self.depth, 0, MOST_LAYERS),
             threshold=check_number("threshold", self.threshold),
             dtype=check_dtype(self.dtype),
             batch_size=check_whole("batch_size", self.batch_size, 1),

@@ -7,9 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import validate_data
 
-from slide_gui.core.estimators import LayeredTransformer, fitted_rows, parameters_of
+from slide_gui.core.estimators import LayeredTransformer, checked_rows, fitted_rows, layer_names, parameters_of
 from slide_gui.core.sda_model import Sda
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.sda_pretraining import pretrain
@@ -106,7 +105,7 @@ class SDA(LayeredTransformer):
             If a parameter is out of range, X has a NaN or infinity, no rows or no features, or, without `rescale`, a
             value outside [0, 1].
         """
-        rows = validate_data(self, X, dtype=list(DTYPES))
+        rows = checked_rows(self, X, dtype=list(DTYPES))
         parameters = sda_parameters(self)
         self.range_ = range_of(rows) if self.rescale else (0.0, 1.0)
         self.sda_: Sda = pretrain(into_range(rows, self.range_), parameters, progress=progress)
@@ -133,8 +132,8 @@ class SDA(LayeredTransformer):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return names ``h0_x0, …`` of the features, or with their given names, then ``h1_0, …, h{l}_{n_units−1}``."""
         names = self._input_names(input_features)
-        units = [f"h{k}_{i}" for k, size in enumerate(self.sda_.sizes[1:], start=1) for i in range(size)]
-        return np.array([*(f"h0_{name}" for name in names), *units], dtype=object)
+        units = [name for k, size in enumerate(self.sda_.sizes[1:], start=1) for name in layer_names(k, range(size))]
+        return np.array([*layer_names(0, names), *units], dtype=object)
 
 
 def sda_parameters(estimator: Any) -> SdaParameters:

@@ -6,13 +6,14 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.denoiser import RIDGE
-from slide_gui.core.estimators import LayeredTransformer
+from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names
 from slide_gui.core.noise_path import NoisePath
 from slide_gui.core.parameters import StackParameters
-from slide_gui.core.stack import Stack, fit_stack
+from slide_gui.core.stack import Stack, fit_stack, room_for_features
+from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SLIDE", "NoisePath"]
 
@@ -28,7 +29,7 @@ class SLIDE(LayeredTransformer):
     noise : float, default=0.3
         Probability 1 − p that a feature is blanked, in [0, 1).
     depth : int, default=3
-        Number of layers l, 0 or more.
+        Number of layers l, 0 to 8.
     threshold : float, default=0.5
         t of the threshold function T(a) = 1 if a > t else 0.
     squashing : {"threshold", "sigmoid", "tanh", "identity"}, default="threshold"
@@ -85,7 +86,7 @@ class SLIDE(LayeredTransformer):
         self.dtype = dtype
         self.batch_size = batch_size
 
-    def fit(self, X: Any, y: object = None) -> Self:
+    def fit(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> Self:
         """Fit every layer in closed form.
 
         Parameters
@@ -94,35 +95,41 @@ class SLIDE(LayeredTransformer):
             An array or memmap; read in blocks, never copied whole.
         y : ignored
             SLIDE is unsupervised.
+        progress : Progress
+            Listener and cancel point.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range, X has a NaN or infinity, fewer than two rows or no features.
+            If a parameter is out of range, X has text, a NaN or infinity, fewer than two rows or no features.
+        MemoryError
+            If so many features and layers need more than there is.
         """
-        self._fit(self._rows(X, reset=True), None)
+        self._fit(self._rows(X, reset=True), None, progress)
         return self
 
-    def fit_transform(self, X: Any, y: object = None) -> NDArray[np.floating]:
+    def fit_transform(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
         """Fit every layer and return the features of X, faster than one after the other.
 
         Parameters
         ----------
         X : array_like of shape (n, d)
         y : ignored
+        progress : Progress
+            Listener and cancel point.
 
         Returns
         -------
         ndarray of shape (n, (l + 1)·d)
         """
         X = self._rows(X, reset=True)
-        depth = StackParameters(**self.get_params(deep=False)).checked().depth
-        out: NDArray[np.floating] = np.empty((len(X), (depth + 1) * X.shape[1]), dtype=self.dtype)
-        self._fit(X, out)
+        out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
+        self._fit(X, out, progress)
         return out
 
-    def _fit(self, X: Any, out: NDArray[np.floating] | None) -> None:
-        self.stack_: Stack = fit_stack(X, StackParameters(**self.get_params(deep=False)), out=out)
+    def _fit(self, X: Any, out: NDArray[np.floating] | None, progress: Progress) -> None:
+        parameters = StackParameters(**self.get_params(deep=False))
+        self.stack_: Stack = fit_stack(X, parameters, out=out, progress=progress)
         self.weights_ = [layer.weights for layer in self.stack_.layers]
         self.errors_ = [layer.error for layer in self.stack_.layers]
         self._n_features_out = (len(self.weights_) + 1) * self.n_features_in_
@@ -155,11 +162,11 @@ class SLIDE(LayeredTransformer):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Return names ``h0_x0, …, h{l}_x{d−1}``, or with the given names of the features."""
         names, depth = self._input_names(input_features), len(self.weights_)
-        return np.array([f"h{k}_{name}" for k in range(depth + 1) for name in names], dtype=object)
+        return np.array([name for k in range(depth + 1) for name in layer_names(k, names)], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
         # fit_stack looks for NaN block by block, so that a memmap is read once.
-        return validate_data(
+        return checked_rows(
             self,
             X,
             reset=reset,

@@ -10,16 +10,19 @@ from numpy.typing import NDArray
 
 from slide_gui.core.blocked import rows_per_block
 from slide_gui.core.denoiser import denoiser_weights, reconstruction_error
+from slide_gui.core.errors import empty
 from slide_gui.core.noise_path import NoisePath
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.scatter import Activations, Affine, InputScatter, input_scatter, scatter_after
 from slide_gui.core.squashing import squash
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "input_scatter"]
+__all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "input_scatter", "room_for_features"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[Any]
+
+_MATRICES = 8  # of features × features that a fit works with, beside the weights and the scatter of each layer
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +83,7 @@ class Stack:
         if rows.ndim != 2 or rows.shape[1] != d:
             found = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
             raise ValueError(f"X has {found} features, but this stack was fitted on {d} features")
-        result = _room(len(rows), d, len(self.layers), self.parameters, out)
+        result = room_for_features((len(rows), d), replace(self.parameters, depth=len(self.layers)), out)
         _forward(self, rows, result, 0, progress)
         return result
 
@@ -132,16 +135,19 @@ def fit_stack(
     ------
     ValueError
         If a parameter is out of range, a value is not finite, or there are fewer than two rows or no features.
+    MemoryError
+        If so many features and layers need more than there is.
     """
     parameters = parameters.checked()
     if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
+    _refuse_too_large(rows.shape[1], parameters.depth)
+    if out is not None:
+        room_for_features(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
     passes = max(parameters.depth - (2 if values else 1), 0)
     if scatter is None or not scatter.fits(parameters):
         scatter = input_scatter(rows, parameters, progress=progress.part(0.0, 1.0 / (1 + passes)))
-    if out is not None:
-        _room(rows.shape[0], rows.shape[1], parameters.depth, parameters, out)
     activations = Activations(rows, parameters, out)
     stack = Stack(parameters, (), rows.shape[1], rows.shape[0])
     squashed = scatter.squashed
@@ -168,16 +174,32 @@ def fit_stack(
     return stack
 
 
-def _room(
-    n: int, d: int, depth: int, parameters: StackParameters, out: NDArray[np.floating] | None
+def room_for_features(
+    shape: tuple[int, ...], parameters: StackParameters, out: NDArray[np.floating] | None = None
 ) -> NDArray[np.floating]:
-    """Return a new array for all representations, or the given one if it is as it must be."""
-    shape, dtype = (n, (depth + 1) * d), np.dtype(parameters.dtype)
+    """Return a new array for [h⁰ | h¹ | … | hˡ] of rows of this shape (n, d), or the given one if it is as it must be.
+
+    Raises
+    ------
+    ValueError
+        If the given one is of another shape or dtype.
+    MemoryError
+        If there is no room for a new one.
+    """
+    (n, d), dtype = shape, np.dtype(parameters.dtype)
+    wanted = n, (parameters.depth + 1) * d
     if out is None:
-        return np.empty(shape, dtype)
-    if out.shape != shape or out.dtype != dtype:
-        raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {shape}")
+        needs = f"the features of {n} rows, {parameters.depth} layers on {d} features,"
+        return empty(wanted, dtype, needs, "transform fewer rows at a time, or use fewer layers")
+    if out.shape != wanted or out.dtype != dtype:
+        raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {wanted}")
     return out
+
+
+def _refuse_too_large(d: int, depth: int) -> None:
+    """Refuse at once what would end in a lack of memory after a long time."""
+    matrices = 2 * depth + _MATRICES
+    empty((matrices, d + 1, d + 1), np.dtype(float), f"a fit of {depth} layers to {d} features", "use fewer features")
 
 
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:

@@ -77,7 +77,7 @@ class SvmParameters:
         Learn from here too (a neighbouring problem’s answer), beside the best point of the grid.
     """
 
-    groups: int | tuple[int, ...] | None = 4
+    groups: int | tuple[int, ...] | None = None
     widths: str | tuple[float, ...] = "learn"
     criterion: str = "radius-margin"
     loss: str = "squared_hinge"

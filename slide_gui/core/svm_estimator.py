@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
-from slide_gui.core.estimators import fitted_rows, labelled_rows, parameters_of
+from slide_gui.core.distances import block_sizes
+from slide_gui.core.estimators import fitted_rows, labelled_rows, layer_sizes, parameters_of
 from slide_gui.core.svm import SvmParameters, fit_svm
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -28,9 +30,12 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    groups : int, sequence of int, or None, default=4
-        How many equal blocks the columns form, or the blocks' sizes; None: one block. A number that does not divide
-        the columns gives blocks that differ by one column, and never more blocks than columns; sizes must fit exactly.
+    groups : "auto", int, sequence of int, or None, default="auto"
+        The blocks of columns, one a layer. "auto": by the columns' names ``h0_…``, ``h1_…``, which `SLIDE` and `SDA`
+        give them where they return data frames (``set_output(transform="pandas")``); rows without such names are one
+        block. A number: so many blocks of equal size. A sequence: their sizes. None: one block. What does not fit the
+        columns, or contradicts their names, is refused. Arrays carry no names, so that in a pipeline of arrays this
+        cannot follow SLIDE's depth: `SLIDEClassifier` does.
     widths : {"learn", "median"} or sequence of float, default="learn"
         The widths σ_t, one a block. "median": σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖², with σ² = number of blocks, or
         chosen with C on held-out rows where C is None.
@@ -96,7 +101,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        groups: int | Sequence[int] | None = 4,
+        groups: str | int | Sequence[int] | None = "auto",
         widths: str | ArrayLike = "learn",
         criterion: str = "radius-margin",
         loss: str = "squared_hinge",
@@ -141,9 +146,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         MemoryError
             If `memory` is too small.
         """
-        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES)
-        if len(classes) < 2:
-            raise ValueError(f"y has one class, {classes[0]!r}; the number of classes has to be greater than one")
+        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES, least_classes=2)
         model = fit_svm(rows, codes, self._parameters(), progress=progress)
         if not model.converged:
             warnings.warn(
@@ -165,13 +168,31 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _parameters(self) -> SvmParameters:
-        groups, widths = self.groups, self.widths
+        widths = self.widths
         return parameters_of(
             self,
             SvmParameters,
-            groups=groups if groups is None or isinstance(groups, (int, np.integer)) else tuple(groups),
+            groups=self._groups(),
             widths=widths if isinstance(widths, str) else tuple(np.asarray(widths, dtype=np.float64).ravel().tolist()),
         )
+
+    def _groups(self) -> tuple[int, ...] | int | None:
+        groups, names = self.groups, getattr(self, "feature_names_in_", None)
+        if isinstance(groups, str):
+            if groups != "auto":
+                raise ValueError(f'groups is {groups!r}; it must be "auto", a number of blocks, their sizes, or None')
+            return None if names is None else layer_sizes(names)
+        given = tuple(groups) if isinstance(groups, Iterable) else groups
+        if given is not None and names is not None:
+            named = None
+            with suppress(ValueError):  # names that say nothing contradict nothing
+                named = layer_sizes(names)
+            if named is not None and named != block_sizes(len(names), given):
+                raise ValueError(
+                    f"groups is {groups!r}, but the names of the columns are those of {len(named)} layers of "
+                    f'{", ".join(map(str, named))} columns; leave groups at "auto"'
+                )
+        return given
 
     def decision_function(self, Z: ArrayLike) -> NDArray[np.float64]:
         """Return (n,) margins for two classes, or (n, n_classes) votes with squeezed margins for more."""

@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slide_gui import SLIDE
+from slide_gui import SDA, SLIDE, MultiWidthSVC, SLIDEClassifier
 from tests.core.test_stack import images
 
 
@@ -43,6 +43,22 @@ def test_that_a_row_count_of_one_and_a_nan_are_refused():
         SLIDE().fit(np.zeros((1, 4)))
     with pytest.raises(ValueError, match="row 1, feature 2"):
         SLIDE().fit(np.array([[0.0, 1, 2], [3, 4, np.nan]]))
+
+
+@pytest.mark.parametrize("text", [[["1", "2"], ["3", "4"]], np.array([[0.5, 1.0], [0.0, "1.0"]], dtype=object)])
+@pytest.mark.parametrize("estimator", [SLIDE(depth=1), SDA(n_units=(2,)), SLIDEClassifier(), MultiWidthSVC()])
+def test_that_numbers_given_as_text_are_refused(estimator, text):
+    with pytest.raises(ValueError, match=r"X contains text: row \d, feature \d is '1(\.0)?'; turn it into a number"):
+        estimator.fit(text, [0, 1])
+    slide = SLIDE(depth=1).fit(np.eye(2))
+    with pytest.raises(ValueError, match="X contains text"):
+        slide.transform(text)
+
+
+def test_that_whole_numbers_in_an_object_array_are_numbers():
+    rows = images(n=20)
+    found = SLIDE(depth=1).fit_transform(rows.astype(int).astype(object))
+    np.testing.assert_array_equal(found, SLIDE(depth=1).fit_transform(rows))
 
 
 def test_that_importing_the_core_brings_no_qt_no_matplotlib_and_no_models():

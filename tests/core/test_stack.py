@@ -167,6 +167,7 @@ def test_that_a_memmap_is_read_in_blocks(tmp_path):
         ({"noise": float("nan")}, "noise is"),
         ({"depth": -1}, "depth is"),
         ({"depth": 1.5}, "depth is"),
+        ({"depth": 10**8}, "depth is 100000000; it must be a whole number, 0 to 8"),
         ({"threshold": float("inf")}, "threshold is"),
         ({"squashing": "relu"}, "squashing is"),
         ({"fit_on": "both"}, "fit_on is"),
@@ -221,3 +222,18 @@ def test_that_a_fit_that_keeps_the_representations_equals_fit_then_transform(squ
     for a, b in zip(together.layers, apart.layers, strict=True):
         np.testing.assert_allclose(a.weights, b.weights, atol=1e-7)
     np.testing.assert_allclose(out, apart.transform(rows), atol=1e-5)
+
+
+def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts():
+    class Never(Progress):
+        def report(self, fraction, payload=None):
+            raise AssertionError
+
+    with pytest.raises(MemoryError, match=r"a fit of 3 layers to 3000000 features needs .* GB of memory, more than"):
+        fit_stack(np.zeros((2, 3_000_000), "float32"), StackParameters(), progress=Never())
+    stack = fit_stack(images(n=10), StackParameters(depth=1))
+    many = np.broadcast_to(np.float32(0.0), (10**14, 64))
+    with pytest.raises(MemoryError, match="the features of 100000000000000 rows, 1 layers on 64 features, needs"):
+        stack.transform(many, progress=Never())
+    with pytest.raises(MemoryError, match="transform fewer rows at a time"):
+        stack.transform(np.broadcast_to(np.float32(0.0), (3 * 10**16, 64)), progress=Never())

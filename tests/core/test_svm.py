@@ -10,8 +10,11 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
+from sklearn.utils import validation
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from slide_gui import SLIDE
+from slide_gui.core.estimators import layer_sizes
 from slide_gui.core.stratified import stratified_subset
 from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
 from slide_gui.core.svm_estimator import MultiWidthSVC
@@ -179,6 +182,12 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
         ({"tol": 0.0}, "tol is"),
         ({"max_iter": 0}, "max_iter is"),
         ({"groups": (4, 4)}, "groups is"),
+        ({"groups": 5}, "groups is 5, which does not divide the 12 columns"),
+        ({"groups": 13}, "groups is 13, which does not divide the 12 columns"),
+        ({"groups": 0}, "groups is 0"),
+        ({"groups": "4"}, "groups is '4'; it must be \"auto\""),
+        ({"groups": (4, -1, 9)}, "a size in groups is -1"),
+        ({"starts": 0}, "starts is 0"),
         ({"starts": 0}, "starts is 0; it must be a whole number, 1 or more"),
     ],
 )
@@ -186,6 +195,61 @@ def test_that_wrong_parameters_are_refused_by_name(changes, words):
     Z, y = layers(30)
     with pytest.raises(ValueError, match=words):
         MultiWidthSVC(**({"groups": SIZES} | changes)).fit(Z, y)
+
+
+class Named(np.ndarray):
+    """Rows whose columns have names, as a data frame's."""
+
+
+@pytest.fixture
+def named(monkeypatch):
+    def rows_of(Z, names):
+        rows = Z.view(Named)
+        rows.names = np.array(names, dtype=object)
+        return rows
+
+    monkeypatch.setattr(validation, "_get_feature_names", lambda X: getattr(X, "names", None))
+    return rows_of
+
+
+def test_that_groups_follow_the_names_that_slide_gives_to_its_features(named):
+    X = layers(60)[0]
+    slide = SLIDE(depth=2).fit(named(X, [f"x_{i}" for i in range(12)]))
+    Z, y = named(slide.transform(named(X, slide.feature_names_in_)), slide.get_feature_names_out()), layers(60)[1]
+    assert MultiWidthSVC(widths="median", C=1.0).fit(Z, y).model_.embedding.sizes == (12, 12, 12)
+    assert MultiWidthSVC(3, "median", C=1.0).fit(Z, y).model_.embedding.sizes == (12, 12, 12)
+    for wrong in (4, (12, 24)):
+        with pytest.raises(ValueError, match="those of 3 layers of 12, 12, 12 columns; leave groups at"):
+            MultiWidthSVC(wrong, "median", C=1.0).fit(Z, y)
+    plain = np.asarray(Z)
+    assert MultiWidthSVC(widths="median", C=1.0).fit(plain, y).model_.embedding.sizes == (36,)
+    assert MultiWidthSVC(None, "median", C=1.0).fit(Z, y).model_.embedding.sizes == (36,)
+
+
+@pytest.mark.parametrize(
+    ("names", "sizes"),
+    [
+        (["h0_a", "h0_b", "h1_a", "h1_b"], (2, 2)),
+        (["slide__h0_x0", "slide__h0_x1", "slide__h0_x2", "slide__h2_x1"], (3, 1)),
+        (["height", "h", "x0", "2h0_"], None),
+    ],
+)
+def test_that_layers_are_counted_by_their_columns_names(names, sizes):
+    assert layer_sizes(names) == sizes
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (["h0_a", "h1_a", "h0_b", "h1_b"], "do not stand layer by layer"),
+        (["h0_a", "h0_b", "age", "h1_b"], "column 'age' is of no layer"),
+    ],
+)
+def test_that_columns_whose_layers_cannot_be_told_are_refused_unless_groups_are_given(named, names, words):
+    Z, y = layers(30)[0][:, :4], layers(30)[1]
+    with pytest.raises(ValueError, match=words):
+        MultiWidthSVC(widths="median", C=1.0).fit(named(Z, names), y)
+    assert MultiWidthSVC(2, "median", C=1.0).fit(named(Z, names), y).model_.embedding.sizes == (2, 2)
 
 
 def test_that_one_class_is_refused():
