@@ -95,7 +95,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
 
     With `axes`, noise and depth are texts that name several values.
     """
-    from slide_gui.core.parameters import FIT_ON, StackParameters
+    from slide_gui.core.parameters import FIT_ON, MOST_LAYERS, StackParameters
     from slide_gui.core.squashing import SQUASHINGS
 
     usual = StackParameters()
@@ -105,11 +105,13 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         group.add_argument(
             "--noise", metavar="AXIS", help=f"{noise}: FROM:TO:STEP with both ends, or A,B,… ({usual.noise:g})"
         )
-        depths = f"numbers of layers: FROM:TO with both ends, or A,B,… ({usual.depth})"
+        depths = f"numbers of layers, 0 to {MOST_LAYERS}: FROM:TO with both ends, or A,B,… ({usual.depth})"
         group.add_argument("--depth", metavar="AXIS", help=depths)
     else:
         group.add_argument("--noise", type=float, metavar="1−p", help=f"{noise} ({usual.noise:g})")
-        group.add_argument("--depth", type=int, metavar="L", help=f"number of layers ({usual.depth})")
+        group.add_argument(
+            "--depth", type=int, metavar="L", help=f"number of layers, 0 to {MOST_LAYERS} ({usual.depth})"
+        )
     group.add_argument("--threshold", type=float, metavar="T", help=f"of the threshold function ({usual.threshold:g})")
     squashings = choice_help("the function T between two layers", SQUASHINGS, usual.squashing)
     group.add_argument("--squashing", metavar="NAME", help=squashings)

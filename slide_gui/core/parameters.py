@@ -9,10 +9,13 @@ from slide_gui.core.denoiser import RIDGE
 from slide_gui.core.errors import check_dtype, check_noise, check_number, check_ridge, check_whole
 from slide_gui.core.squashing import SQUASHINGS
 
-__all__ = ["FIT_ON", "MOST_LAYERS", "StackParameters"]
+__all__ = ["FIT_ON", "LARGEST_NOISE", "MOST_LAYERS", "StackParameters"]
 
 MOST_LAYERS = 8
-"""The largest depth, here, on sliders and on the command line."""
+"""The largest depth, of a fit as of sliders, commands and files."""
+
+LARGEST_NOISE = 0.99
+"""The largest noise that sliders and cursors offer, in steps of 0.01; a fit takes any below 1."""
 
 FIT_ON = table_of(
     Choice(

@@ -17,7 +17,8 @@ from typing import Any, NoReturn, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.stack import Layer, Stack, StackParameters
+from slide_gui.core.parameters import MOST_LAYERS, StackParameters
+from slide_gui.core.stack import Layer, Stack
 from slide_gui.data.archives import BROKEN
 from slide_gui.data.arrays import read_array
 from slide_gui.data.errors import DataError
@@ -31,7 +32,6 @@ FORMAT_VERSION = 1
 
 _MANIFEST = "manifest"
 _MANIFEST_BYTES = 1 << 16
-_MOST_LAYERS = 256
 _REMEDY = "save the model again with slide-gui fit"
 
 
@@ -137,8 +137,8 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
 
 
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
-    if len(infos) > _MOST_LAYERS + 1:
-        raise DataError(f"{len(infos)} members, expected at most {_MOST_LAYERS + 1}; {_REMEDY}", place)
+    if len(infos) > MOST_LAYERS + 1:
+        raise DataError(f"{len(infos)} members, expected at most {MOST_LAYERS + 1}; {_REMEDY}", place)
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise DataError(f"{info.filename} is compressed or encrypted, a model's members are not; {_REMEDY}", place)
@@ -185,8 +185,8 @@ class _Manifest:
         self.n_samples = self._whole("n_samples", 1)
         self.errors = self._errors()
         self.parameters = self._parameters()
-        if len(self.errors) > min(self.parameters.depth, _MOST_LAYERS):
-            self._refuse("errors", f"at most {min(self.parameters.depth, _MOST_LAYERS)} numbers, one a layer")
+        if len(self.errors) > min(self.parameters.depth, MOST_LAYERS):
+            self._refuse("errors", f"at most {min(self.parameters.depth, MOST_LAYERS)} numbers, one a layer")
 
     def model(self, stack: Stack) -> FittedModel:
         """Return the model of which this is the stamp."""

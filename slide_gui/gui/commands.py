@@ -10,6 +10,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QMessageBox
 
 from slide_gui import __version__
+from slide_gui.core.parameters import LARGEST_NOISE, MOST_LAYERS
 from slide_gui.gui.faults import log_folder
 from slide_gui.gui.pages.weights import ALL_ROWS, COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.palette import CommandPalette
@@ -194,7 +195,7 @@ class Commands(QObject):
 
     def _step_noise(self, step: float) -> None:
         workspace = self._window.workspace
-        noise = min(max(workspace.state.parameters.noise + step, 0.0), 0.99)
+        noise = min(max(workspace.state.parameters.noise + step, 0.0), LARGEST_NOISE)
         workspace.set_parameters(noise=round(noise, 2))
 
     @Slot()
@@ -209,7 +210,7 @@ class Commands(QObject):
 
     def _step_depth(self, step: int) -> None:
         depth = self._window.workspace.state.parameters.depth + step
-        if 0 <= depth <= 8:
+        if 0 <= depth <= MOST_LAYERS:
             self._window.workspace.set_parameters(depth=depth)
 
     @Slot()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from slide_gui.core.parameters import FIT_ON
+from slide_gui.core.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
 from slide_gui.core.squashing import SQUASHINGS
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
@@ -20,7 +20,6 @@ __all__ = ["ParameterPanel"]
 
 _WIDTH = 248
 _OPEN = "open"
-_MAX_DEPTH = 8
 
 
 def thousands(number: int) -> str:
@@ -136,16 +135,16 @@ class ParameterPanel(QScrollArea):
         self._heading("STACK")
         self._noise = NumberSlider(
             "Noise 1 − p",
-            *(0.0, 0.99, 0.01, 0.3),
-            tip="Probability 1 − p that a pixel is blanked, 0 to 0.99. The weights are the closed form over all "
-            "corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
+            *(0.0, LARGEST_NOISE, 0.01, 0.3),
+            tip=f"Probability 1 − p that a pixel is blanked, 0 to {LARGEST_NOISE:g}. The weights are the closed form "
+            "over all corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
             parent=self,
         )
         self._depth = NumberSlider(
             "Depth l",
-            *(0, _MAX_DEPTH, 1, 4),
+            *(0, MOST_LAYERS, 1, 4),
             decimals=0,
-            tip="Number of stacked denoisers, 0 to 8: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
+            tip=f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
             parent=self,
         )
         self._threshold = NumberSlider(

@@ -10,6 +10,7 @@ from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QWidget
 
+from slide_gui.core.parameters import LARGEST_NOISE
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.paper import data_key, published, sensitivity
 from slide_gui.experiments.run_progress import Estimate, RunProgress
@@ -107,7 +108,7 @@ class CurvesPage(Page):
 
     @Slot(float)
     def _cursor_moved(self, noise: float) -> None:
-        self._workspace.set_parameters(gesture="noise", noise=min(round(noise, 2), 0.99))
+        self._workspace.set_parameters(gesture="noise", noise=min(round(noise, 2), LARGEST_NOISE))
 
     @Slot(object)
     def _open(self, point: ErrorPoint) -> None:
