@@ -1,0 +1,136 @@
+"""Parts become one data set: scaled as pictures are, checked, named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.data import assemble as assemble_module
+from slide_gui.data.assemble import assemble
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.data.parts import Part
+from tests.data.writers import CancelAfter
+
+PATHS = [Path("folder/mine.npz")]
+
+
+def part(values: object, role: str = "train", shape: tuple[int, int] | None = (2, 3), **more: object) -> Part:
+    rows = np.asarray(values)
+    return Part(rows, None, shape, f"{role} file", role, **more)  # type: ignore[arg-type]
+
+
+def of(*parts: Part, paths: list[Path] = PATHS) -> Dataset:
+    return assemble(parts, paths)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64, np.float32, np.int64])
+@pytest.mark.parametrize(("high", "scale"), [(1, 1), (2, 16), (16, 16), (17, 255), (255, 255)])
+def test_that_whole_numbers_of_images_are_scaled_by_the_smallest_scale_that_holds_both(
+    dtype: type, high: int, scale: int
+) -> None:
+    low = np.array([[0, 1, 0, 1, 1, 0]], dtype)
+    bright = low.copy()
+    bright[0, 2] = high
+    for train, test in ((low, bright), (bright, low)):
+        data = of(part(train.copy()), part(test.copy(), "test"))
+        np.testing.assert_allclose(data.train, train / scale, rtol=1e-7)
+        np.testing.assert_allclose(data.test, test / scale, rtol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [[[0.0, 1.0, 2.5, 3.0, 4.0, 5.0]], [[-1.0, 1.0, 2.0, 3.0, 4.0, 5.0]], [[0.0, 1.0, 2.0, 3.0, 4.0, 256.0]]],
+)
+def test_that_other_numbers_stay_as_they_are(values: list[list[float]]) -> None:
+    np.testing.assert_array_equal(of(part(values)).train, np.array(values, np.float32))
+
+
+def test_that_plain_features_and_truth_values_stay_as_they_are() -> None:
+    counts = [[0, 1, 2, 3, 4, 200]]
+    np.testing.assert_array_equal(of(part(counts, shape=None)).train, counts)
+    np.testing.assert_array_equal(of(part([[True, False] * 3])).train, [[1, 0] * 3])
+
+
+def test_that_every_number_is_looked_at_before_images_are_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assemble_module, "_BLOCK", 6)
+    values = np.full((5, 6), 200.0)
+    assert of(part(values)).train.max() == np.float32(200 / 255)
+    values[4, 5] = 0.5  # in the last block
+    assert of(part(values)).train.max() == 200.0
+    assert of(part(np.full((5, 6), 200.0)), part([[0.5] * 6], "test")).train.max() == 200.0
+
+
+def test_that_the_first_number_that_is_not_finite_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assemble_module, "_BLOCK", 12)
+    for dtype in (np.float64, np.float32):
+        values = np.zeros((7, 6), dtype)
+        values[5, 2] = np.nan
+        with pytest.raises(DataError, match=r"test file: row 6, feature 3 is nan"):
+            of(part(np.zeros((2, 6), dtype)), part(values, "test"))
+    with pytest.raises(DataError, match="row 1, feature 1 is 1e"):
+        of(part([[1e39] * 6]))
+
+
+def test_that_rows_seen_to_be_finite_are_taken_as_they_are() -> None:
+    rows = np.random.default_rng(0).random((4, 6), np.float32)
+    assert of(part(rows, finite=True)).train is rows
+    turned = np.asfortranarray(rows)
+    data = of(part(turned, finite=True))
+    assert data.train.flags.c_contiguous
+    np.testing.assert_array_equal(data.train, rows)
+
+
+def test_that_a_test_part_alone_is_for_training() -> None:
+    data = of(part([[0.5] * 6], "test"))
+    assert (data.train.shape, data.test.shape) == ((1, 6), (0, 6))
+    assert data.test_labels is None
+    labelled = Part(np.ones((1, 6)), np.array([1]), None, "file", "test")
+    assert assemble([labelled], PATHS).test_labels is not None
+
+
+def test_that_two_of_one_role_and_parts_that_do_not_agree_are_refused() -> None:
+    for role, word in (("train", "training"), ("test", "test")):
+        with pytest.raises(DataError, match=f"are both a {word} part; open one of them"):
+            of(part([[0.5] * 6], role), part([[0.5] * 6], role))
+    with pytest.raises(DataError, match="has images of 3 × 2, expected images of 2 × 3 as in the training part"):
+        of(part([[0.5] * 6]), part([[0.5] * 6], "test", (3, 2)))
+    with pytest.raises(DataError, match="has 5 features, expected 6 features"):
+        of(part([[0.5] * 6], shape=None), part([[0.5] * 5], "test", None))
+
+
+def test_that_both_parts_together_must_fit_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    monkeypatch.setattr(assemble_module, "check_memory", lambda n_bytes, _place: asked.append(n_bytes))
+    of(part(np.zeros((3, 6))), part(np.zeros((2, 6)), "test"))
+    assert asked == [4 * (18 + 12)]
+
+
+@pytest.mark.parametrize(
+    ("paths", "name"),
+    [
+        (["folder/mine.tar.npz"], "mine"),
+        (["folder/.hidden"], ".hidden"),
+        (["folder/train.csv", "folder/test.csv"], "folder"),
+        (["train.csv", "test.csv"], "train"),
+    ],
+)
+def test_that_it_is_named_after_the_file_or_the_folder_of_several(paths: list[str], name: str) -> None:
+    data = of(part([[0.5] * 6]), paths=[Path(path) for path in paths])
+    assert data.name == name
+    assert data.source == "; ".join(paths)
+    assert (data.licence, data.citation, data.generated) == ("not stated", "", False)
+
+
+def test_that_a_folder_keeps_its_whole_name(tmp_path: Path) -> None:
+    (tmp_path / "v1.2 digits").mkdir()
+    assert of(part([[0.5] * 6]), paths=[tmp_path / "v1.2 digits"]).name == "v1.2 digits"
+
+
+def test_that_progress_rises_over_both_parts_to_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assemble_module, "_BLOCK", 6)
+    listener = CancelAfter()
+    assemble([part(np.zeros((3, 6))), part(np.zeros((1, 6)), "test")], PATHS, progress=listener)
+    assert listener.fractions == [0.0, 0.25, 0.5, 0.75, 1.0]

@@ -1,0 +1,104 @@
+"""What names, shapes and numbers are taken for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from slide_gui.data.errors import DataError
+from slide_gui.data.named import known_names, parts_from_named
+from slide_gui.data.parts import role_of, square_shape, whole_labels
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        ("test.csv", "test"),
+        ("convex_TEST.amat", "test"),
+        ("t10k-images-idx3-ubyte.gz", "test"),
+        ("testing_1.npy", "test"),
+        ("train.csv", "train"),
+        ("latest.csv", "train"),
+        ("contest-data.npz", "train"),
+        ("", "train"),
+    ],
+)
+def test_that_a_test_part_is_told_by_a_word_of_its_name(name: str, role: str) -> None:
+    assert role_of(name) == role
+
+
+def test_that_squares_are_images_from_a_size_on() -> None:
+    assert square_shape(784) == (28, 28)
+    assert square_shape(785) is None
+    assert square_shape(783) is None
+    assert square_shape(1) == (1, 1)
+    assert (square_shape(64, 64), square_shape(49, 64)) == ((8, 8), None)
+
+
+def test_that_labels_are_whole_numbers_of_any_type_and_the_first_that_is_not_is_named() -> None:
+    for values in (np.array([3, -2], np.int8), np.array([3.0, -2.0]), np.array([3, -2], np.float32)):
+        found = whole_labels(values, "here")
+        assert found.dtype == np.int64
+        assert found.tolist() == [3, -2]
+    assert whole_labels(np.array([True, False]), "here").tolist() == [1, 0]
+    assert whole_labels(np.array([2.0**31 - 1, 1 - 2.0**31]), "here").tolist() == [2**31 - 1, 1 - 2**31]
+    for wrong in (0.5, np.nan, np.inf, 2.0**31, -(2.0**31)):
+        with pytest.raises(DataError, match="label of row 12 is"):
+            whole_labels(np.array([0.0, 1.0, wrong, wrong]), "here", first_row=10)
+    with pytest.raises(DataError, match="labels are complex128, expected whole numbers"):
+        whole_labels(np.array([1j]), "here")
+
+
+def test_that_names_say_part_and_kind_before_or_behind() -> None:
+    names = ["X_train", "labels_train", "test_images", "TEST_Y", "other", "train_X_test"]
+    assert known_names(names, "f") == {
+        ("train", "rows"): "X_train",
+        ("train", "labels"): "labels_train",
+        ("test", "rows"): "test_images",
+        ("test", "labels"): "TEST_Y",
+    }
+    assert known_names(["whatever"], "f") == {("", "rows"): "whatever"}
+    assert known_names(["X", "y_test"], "f") == {("", "rows"): "X"}  # labels of rows that are not there
+    with pytest.raises(DataError, match="holds both 'X' and 'data'; leave one of them out"):
+        known_names(["X", "data"], "f")
+    for names, shown in ((["a", "y"], "a, y"), ([], "nothing"), ([f"n{k}" for k in range(12)], "n0, n1, n10, n11, n2")):
+        with pytest.raises(DataError, match=f"holds {shown}.*; expected arrays named"):
+            known_names(names, "f")
+
+
+@pytest.mark.parametrize(("shape", "image"), [((5, 3, 4, 1), (3, 4)), ((5, 1, 3, 4), (3, 4)), ((5, 3, 4), (3, 4))])
+def test_that_one_channel_is_none(shape: tuple[int, ...], image: tuple[int, int]) -> None:
+    array = np.arange(60.0).reshape(shape)
+    (part,) = parts_from_named({"X": array}, "f", "f.npz")
+    assert part.image_shape == image
+    np.testing.assert_array_equal(part.rows, np.arange(60.0).reshape(5, 12))
+
+
+def test_that_plain_tables_of_a_square_number_of_features_are_images_from_64_on() -> None:
+    for d, shape in ((64, (8, 8)), (49, None), (65, None)):
+        (part,) = parts_from_named({"X": np.ones((2, d))}, "f", "f_test.npz")
+        assert part.image_shape == shape
+        assert part.role == "test"
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({"X": np.array([["a"]]), "y": np.ones(1)}, "is of type <U1, expected real numbers"),
+        ({"X": np.ones((2, 3, 4, 5))}, "has shape 2 × 3 × 4 × 5, expected"),
+        ({"X": np.float64(1.0)}, r"has shape \(\), expected"),
+        ({"X": np.ones((2, 9)), "y": np.ones((2, 2))}, "has shape 2 × 2, expected a vector of labels"),
+        ({"X": np.ones((2, 9)), "y": np.ones(0)}, "has shape 0, expected a vector of labels"),
+        ({"X": np.ones((2, 9)), "y": np.ones(3)}, "X has 2 rows but y 3 labels"),
+    ],
+)
+def test_that_arrays_of_other_shapes_are_refused(arrays: dict[str, np.ndarray], said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        parts_from_named(arrays, "f", "f.npz")
+
+
+def test_that_labels_may_be_a_row_or_a_column() -> None:
+    for shape in ((3,), (1, 3), (3, 1)):
+        (part,) = parts_from_named({"X": np.ones((3, 9)), "y": np.arange(3.0).reshape(shape)}, "f", "f.npz")
+        assert part.labels is not None
+        assert part.labels.tolist() == [0, 1, 2]
