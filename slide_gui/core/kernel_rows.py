@@ -9,12 +9,27 @@ from slide_gui.core.kernel import KernelRows
 from slide_gui.core.svm_smo import single_disturbs
 from slide_gui.progress import Progress
 
-__all__ = ["KeptRows"]
+__all__ = ["KeptRows", "Room"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
 _TILE = 256  # rows a matrix–vector product, summed in float64
+
+
+class Room:
+    """Memory for the kernel values of one problem after another: memory used before costs nothing to fill."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, np.uint8)
+
+    def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
+        """Return room for so many values; what was returned before is overwritten."""
+        size = count * dtype.itemsize
+        if size > len(self._bytes):
+            self._bytes = np.empty(0, np.uint8)  # not both at a time
+            self._bytes = np.empty(size, np.uint8)
+        return self._bytes[:size].view(dtype)
 
 
 class KeptRows:
@@ -24,19 +39,25 @@ class KeptRows:
     ----------
     source : KernelRows
         The kernel of the n points.
-    capacity : int
-        Most rows to keep.
+    store : ndarray of shape (capacity, n), of the source's dtype
+        Where the rows are kept.
     tol : float
         Of the solver: sums that single precision would disturb by more are made in float64.
     progress : Progress
         The cancel point.
     """
 
-    def __init__(self, source: KernelRows, capacity: int, tol: float, progress: Progress) -> None:
-        self._source, self._tol, self._progress = source, tol, progress
-        self._store = np.empty((capacity, len(source)), dtype=source.dtype)
+    def __init__(self, source: KernelRows, store: NDArray[np.floating], tol: float, progress: Progress) -> None:
+        self._source, self._store, self._tol, self._progress = source, store, tol, progress
         self._slot = np.full(len(source), -1)
         self._used = 0
+
+    def keep_all(self) -> None:
+        """Make the rows of all points at once, by halves; there must be room."""
+        n = len(self._slot)
+        every = np.arange(n)
+        self._source.kernel(every, every, out=self._store[:n], progress=self._progress)
+        self._slot[:], self._used = every, n
 
     def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the kernel among some points: from kept rows where there are any, computed where not."""

@@ -35,9 +35,9 @@ def taken(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress = NO_
 
 
 def square(
-    matrix: NDArray[np.float64], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS
+    matrix: NDArray[np.floating], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS
 ) -> NDArray[np.float64]:
-    """Return a copy of some rows and the same columns of a square matrix; parameters as in `taken`."""
+    """Return a copy, in float64, of some rows and the same columns of a square matrix; parameters as in `taken`."""
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     for start in range(0, len(rows), step):

@@ -12,9 +12,11 @@ from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.criteria.evaluate import CRITERIA
 from slide_gui.core.distances import block_sizes, median_distances, shares_of, widths_from
 from slide_gui.core.errors import check_flag, check_number, check_whole
-from slide_gui.core.kernel import Embedding, Vectors
+from slide_gui.core.kernel import Embedding, Values, varying_columns
+from slide_gui.core.kernel_classes import ClassRows, PairRows
+from slide_gui.core.kernel_rows import Room
 from slide_gui.core.pulse import Steady
-from slide_gui.core.svm_decomposition import WHOLE, SolverOptions, SolverStep, least_memory, solve
+from slide_gui.core.svm_decomposition import SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm_model import SvmModel
 from slide_gui.core.svm_multiclass import pairs_of
 from slide_gui.core.widths import LearnedWidths, WidthsStep, learn_widths
@@ -46,6 +48,7 @@ WIDTHS = table_of(
 """How the widths are found where they are not given."""
 
 
+_SMALL = 1024  # rows up to which all is in float64
 _LARGE = 1000.0  # norm of the coefficients from which float32 kernel values would show in the margins
 
 
@@ -285,25 +288,24 @@ def train(
     steady = Steady(progress)
     embedding = Embedding.of(Z, sizes, widths, steady.pulse)
     options = SolverOptions(
-        LOSSES[parameters.loss].squared, C, parameters.tol, parameters.max_iter, seed=parameters.seed
+        LOSSES[parameters.loss].squared, C, parameters.tol, parameters.max_iter, seed=parameters.seed, shuffled=True
     )
+    sources = _Sources(Z, codes, embedding, parameters, steady.pulse)
     used, biases = [], np.empty(len(pairs))
     gap, steps, converged = -np.inf, 0, True
+    room = Room()
     for number, pair in enumerate(pairs):
-        members = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
-        dtype = np.dtype(np.float64 if len(members) <= WHOLE else np.float32)
-        room = parameters.memory - dtype.itemsize * len(members) * Z.shape[1] * 4 // 3  # the quarters solved first
-        _refuse_too_large(len(members), Z.shape[1], dtype.itemsize, room, parameters.memory)
+        part = _Pair(steady, number, len(pairs))
+        part.report(0.0)
+        members = np.concatenate([sources.members[own] for own in pair])
+        y = np.where(codes[members] == pair[1], 1.0, -1.0)
         near = None
         if start is not None:
             near = np.zeros(len(codes))
             near[start.support] = start.coefficients[number]
             near = near[members]
-        part = _Pair(steady, number, len(pairs))
-        part.report(0.0)
-        source = Vectors(embedding(Z, members, dtype, steady.pulse))
-        y = np.where(codes[members] == pair[1], 1.0, -1.0)
-        found = solve(source, y, replace(options, memory=room), start=near, progress=part)
+        source, memory = sources.of(pair)
+        found = solve(source, y, replace(options, memory=memory), start=near, room=room, progress=part)
         own = np.flatnonzero(found.beta)
         used.append((members[own], found.beta[own]))
         biases[number] = found.bias
@@ -320,10 +322,45 @@ def train(
     )
 
 
-def _refuse_too_large(n: int, d: int, itemsize: int, room: int, memory: int) -> None:
-    need = least_memory(n, itemsize)
-    if room < need:
-        raise MemoryError(
-            f"training on {n} rows of {d} columns needs at least {(memory - room + need) / 1e6:.0f} MB above its "
-            f"input, more than the {memory / 1e6:.0f} MB it may use; raise the memory or use fewer rows"
-        )
+class _Sources:
+    """Where the pairs of classes get their kernel values from: shared by all pairs if the memory allows it."""
+
+    def __init__(
+        self, Z: NDArray[np.floating], codes: Indices, embedding: Embedding, parameters: SvmParameters, pulse: Progress
+    ) -> None:
+        random = np.random.default_rng(parameters.seed)
+        self.members = [random.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
+        self._columns = varying_columns(Z, pulse)
+        self._Z, self._embedding, self._memory, self._pulse = Z, embedding, parameters.memory, pulse
+        self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if len(codes) <= _SMALL else np.float32)
+        self._shared: ClassRows | None = None
+        self._free = self._memory - self._bytes(len(codes))
+        kept = self._free // 3
+        largest = sum(sorted(len(members) for members in self.members)[-2:])
+        needed = max(least_memory(largest, self._dtype.itemsize), self._memory // 3)
+        if len(self.members) > 2 and self._free - kept >= needed:
+            self._free -= kept
+            self._shared = ClassRows(self._embed, self.members, self._dtype, kept, pulse)
+
+    def of(self, pair: tuple[int, int]) -> tuple[PairRows, int]:
+        """Return the kernel of a pair of classes, and the bytes left for its solver."""
+        n = sum(len(self.members[code]) for code in pair)
+        room = self._free if self._shared is not None else self._memory - self._bytes(n)
+        need = least_memory(n, self._dtype.itemsize)
+        if room < need:
+            raise MemoryError(
+                f"training on {n} rows of {self._Z.shape[1]} columns needs at least "
+                f"{(self._memory - room + need) / 1e6:.0f} MB above its input, more than the "
+                f"{self._memory / 1e6:.0f} MB it may use; raise the memory or use fewer rows"
+            )
+        if self._shared is not None:
+            return self._shared.pair(*pair), room
+        own = [self.members[code] for code in pair]
+        return ClassRows(self._embed, own, self._dtype, 0, self._pulse).pair(0, 1), room
+
+    def _bytes(self, n: int) -> int:
+        """Return the bytes of so many embedded rows."""
+        return self._dtype.itemsize * n * len(self._columns)
+
+    def _embed(self, rows: Indices, dtype: np.dtype[np.floating], progress: Progress) -> Values:
+        return self._embedding(self._Z, rows, dtype, progress, self._columns)

@@ -8,15 +8,16 @@ product over the kernel rows of the points that moved. A quarter of the points i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.kernel import KernelRows
-from slide_gui.core.kernel_rows import KeptRows
+from slide_gui.core.kernel_rows import KeptRows, Room
 from slide_gui.core.pulse import Steady
-from slide_gui.core.svm_smo import Box, kkt_gap, minimise
+from slide_gui.core.svm_active_set import minimise
+from slide_gui.core.svm_smo import Box, kernel_product, kkt_gap, single_error
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Solution", "SolverOptions", "SolverStep", "least_memory", "solve"]
@@ -24,11 +25,16 @@ __all__ = ["Solution", "SolverOptions", "SolverStep", "least_memory", "solve"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-WHOLE = 2048  # points up to which the whole kernel matrix is made
+WHOLE = 1000  # points up to which the whole kernel matrix is made
 LARGEST_SET = 4096
 SMALLEST_SET = 512
 _MOST_STALLED = 8  # outer steps without a smaller gap
 _NEW_LEAST = 256  # violators that join the support vectors in one outer step, at least
+_LOOSE = 0.05  # of the gap, to which a working set is solved
+_CLOSE = 0.1  # points so near to violating their conditions join too: others' moves may make them do it
+_START_TOL = 0.1  # of the problems solved for a start
+_MANY = 0.4  # share of support vectors from which half of the whole matrix is less work than their rows
+_ERROR = 0.5  # of the tolerance, that the outputs may be off by the rounding of the kernel
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,8 @@ class SolverOptions:
         Bytes for kernel values.
     seed : int
         Of the quarter of points solved first.
+    shuffled : bool
+        Whether the points of each class come in random order, so that any first of them are a fair sample.
     """
 
     squared: bool
@@ -56,6 +64,7 @@ class SolverOptions:
     max_iter: int | None = None
     memory: int = 1 << 30
     seed: int = 0
+    shuffled: bool = False
 
     @property
     def ridge(self) -> float:
@@ -108,6 +117,7 @@ def solve(
     options: SolverOptions,
     *,
     start: Array | None = None,
+    room: Room | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Solution:
     """Train a two-class SVM.
@@ -121,6 +131,8 @@ def solve(
     options : SolverOptions
     start : ndarray of shape (n,), optional
         Signed dual coefficients to start from (of a neighbouring problem, say); made feasible first.
+    room : Room, optional
+        Memory that an earlier problem used.
     progress : Progress
         Told a `SolverStep` at every outer step.
 
@@ -140,16 +152,35 @@ def solve(
         )
     box = Box.of(y, np.inf if options.squared else options.C)
     steady = Steady(progress)
+    room = Room() if room is None else room
+    many = False
     if start is not None:
         beta = _feasible(start, box)
+        many = bool(np.count_nonzero(beta) > _MANY * n)
     elif n > WHOLE:
-        part = _stratified(y, n // 4, options.seed)
-        first = solve(source.take(part), y[part], options, progress=steady.pulse)
+        part = _first_quarter(y) if options.shuffled else _stratified(y, n // 4, options.seed)
+        near = replace(options, tol=max(options.tol, _START_TOL))
+        first = solve(source.take(part), y[part], near, room=room, progress=steady.pulse)
         beta = np.zeros(n)
         beta[part] = first.beta
+        many = bool(np.count_nonzero(first.beta) > _MANY * len(part))
     else:
         beta = np.zeros(n)
-    return _Outer(source, y, box, options, steady).run(beta)
+    finer = source.refined_bytes if source.dtype == np.float32 else None
+    left = -1 if finer is None else options.memory - finer
+    coarse = left >= least_memory(n, 8)
+    found = _Outer(source, y, box, options, room, many, coarse, steady).run(beta)
+    if not coarse or single_error(found.beta) < _ERROR * options.tol:
+        return found
+    many = bool(np.count_nonzero(found.beta) > _MANY * n)
+    options = replace(options, memory=left)
+    return _Outer(source.refined(steady.pulse), y, box, options, room, many, False, steady).run(found.beta, found.steps)
+
+
+def _first_quarter(y: Array) -> Indices:
+    """Return the first quarter of each class, of at least one point, sorted."""
+    parts = (np.flatnonzero(y == label) for label in (-1.0, 1.0))
+    return np.sort(np.concatenate([members[: max(1, len(members) // 4)] for members in parts]))
 
 
 def _stratified(y: Array, size: int, seed: int) -> Indices:
@@ -183,28 +214,38 @@ class _Outer:
         y: Array,
         box: Box,
         options: SolverOptions,
+        room: Room,
+        many: bool,
+        coarse: bool,
         progress: Steady,
     ) -> None:
         n = len(y)
-        self._y, self._box, self._options = y, box, options
-        self._progress = progress
-        size = source.dtype.itemsize
-        whole = n <= WHOLE and size * 2 * n * n <= options.memory
-        floats = options.memory // size
-        self._largest = n if whole else max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
-        capacity = min(n, (floats - self._largest**2) // n - SMALLEST_SET)
-        self._rows = KeptRows(source, max(capacity, 0), options.tol, progress.pulse)
-        self._square = np.empty(self._largest**2, dtype=source.dtype)
-        self._whole = whole
+        self._source, self._y, self._box, self._options = source, y, box, options
+        self._progress, self._coarse = progress, coarse
+        floats = options.memory // source.dtype.itemsize
+        self._whole = n <= WHOLE and 2 * n * n <= floats
+        self._largest = n if self._whole else max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
+        capacity = 0 if self._whole else max(min(n, (floats - self._largest**2) // n - SMALLEST_SET), 0)
+        values = room.floats(self._largest**2 + capacity * n, source.dtype)
+        self._square, store = values[: self._largest**2], values[self._largest**2 :].reshape(capacity, n)
+        self._rows = KeptRows(source, store, options.tol, progress.pulse)
+        if many and capacity == n:
+            self._rows.keep_all()
 
-    def run(self, beta: Array) -> Solution:
+    def run(self, beta: Array, steps: int = 0) -> Solution:
+        """Solve from a feasible β, after so many steps taken before."""
+        self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
         residual = self._y.copy()
-        support = np.flatnonzero(beta)
-        self._shift(residual, support, beta[support], support)
+        if self._whole:
+            self._matrix = self._kernel(np.arange(len(beta)))
+            residual -= kernel_product(self._matrix, beta, options.tol, self._progress.pulse)
+        else:
+            support = np.flatnonzero(beta)
+            self._shift(residual, support, beta[support], support)
         limit = options.max_iter if options.max_iter is not None else 2**62
-        steps, iteration, stalled, best, first = 0, 0, 0, np.inf, None
+        iteration, stalled, best, first = 0, 0, np.inf, None
         while True:
             gap, bias = kkt_gap(residual, beta, box)
             n_support = int(np.count_nonzero(beta))
@@ -213,32 +254,57 @@ class _Outer:
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(iteration, gap, n_support))
             stalled = 0 if gap < 0.99 * best else stalled + 1
             best = min(best, gap)
-            if gap < options.tol or steps >= limit or stalled > _MOST_STALLED:
-                return Solution(beta, bias, gap, steps, gap < options.tol)
-            points = self._working_set(residual, beta, bias)
-            size = len(points)
-            kernel = self._square[: size * size].reshape(size, size)
-            self._rows.square(points, kernel)
-            kernel.flat[:: size + 1] = 1.0 + options.ridge
-            target = max(0.5 * options.tol, 0.0 if self._whole else 0.05 * gap)
-            moved, _, taken = minimise(
-                kernel,
-                residual[points],
-                beta[points],
-                box.take(points),
-                options.ridge,
-                target,
-                limit - steps,
-                self._progress.pulse,
-            )
-            change = moved - beta[points]
-            changed = np.flatnonzero(change)
-            beta[points] = moved
-            self._shift(residual, points[changed], change[changed], points)
-            steps += taken
+            enough = max(options.tol, single_error(beta)) if self._coarse else options.tol
+            if gap < enough or self._steps >= limit or stalled > _MOST_STALLED:
+                return Solution(beta, bias, gap, self._steps, gap < options.tol)
+            before = beta
+            if self._whole:
+                beta, residual, _ = self._minimise(self._matrix, residual, beta, box, 0.0, limit)
+            else:
+                beta = self._outer_step(residual, beta, bias, gap, limit)
             iteration += 1
-            if not len(changed):
-                return Solution(beta, bias, gap, steps, gap < options.tol)
+            if np.array_equal(beta, before):
+                return Solution(beta, bias, gap, self._steps, gap < options.tol)
+
+    def _outer_step(self, residual: Array, beta: Array, bias: float, gap: float, limit: int) -> Array:
+        """Solve for the points that matter, and update the residuals of all in place."""
+        points = self._working_set(residual, beta, bias)
+        moved, _, _ = self._minimise(
+            self._kernel(points), residual[points], beta[points], self._box.take(points), _LOOSE * gap, limit
+        )
+        change = moved - beta[points]
+        changed = np.flatnonzero(change)
+        beta = beta.copy()
+        beta[points] = moved
+        self._shift(residual, points[changed], change[changed], points)
+        return beta
+
+    def _kernel(self, points: Indices) -> NDArray[np.floating]:
+        """Return K̃ among some points, in memory used before."""
+        size = len(points)
+        kernel = self._square[: size * size].reshape(size, size)
+        self._rows.square(points, kernel)
+        kernel.flat[:: size + 1] = 1.0 + self._options.ridge
+        return kernel
+
+    def _minimise(
+        self, kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, loose: float, limit: int
+    ) -> tuple[Array, Array, int]:
+        options = self._options
+        target = max(0.5 * options.tol, loose)
+        found = minimise(
+            kernel,
+            residual,
+            beta,
+            box,
+            options.ridge,
+            target,
+            limit - self._steps,
+            self._progress.pulse,
+            before=self._steps,
+        )
+        self._steps += found[2]
+        return found
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
         """Take K̃·change off the residuals."""
@@ -247,20 +313,20 @@ class _Outer:
             residual[points] -= self._options.ridge * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
-        """Return the free support vectors and the worst violators, sorted; all points of a small problem."""
-        if self._whole:
-            return np.arange(len(beta))
+        """Return the free support vectors and the points that violate their conditions, or nearly do, sorted."""
         box = self._box
         up, down = beta < box.upper, beta > box.lower
         excess = residual - bias
-        violation = np.maximum(np.where(up, excess, 0.0), np.where(down, -excess, 0.0))
+        violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))
         free = up & down
-        outside = np.flatnonzero((violation > 0.5 * self._options.tol) & ~free)
-        most = max(int(np.count_nonzero(beta)), _NEW_LEAST)
-        most = min(most, max(self._largest - int(free.sum()), self._largest // 2))
-        outside = _worst(outside, violation, most)
+        wanted = violation > 0.5 * self._options.tol
+        least = max(int(np.count_nonzero(beta)), _NEW_LEAST)
+        most = min(least, max(self._largest - int(free.sum()), self._largest // 2))
+        outside = _worst(np.flatnonzero(wanted & ~free), violation, most)
         inside = _worst(np.flatnonzero(free), violation, self._largest - len(outside))
-        return np.sort(np.concatenate([outside, inside]))
+        room = min(least - len(outside), self._largest - len(outside) - len(inside))
+        close = _worst(np.flatnonzero((violation > -_CLOSE) & ~wanted & ~free), violation, max(room, 0))
+        return np.sort(np.concatenate([outside, inside, close]))
 
 
 def _worst(points: Indices, violation: Array, most: int) -> Indices:

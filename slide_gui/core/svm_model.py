@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.kernel import Embedding, Vectors
+from slide_gui.core.kernel import Embedding, kernel_tiles, squared_norms
 from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_multiclass import class_scores
 from slide_gui.core.widths import WidthsStep
@@ -70,14 +70,18 @@ class SvmModel:
     def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
         """Return the margin of each pair of classes, (n, n_pairs), positive on the side of the second class."""
         steady = Steady(progress)
-        own = Vectors(self.vectors)
-        by_pair = np.ascontiguousarray(self.coefficients.T, dtype=self.vectors.dtype)
+        n, dtype = len(self.vectors), self.vectors.dtype
+        used = np.flatnonzero(self.vectors.any(axis=0))  # the others take no part in the products
+        vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
+        by_pair = np.ascontiguousarray(self.coefficients.T, dtype=dtype)
         margins = np.empty((len(Z), len(self.biases)))
-        step = int(np.clip(_BLOCK_VALUES // max(len(self.vectors), 1), 64, 4096))
+        step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 4096))
+        values = np.empty((min(step, len(Z)), n), dtype)
         for start in range(0, len(Z), step):
             rows = np.arange(start, min(start + step, len(Z)))
-            values = Vectors(self.embedding(Z, rows, self.vectors.dtype)).against(own, progress=steady.pulse)
-            margins[rows] = values @ by_pair
+            embedded = self.embedding(Z, rows, dtype, steady.pulse)
+            block = np.take(embedded, used, axis=1), squared_norms(embedded)
+            margins[rows] = kernel_tiles(block, (vectors, squares), values[: len(rows)], steady.pulse) @ by_pair
             steady.report(rows[-1] / len(Z))
         return margins + self.biases
 

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Box", "kkt_gap", "minimise", "single_disturbs"]
+__all__ = ["Box", "kernel_product", "kkt_gap", "pair_steps", "single_disturbs", "single_error"]
 
 Array = NDArray[np.float64]
 
 _STRIDE = 1000  # pair steps between two reports, 15–30 ms
 _GAP_STRIDE = 16
 _TILE = 256
-_MOST_STALLED = 20  # rounds without a smaller gap
 _CURVATURE = {"f": 1e-6, "d": 1e-10}  # by precision; added to ‖φ_i − φ_j‖²/2, so that equal points can be paired
 
 
@@ -71,68 +70,7 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
     return -np.inf, highest if up.any() else lowest
 
 
-def minimise(
-    kernel: NDArray[np.floating],
-    residual: Array,
-    beta: Array,
-    box: Box,
-    ridge: float,
-    tol: float,
-    max_steps: int,
-    progress: Progress = NO_PROGRESS,
-) -> tuple[Array, Array, int]:
-    """Minimise ½ βᵀK̃β − yᵀβ over the box, Σβ fixed, starting from a feasible β.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (q, q), float32 or float64
-        K̃ = K + ridge · 1, K with a diagonal of 1.
-    residual : ndarray of shape (q,)
-        r = y − K̃β at the start, points outside the set included.
-    beta : ndarray of shape (q,)
-        The start; left as it is.
-    box : Box
-    ridge : float
-        What the diagonal of `kernel` has above 1.
-    tol : float
-        Stop when the gap of the optimality conditions is below.
-    max_steps : int
-        Most pair steps in all.
-    progress : Progress
-
-    Returns
-    -------
-    beta : ndarray of shape (q,)
-    residual : ndarray of shape (q,)
-    steps : int
-        Pair steps taken.
-    """
-    rows = _round_steps(len(beta))
-    steps, stalled, best = 0, 0, np.inf
-    while steps < max_steps:
-        gap, _ = kkt_gap(residual, beta, box)
-        stalled = 0 if gap < 0.99 * best else stalled + 1
-        best = min(best, gap)
-        if gap < tol or stalled > _MOST_STALLED:
-            break
-        most = min(rows, max_steps - steps)
-        moved, taken = _pair_steps(kernel, residual, beta, box, ridge, 0.8 * tol, most, progress)
-        steps += taken
-        # the residuals of single precision drift: they are made anew after each round
-        change = moved - beta
-        made_anew = residual - _accurate_product(kernel, change, tol, progress)
-        gained = 0.5 * float(change @ (residual + made_anew))
-        if gained <= 0.0:  # the precision of the kernel allows no more
-            break
-        beta, residual = moved, made_anew
-    return beta, residual, steps
-
-
-def _round_steps(size: int) -> int:
-    return 5 * size + 2000
-
-
-def _accurate_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress) -> Array:
+def kernel_product(kernel: NDArray[np.floating], change: Array, tol: float, progress: Progress = NO_PROGRESS) -> Array:
     """Return kernel @ change, in double precision where single would disturb the gap of the conditions."""
     moved = np.flatnonzero(change)
     if kernel.dtype == np.float64 or not single_disturbs(change, tol):
@@ -150,7 +88,12 @@ def single_disturbs(factors: Array, tol: float) -> bool:
     return bool(3e-7 * np.linalg.norm(factors) > 0.1 * tol)
 
 
-def _pair_steps(
+def single_error(beta: Array) -> float:
+    """Return about how far outputs are off by kernel values made of single precision products, right to 1e-7."""
+    return float(1.5e-7 * np.linalg.norm(beta))
+
+
+def pair_steps(
     kernel: NDArray[np.floating],
     residual: Array,
     beta: Array,

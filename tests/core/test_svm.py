@@ -49,6 +49,29 @@ def test_that_decision_values_equal_those_of_SVC_on_scaled_layers(n, C):
     assert svm.score(Z[n:], y[n:]) == svc.score(_scaled(Z[n:]), y[n:])
 
 
+def test_that_columns_without_a_difference_in_training_count_in_new_rows():
+    Z, y = layers(1500)
+    Z = Z.astype(np.float32)
+    Z[:, [2, 5]] = 0.3
+    new = Z[:200].copy()
+    new[:, [2, 5]] = np.random.default_rng(0).random((200, 2))
+    svm = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=3.0, tol=1e-4).fit(Z, y)
+    svc = SVC(gamma=1.0, C=3.0, tol=1e-5).fit(_scaled(Z), y)
+    np.testing.assert_allclose(svm.decision_function(new), svc.decision_function(_scaled(new)), atol=1e-3)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_that_pairs_that_share_their_rows_are_trained_as_each_alone(loss):
+    Z, y = three_classes(1500)
+    shared = fit_svm(Z, y, SvmParameters(SIZES, WIDTHS, loss=loss, C=3.0, tol=1e-4))
+    alone = fit_svm(Z, y, SvmParameters(SIZES, WIDTHS, loss=loss, C=3.0, tol=1e-4, memory=7_000_000))
+    np.testing.assert_allclose(shared.margins(Z), alone.margins(Z), atol=1e-3)
+    svc = [SVC(gamma=1.0, C=3.0, tol=1e-5).fit(_scaled(Z)[y != code], y[y != code]) for code in (2, 1, 0)]
+    if loss == "hinge":
+        expected = np.column_stack([one.decision_function(_scaled(Z)) for one in svc])
+        np.testing.assert_allclose(shared.margins(Z), expected, atol=1e-3)
+
+
 def test_that_the_squared_hinge_equals_SVC_on_the_ridged_kernel():
     Z, y = layers(300)
     svm = MultiWidthSVC(SIZES, WIDTHS, C=5.0, tol=1e-4).fit(Z[:200], y[:200])

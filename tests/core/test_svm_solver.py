@@ -2,11 +2,12 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core import svm_decomposition
-from slide_gui.core.kernel import Embedding, Vectors
-from slide_gui.core.kernel_rows import KeptRows
+from slide_gui.core import svm_active_set, svm_decomposition
+from slide_gui.core.kernel import Embedding, Gram, Vectors
+from slide_gui.core.kernel_rows import KeptRows, Room
+from slide_gui.core.svm_active_set import minimise
 from slide_gui.core.svm_decomposition import SolverOptions, SolverStep, least_memory, solve
-from slide_gui.core.svm_smo import Box, kkt_gap, minimise
+from slide_gui.core.svm_smo import Box, kkt_gap
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import StopAfter, layers
 
@@ -110,6 +111,49 @@ def test_that_reports_tell_gap_and_support_vectors_never_fall_and_can_cancel(mon
             solve(source, y, SolverOptions(False, 10.0), progress=StopAfter(reports))
 
 
+@pytest.mark.parametrize("squared", [False, True])
+def test_that_half_of_the_matrix_is_made_at_once_where_most_points_support_and_the_answer_is_the_same(
+    monkeypatch, squared
+):
+    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
+    Z, y = layers(900, noise=3.0)
+    source, y = _source(Z), 2.0 * y - 1.0
+    made = []
+    kernel = source.kernel
+    monkeypatch.setattr(
+        source, "kernel", lambda rows, *rest, **named: made.append(len(rows)) or kernel(rows, *rest, **named)
+    )
+    at_once = solve(source, y, SolverOptions(squared, 5.0, tol=1e-4))
+    assert made == [900]
+    monkeypatch.setattr(svm_decomposition, "_MANY", 2.0)
+    row_by_row = solve(source, y, SolverOptions(squared, 5.0, tol=1e-4))
+    assert len(made) > 3
+    np.testing.assert_allclose(at_once.beta, row_by_row.beta, atol=2e-2)
+    assert abs(at_once.bias - row_by_row.bias) < 2e-3
+
+
+def test_that_coefficients_too_large_for_single_precision_values_are_found_with_double():
+    Z, y = layers(400)
+    embedding = Embedding.of(Z, (Z.shape[1],), [3.0 * Z.shape[1]])
+    y = 2.0 * y - 1.0
+    found = solve(Vectors(embedding(Z)), y, SolverOptions(False, 1e4))
+    exact = Vectors(embedding(Z, dtype=np.float64)).kernel(np.arange(400))
+    residual = y - exact @ found.beta
+    up, down = np.where(y > 0, found.beta < 1e4, found.beta < 0), np.where(y > 0, found.beta > 0, found.beta > -1e4)
+    assert found.converged
+    assert np.linalg.norm(found.beta) > 2e4
+    assert residual[up].max() - residual[down].min() < 2e-3
+
+
+def test_that_memory_used_before_changes_no_bit():
+    Z, y = layers(1500)
+    source, y, room = _source(Z), 2.0 * y - 1.0, Room()
+    first = solve(source, y, SolverOptions(False, 10.0))
+    solve(_source(Z[:1200] * 2.0), y[:1200], SolverOptions(True, 1000.0), room=room)
+    again = solve(source, y, SolverOptions(False, 10.0), room=room)
+    assert np.array_equal(first.beta, again.beta)
+
+
 def test_that_a_second_training_is_equal_to_the_bit(monkeypatch):
     monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
     Z, y = layers(900)
@@ -124,7 +168,7 @@ def test_that_the_gap_told_is_true_where_coefficients_are_too_large_for_single_p
     found = solve(source, y, SolverOptions(False, 1e5, tol=1e-2))
     assert found.converged
     assert np.linalg.norm(found.beta) > 5e4  # of which single precision leaves some 1e-2
-    residual = y - source.kernel(np.arange(120)).astype(np.float64) @ found.beta
+    residual = y - source.refined().kernel(np.arange(120)) @ found.beta
     gap, _ = kkt_gap(residual, found.beta, Box.of(y, 1e5))
     assert gap < 1e-2
 
@@ -135,7 +179,7 @@ def test_that_kept_rows_sum_large_coefficients_in_double_precision():
     factors = 1e6 * np.random.default_rng(0).standard_normal(150)
     exact = factors @ source.kernel(points).astype(np.float64)
     for capacity in (300, 60, 0):  # all rows kept, some, none
-        rows = KeptRows(source, capacity, 1e-3, NO_PROGRESS)
+        rows = KeptRows(source, np.empty((capacity, 300), np.float32), 1e-3, NO_PROGRESS)
         for _ in range(2):
             np.testing.assert_allclose(rows.times(points, factors, points), exact, atol=1e-4)
 
@@ -176,13 +220,15 @@ def test_that_a_start_with_one_side_only_is_none():
 
 def test_that_a_tolerance_out_of_reach_of_single_precision_ends_and_says_so():
     Z, y = layers(100, noise=1.0)
-    found = solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 100.0, tol=1e-12))
+    source = Gram(_source(Z).distances(), np.arange(100), 1.0)  # of which there is no finer
+    found = solve(source, 2.0 * y - 1.0, SolverOptions(False, 100.0, tol=1e-12))
     assert not found.converged
     assert 1e-12 < found.gap < 1e-3
 
 
 @pytest.mark.parametrize("C", [1.0, 1000.0])
-def test_that_pair_steps_in_a_row_are_those_with_residuals_made_anew_each_time(C):
+def test_that_pair_steps_in_a_row_are_those_with_residuals_made_anew_each_time(monkeypatch, C):
+    monkeypatch.setattr(svm_active_set, "_NEAR", -np.inf)
     Z, y = layers(60)
     y, kernel = 2.0 * y - 1.0, _source(Z, np.float64).kernel(np.arange(60))
     np.fill_diagonal(kernel, 1.0)
