@@ -411,8 +411,8 @@ class Recorder:
         data = self.coverage.get_data()
         lines: dict[str, dict[str, list[str]]] = {}
         for file in data.measured_files():
-            found = {str(n): [c for c in cs if c] for n, cs in data.contexts_by_lineno(file).items()}
-            lines[Path(file).relative_to(self.root).as_posix()] = {n: cs for n, cs in found.items() if cs}
+            found = {str(n): cs for n, cs in data.contexts_by_lineno(file).items()}
+            lines[Path(file).relative_to(self.root).as_posix()] = found
         wide = {name: self.fixtures[name] for name in self.wide}
         return {"seconds": self.seconds, "wide": wide, "lines": lines}
 
@@ -548,10 +548,14 @@ class Coverage:
         own = self.lines.get(path, {})
         contexts = {context for number in numbers for context in own.get(str(number), ())}
         tests: set[str] = set()
-        for context in contexts:
+        for context in contexts - {""}:
             name = context.removeprefix(FIXTURE)
             tests.update((context,) if name == context else self.wide[name])
         return tests
+
+    def outside_tests(self, path: str, numbers: Iterable[int]) -> bool:
+        """Tell whether one of the lines is run where tests are collected."""
+        return any("" in self.lines.get(path, {}).get(str(number), ()) for number in numbers)
 
     def in_order(self, tests: Iterable[str], most: float) -> list[str]:
         """Return the fastest tests up to so many seconds; those that share a fixture come last, file by file."""
@@ -687,8 +691,9 @@ def plant(fault: Fault, tree: Tree, coverage: Coverage, uses: Uses, most: float)
     """Plant a fault in a tree, run the tests that cover it, and take it out again."""
     file = tree.root / fault.path
     text = file.read_bytes()
-    covering = coverage.tests_at(fault.path, range(fault.lines[0], fault.lines[1] + 1))
-    if fault.names:
+    lines = range(fault.lines[0], fault.lines[1] + 1)
+    covering = coverage.tests_at(fault.path, lines)
+    if fault.names or (not covering and coverage.outside_tests(fault.path, lines)):
         covering |= uses.tests(fault, coverage)
     tests = coverage.in_order(covering, most)
     start = time.monotonic()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import gzip
 import hashlib
 import struct
+import tracemalloc
 import zipfile
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,15 +16,17 @@ import pytest
 import scipy.io
 from PIL import Image
 
-from slide_gui.data import archives, download, images, tables
+from slide_gui.data import archives, download, images, limits, tables
 from slide_gui.data.amat import read_amat, read_amat_zip
 from slide_gui.data.archives import zip_members
-from slide_gui.data.arrays import read_array, read_npz
+from slide_gui.data.arrays import read_array, read_npy, read_npz
+from slide_gui.data.csv_file import read_csv
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators import rectangles_images
 from slide_gui.data.generators.rectangles_images import _patches
+from slide_gui.data.idx import read_idx
 from slide_gui.data.images import read_image, read_image_folder
 from slide_gui.data.matlab import read_mat
 from slide_gui.data.open import open_data
@@ -247,3 +251,35 @@ def test_that_fingerprints_tell_shapes_of_the_same_bytes_apart() -> None:
         return Dataset("a", np.ones((rows, columns), np.float32), np.ones((0, columns), np.float32)).fingerprint
 
     assert len({fingerprint(2, 6), fingerprint(3, 4), fingerprint(4, 3)}) == 3
+
+
+def test_that_every_reader_asks_for_memory_before_it_takes_any(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = np.eye(40)
+    np.save(tmp_path / "a.npy", rows)
+    np.savez(tmp_path / "a.npz", X=rows, y=np.arange(40))
+    np.savez_compressed(tmp_path / "b.npz", X=rows)
+    scipy.io.savemat(tmp_path / "a.mat", {"X": rows})
+    write_idx(tmp_path / "a.idx", rows)
+    write_amat(tmp_path / "a.amat", rows, np.arange(40))
+    write_zip(tmp_path / "a.zip", {"a.amat": amat_text(rows, np.arange(40))})
+    (tmp_path / "a.csv").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n")
+    readers: dict[str, Callable[[Path], object]] = {
+        "a.npy": read_npy, "a.npz": read_npz, "b.npz": read_npz, "a.mat": read_mat,
+        "a.idx": read_idx, "a.amat": read_amat, "a.zip": read_amat_zip, "a.csv": read_csv,
+    }  # fmt: skip
+    for name, read in readers.items():
+        read(tmp_path / name)
+    monkeypatch.setattr(limits, "memory_limit", lambda: 5000)
+    for name, read in readers.items():
+        with pytest.raises(DataError, match="this machine can spare"):
+            read(tmp_path / name)
+
+
+def test_that_no_reader_takes_much_more_than_the_numbers_need(tmp_path: Path) -> None:
+    rows = np.random.default_rng(0).integers(0, 2, (2000, 99)).astype(float)
+    path = write_amat(tmp_path / "a.amat", rows, np.arange(2000))  # 3.2 MB of text, 0.8 MB of numbers
+    tracemalloc.start()
+    read_amat(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 3e6
