@@ -196,7 +196,7 @@ class _Faults(ast.NodeVisitor):
             return
         outer = self.names
         if not self.depth:
-            self.names = (f"{node.lineno}:{node.end_lineno}",)
+            self.names = (f"{node.lineno}:{node.end_lineno}", *(self.owner or (node.name,)))
         for default in (*node.args.defaults, *node.args.kw_defaults):
             if default is not None:
                 self.visit(default)
@@ -583,9 +583,13 @@ class Uses:
         self.inside: dict[str, set[tuple[str, int]]] = defaultdict(set)  # in functions
         self.outside: dict[str, set[str]] = defaultdict(set)  # names defined with it
         self.bodies: dict[str, set[int]] = defaultdict(set)
+        self.tested: dict[str, set[str]] = defaultdict(set)  # the test files that speak of it
         for file in sorted((root / "slide_gui").rglob("*.py")):
             path = file.relative_to(root).as_posix()
             self._read(path, ast.parse(file.read_bytes()))
+        for file in sorted((root / "tests").rglob("test_*.py")):
+            for word in set(re.findall(r"\w+", file.read_text(encoding="utf-8"))):
+                self.tested[word].add(file.relative_to(root).as_posix())
 
     def _read(self, path: str, module: ast.Module) -> None:
         functions = [n for n in ast.walk(module) if isinstance(n, (ast.FunctionDef, ast.Lambda))]
@@ -605,17 +609,21 @@ class Uses:
                         self.outside[node.id].add(target)
 
     def tests(self, fault: Fault, coverage: Coverage) -> set[str]:
-        if len(fault.names) == 1 and ":" in fault.names[0]:
-            first, last = map(int, fault.names[0].split(":"))
-            return coverage.tests_at(fault.path, [n for n in self.bodies[fault.path] if first < n <= last])
-        names, new = set(fault.names), set(fault.names)
-        while new:
-            new = {user for name in new for user in self.outside[name]} - names
-            names |= new
-        tests: set[str] = set()
-        for name in names:
-            for path, number in self.inside[name]:
-                tests |= coverage.tests_at(path, [number])
+        """Return the tests that may see what is executed on import: those that run what uses it, or speak of it."""
+        lines = [tuple(map(int, name.split(":"))) for name in fault.names if ":" in name]
+        names = {name for name in fault.names if ":" not in name}
+        files = {file for name in names for file in self.tested[name]}
+        tests = {test for test in coverage.seconds if test.split("::")[0] in files}
+        for first, last in lines:  # of the function whose default it is
+            tests |= coverage.tests_at(fault.path, [n for n in self.bodies[fault.path] if first < n <= last])
+        if not lines:
+            new = set(names)
+            while new:
+                new = {user for name in new for user in self.outside[name]} - names
+                names |= new
+            for name in names:
+                for path, number in self.inside[name]:
+                    tests |= coverage.tests_at(path, [number])
         return tests or coverage.tests_at(fault.path, self.bodies[fault.path])
 
 

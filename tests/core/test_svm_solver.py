@@ -240,3 +240,49 @@ def test_that_pair_steps_in_a_row_are_those_with_residuals_made_anew_each_time(m
         beta, _, _ = minimise(kernel, y - kernel @ beta, beta, box, 0.0, 1e-12, 1)
     np.testing.assert_allclose(together, beta, atol=1e-9)
     assert (np.abs(beta) == C).any() == bool(C == 1.0)  # some have met their bound
+
+
+class _Counted(Vectors):
+    """Vectors that count the rows asked of them."""
+
+    def __init__(self, data):
+        super().__init__(data)
+        self.asked = 0
+
+    def kernel(self, rows, columns=None, out=None, progress=NO_PROGRESS):
+        if columns is None:
+            self.asked += len(rows)
+        return super().kernel(rows, columns, out, progress)
+
+
+@pytest.mark.parametrize("capacity", [0, 30, 90, 200])
+def test_that_sums_and_squares_are_right_whatever_rows_were_kept_before(capacity):
+    random = np.random.default_rng(0)
+    source = _Counted(random.standard_normal((200, 5)) / 3.0)
+    kernel = source.kernel(np.arange(200), np.arange(200))
+    rows = KeptRows(source, np.empty((capacity, 200)), 1e-3, NO_PROGRESS)
+    before = np.empty(0, dtype=int)
+    for _ in range(12):
+        points = np.sort(random.choice(200, 25, replace=False))
+        factors = random.standard_normal(25)
+        np.testing.assert_allclose(rows.times(points, factors, before), factors @ kernel[points], atol=1e-12)
+        wanted = np.sort(random.choice(200, 40, replace=False))
+        out = np.empty((40, 40))
+        assert rows.square(wanted, out) is out
+        np.testing.assert_allclose(out, kernel[np.ix_(wanted, wanted)], atol=1e-12)
+        before = points
+
+
+def test_that_kept_rows_are_not_computed_again_and_those_to_keep_stay():
+    source = _Counted(np.random.default_rng(0).standard_normal((200, 5)))
+    rows = KeptRows(source, np.empty((50, 200)), 1e-3, NO_PROGRESS)
+    first, second = np.arange(30), np.arange(30, 60)
+    rows.times(first, np.ones(30), first)
+    rows.times(first, np.ones(30), first)
+    assert source.asked == 30
+    rows.times(second, np.ones(30), first)  # room for twenty of them, for the first thirty stay
+    assert source.asked == 60
+    rows.times(first, np.ones(30), first)
+    assert source.asked == 60
+    rows.times(second, np.ones(30), first)
+    assert source.asked == 70
