@@ -68,7 +68,7 @@ def _found(store: RunStore, beginning: str) -> str:
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
     lines = store.runs()
     if arguments.json:
-        print_json([asdict(line) for line in lines])
+        print_json([asdict(line) | {"current": line.is_current} for line in lines])
         return DONE
     print("hash          made              data                 method     noise  depth  split  error %      ±")
     for line in lines:
@@ -76,17 +76,20 @@ def _list(store: RunStore, arguments: argparse.Namespace) -> int:
         data, method = printable(line.data), printable(line.method)
         print(
             f"{line.hash[:12]}  {made}  {data[:19]:19}  {method:9}  {line.noise:5.2f}  {line.depth:5d}  "
-            f"{line.split:5d}  {100 * line.error:7.2f}  {100 * line.half:5.2f}"
+            f"{line.split:5d}  {100 * line.error:7.2f}  {100 * line.half:5.2f}{'' if line.is_current else '  *'}"
         )
+    if not all(line.is_current for line in lines):
+        print("* of another version of the numbers: kept, but no answer to what is asked now")
     return DONE
 
 
 def _show(store: RunStore, arguments: argparse.Namespace) -> int:
     from slide_gui.cli.train import describe_result, print_result
 
-    result = store.load(_found(store, arguments.hash))
+    spec_hash = _found(store, arguments.hash)
+    result = store.load(spec_hash)
     if arguments.json:
-        print_json(describe_result(result))
+        print_json(describe_result(result) | {"hash": spec_hash})
     else:
         print_result(result)
     return DONE

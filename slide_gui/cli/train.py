@@ -56,7 +56,8 @@ def describe_result(result: RunResult) -> dict[str, Any]:
     """Return what --json says of a run."""
     document = result.document()
     return {
-        "hash": result.spec.hash,
+        "hash": result.hash,
+        "current": result.is_current,
         "error": result.error,
         "half_interval": result.half,
         "n_test": result.n_test,
@@ -134,6 +135,8 @@ def print_result(result: RunResult) -> None:
     if own is None:
         del parts["widths"]
     print(", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items()))
+    if not result.is_current:
+        print("of another version of the numbers: kept, but no answer to what is asked now")
     print(f"made with {', '.join(f'{name} {version}' for name, version in result.versions)}")
 
 

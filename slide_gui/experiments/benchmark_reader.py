@@ -156,7 +156,7 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
     """Return the answer that a run on test rows gives for a split."""
     return SplitAnswer(
         split,
-        result.spec.hash,
+        result.hash,
         describe_choice(result.spec),
         result.error,
         result.n_test,

@@ -13,8 +13,9 @@ from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.networks import NetworkRecord
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.statistics import half_interval
+from slide_gui.numerics import numerics, version_from
 
 __all__ = ["ARRAYS", "Classifier", "RunResult", "Timings", "same_numbers"]
 
@@ -121,7 +122,7 @@ class RunResult:
     Attributes
     ----------
     spec : RunSpec
-        What was asked, in its normal form; its hash is the stamp of this result.
+        What was asked, in its normal form.
     dataset : str
         Name of the data set.
     generated : bool
@@ -148,6 +149,7 @@ class RunResult:
         On the split's 20 %; None if all rows were trained on.
     timings : Timings
     versions : tuple of (name, version)
+        Of everything that had a part in the numbers, "numerics" among them.
     network : NetworkRecord or None
         How autoencoders were trained; None where there are none.
     """
@@ -168,6 +170,23 @@ class RunResult:
     timings: Timings
     versions: tuple[tuple[str, str], ...]
     network: NetworkRecord | None = None
+
+    @property
+    def numerics(self) -> str:
+        """The version of the numbers; this program's own where it is not recorded."""
+        return dict(self.versions).get("numerics", str(numerics()))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this program would compute the same numbers."""
+        return self.numerics == str(numerics())
+
+    @property
+    def hash(self) -> str:
+        """Of what was asked, under the version of the numbers: where the result is kept."""
+        if self.is_current:
+            return self.spec.hash
+        return document_hash(self.spec.document(), version_from(self.numerics))
 
     @property
     def n_test(self) -> int:

@@ -28,6 +28,7 @@ from slide_gui.experiments.run_progress import Watch
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import Classes, split_rows, stratified_sample
 from slide_gui.experiments.training import model_of, train_svm
+from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Reuse", "live_spec", "restore", "run"]
@@ -253,7 +254,7 @@ def _taken(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
 
 
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
-    found = {"slide-gui": __version__, "python": platform.python_version()}
+    found = {"slide-gui": __version__, "numerics": str(numerics()), "python": platform.python_version()}
     found |= {name: version(name) for name in ("numpy", "scipy")}
     libraries = loaded_blas()
     found |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}

@@ -16,11 +16,9 @@ from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
+from slide_gui.numerics import Version, numerics
 
-__all__ = ["CODE_FORMAT", "EVALUATE", "FITTED_ON", "TRAINING", "RunSpec"]
-
-CODE_FORMAT = 3
-"""Part of every hash; raised when the program would answer an old spec with other numbers."""
+__all__ = ["EVALUATE", "FITTED_ON", "TRAINING", "RunSpec", "document_hash"]
 
 TRAINING = table_of(
     Choice("whole", "whole training part", "train on the whole training part"),
@@ -136,7 +134,7 @@ class RunSpec:
             fitted_on=self.fitted_on if fits and (self.training, self.fitted_on) != ("whole", "split") else "training",
         )
         normal = replace(normal, svm=replace(normal.svm, groups=layers + 1, seed=normal.seed, near=None))
-        return self if normal == self else normal  # the same object keeps its hash
+        return self if repr(normal) == repr(self) else normal  # the same object keeps its hash; 3 is not 3.0 there
 
     @property
     def stacked(self) -> bool:
@@ -170,8 +168,8 @@ class RunSpec:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 (hex) of the normal form as JSON with sorted keys."""
-        return hashlib.sha256(json.dumps(_identity(self.checked()), sort_keys=True).encode()).hexdigest()
+        """SHA-256 (hex) of the normal form, under the version of the numbers that this program computes."""
+        return document_hash(self.checked().document(), numerics())
 
     def document(self) -> dict[str, Any]:
         """Return the spec as what JSON can hold; `from_document` reads it.
@@ -235,9 +233,13 @@ def _normal_sda(sda: SdaParameters, method: Method, seed: int) -> SdaParameters:
     )
 
 
-def _identity(spec: RunSpec) -> dict[str, Any]:
-    """Return what the result depends on; a neighbour stands there by its hash."""
-    document = replace(spec, neighbour=None).document()
-    del document["source"]
-    document["neighbour"] = None if spec.neighbour is None else spec.neighbour.hash
-    return {"format": CODE_FORMAT, **document}
+def document_hash(document: dict[str, Any], version: Version) -> str:
+    """Return the SHA-256 (hex) of a spec's document in its normal form, under a version of the numbers.
+
+    It is of the document, not of the spec read from it: what later versions of the program leave out or add does not
+    change it. A neighbour counts by its own hash, the place of the data not at all.
+    """
+    near = document["neighbour"]
+    own = {key: value for key, value in document.items() if key != "source"}
+    own |= {"format": version, "neighbour": None if near is None else document_hash(near, version)}
+    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()

@@ -1,9 +1,11 @@
 """Every run ever made: SQLite beside a folder of arrays, safe against a crash at any instant.
 
-A run is one row, keyed by the hash of its spec, and one .npz. The file is written under a temporary name, fsynced and
-renamed, then the row is committed with the file's SHA-256, all under the write lock: whoever holds that lock knows
-that a file without a row belongs to nobody. Nothing is overwritten: a run made again gets a file of its own name. Both
-are their owner's alone. What is read is taken as damaged or hostile until it is found whole.
+A run is one row, keyed by the hash of its spec under the version of the numbers that made it, and one .npz: what an
+older version made stays beside what this one makes, and answers nothing that is asked now. The file is written under a
+temporary name, fsynced and renamed, then the row is committed with the file's SHA-256, all under the write lock:
+whoever holds that lock knows that a file without a row belongs to nobody. Nothing is overwritten: a run made again gets
+a file of its own name. Both are their owner's alone. What is read is taken as damaged or hostile until it is found
+whole.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ import stat
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from pathlib import Path
 from types import NoneType, TracebackType
@@ -28,8 +30,9 @@ from slide_gui.data.limits import memory_limit
 from slide_gui.experiments.database import Database, checked_by
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.stored_run import ADDED, COLUMNS, StoredRun, columns_of
+from slide_gui.numerics import numerics, version_from
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_kept"]
 
@@ -42,6 +45,8 @@ _OURS = re.compile(rf"{_FILE.pattern}(\.part)?")
 _KEPT = ("created", "tags", "deleted")  # what no result holds
 _RESULTS = tuple(name for name in COLUMNS if name not in _KEPT)
 _END = 253402300800.0  # the year 10000, in seconds since 1970
+_UNRECORDED = ("3", "2", "1")
+"""Versions of the numbers from before they were recorded."""
 _REMEDY = "the run has to be made again"
 
 _TABLE = f"""
@@ -282,14 +287,15 @@ class RunStore:
     def _keep(self, result: RunResult, known: dict[str, object]) -> None:
         """Keep a result, with what is known of the columns that no result holds."""
         check_kept(result.spec)
-        spec_hash = result.spec.hash
+        spec_hash = result.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
         values = {"hash": spec_hash, **columns_of(result, time.time()), **known}
         values |= {"document": document, "sha256": _sha256(content, document)}
         with self._db.writing():
             if spec_hash in self:
-                if self.find(result.spec) is not None:
+                with suppress(DamagedRun):
+                    self.load(spec_hash)
                     self._db.write("UPDATE runs SET deleted = 0 WHERE hash = ?", (spec_hash,))
                     return
                 self._db.write("DELETE FROM runs WHERE hash = ?", (spec_hash,))
@@ -410,11 +416,12 @@ class RunStore:
         for place in _REALS:
             if row[place] is not None and not isfinite(row[place]):
                 raise self._damaged_row(row[0], ("hash", *COLUMNS)[place], row[place])
-        spec_hash, data, generated, *rest, created, tags, deleted, C, n_support = row
+        spec_hash, data, generated, *rest, created, tags, deleted, C, n_support, numbers = row
         if not _is_time(created):
             raise self._damaged_row(spec_hash, "created", created)
         words = tuple(tags.split(",")) if tags else ()
-        values: list[Any] = [spec_hash, data, bool(generated), *rest, created, words, bool(deleted), C, n_support]
+        values: list[Any] = [spec_hash, data, bool(generated), *rest, created, words, bool(deleted)]
+        values += [C, n_support, numbers]
         return StoredRun(*values)
 
     def _damaged_row(self, spec_hash: object, column: str, value: object) -> DamagedRun:
@@ -427,7 +434,7 @@ class RunStore:
         """Refuse a row that says something else than its result."""
         expected = columns_of(result, 0.0)
         known = [name for name in _RESULTS if name not in ADDED or row[name] is not None]
-        if result.spec.hash != row["hash"] or any(row[name] != expected[name] for name in known):
+        if _hash_of(row, result.numerics) != row["hash"] or any(row[name] != expected[name] for name in known):
             place = str(self.folder / row["file"])
             raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
 
@@ -445,6 +452,8 @@ class RunStore:
         try:
             result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
             result.spec.checked()
+            if "numerics" not in dict(result.versions):
+                result = replace(result, versions=(*result.versions, ("numerics", _unrecorded(row))))
             return result
         except (ValueError, RecursionError) as error:
             said = str(error).removeprefix(f"{place}: ")
@@ -521,6 +530,17 @@ def check_kept(spec: RunSpec) -> None:
         RunSpec.from_document(spec.document())
     except ValueError as error:
         raise ValueError(f"this run cannot be kept in a store: {error}") from None
+
+
+def _hash_of(row: dict[str, Any], version: str) -> str:
+    """Return the hash of what a row's document was asked, under a version of the numbers."""
+    return document_hash(json.loads(row["document"])["spec"], version_from(version))
+
+
+def _unrecorded(row: dict[str, Any]) -> str:
+    """Return the version of the numbers of a run that does not record it, by its hash."""
+    known = [str(numerics()), *_UNRECORDED]
+    return next((version for version in known if _hash_of(row, version) == row["hash"]), known[0])
 
 
 def _sync_folder(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slide_gui.experiments.result import RunResult
+from slide_gui.numerics import numerics
 
 __all__ = ["ADDED", "COLUMNS", "StoredRun", "columns_of"]
 
@@ -29,10 +30,11 @@ COLUMNS = {
     "deleted": "INTEGER NOT NULL",
     "C": "REAL",
     "n_support": "INTEGER",
+    "numerics": "TEXT",
 }
 """Column → SQL type; the attributes of `StoredRun` after its hash."""
 
-ADDED = ("C", "n_support")
+ADDED = ("C", "n_support", "numerics")
 """Columns that stores made by earlier versions lack; they are added there, and filled from the runs."""
 
 
@@ -66,6 +68,8 @@ class StoredRun:
         Trade-off of the classifier; None where it is not known.
     n_support : int or None
         Number of its support vectors.
+    numerics : str or None
+        The version of the numbers that it was made by; None where it is not known.
     """
 
     hash: str
@@ -89,6 +93,12 @@ class StoredRun:
     deleted: bool
     C: float | None = None
     n_support: int | None = None
+    numerics: str | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this program would compute the same numbers, so that the run answers what is asked of it."""
+        return self.numerics == str(numerics())
 
 
 def columns_of(result: RunResult, created: float) -> dict[str, object]:
@@ -115,4 +125,5 @@ def columns_of(result: RunResult, created: float) -> dict[str, object]:
         "deleted": 0,
         "C": None if result.classifier is None else result.classifier.C,
         "n_support": None if result.classifier is None else result.classifier.n_support,
+        "numerics": result.numerics,
     }

@@ -240,11 +240,12 @@ class RunDesk(QObject):
     # Kept runs -------------------------------------------------------------------------------------------------
 
     def own_runs(self) -> list[StoredRun]:
-        """Return the stored runs on the data that are open, judged on the test part."""
+        """Return the stored runs on the data that are open, judged on the test part, that this program would repeat."""
         dataset = self._workspace.dataset
         if dataset is None:
             return []
-        return [r for r in self.kept.runs if r.fingerprint == dataset.fingerprint and r.evaluate == "test"]
+        own = [r for r in self.kept.runs if r.fingerprint == dataset.fingerprint and r.evaluate == "test"]
+        return [r for r in own if r.is_current]
 
     @Slot(str)
     def open_run(self, key: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.numerics import numerics
 from tests.experiments.tiny import rectangles
 
 Capture = pytest.CaptureFixture[str]
@@ -226,3 +228,25 @@ def test_that_axes_are_read_with_both_ends() -> None:
             parse_noises(text)
     with pytest.raises(UsageError, match="--depth"):
         parse_depths("-1")
+
+
+def test_that_runs_of_another_version_of_the_numbers_are_marked(data: Path, capsys: Capture) -> None:
+    dataset = open_data([data])
+    result = run(dataset, RunSpec(dataset.fingerprint, method="raw-svm", svm=SvmParameters(C=1.0)))
+    old = replace(result, versions=tuple((name, "1" if name == "numerics" else said) for name, said in result.versions))
+    with RunStore("r.sqlite") as store:
+        store.save(old)
+    assert main(["train", "tiny.npz", "--method", "raw-svm", "-C", "1", "-o", "r.sqlite"]) == 0
+    assert "another version" not in capsys.readouterr().out
+    assert main(["runs", "list", "r.sqlite"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.endswith("*") for line in lines[1:3]] == [True, False]
+    assert lines[3].startswith("* of another version of the numbers")
+    assert main(["runs", "list", "r.sqlite", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(numerics()), True)]
+    assert main(["runs", "show", "r.sqlite", old.hash]) == 0
+    assert "of another version of the numbers" in capsys.readouterr().out
+    assert main(["runs", "show", "r.sqlite", old.hash, "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")

@@ -125,8 +125,16 @@ def test_that_what_is_no_number_in_range_is_refused_in_its_place(part: str, name
 def test_that_a_whole_number_below_its_least_or_between_two_is_refused(part: str, name: str, least: int) -> None:
     assert with_value(BASE, part, name, least).hash == with_value(BASE, part, name, float(least)).hash
     for wrong in (least - 1, least + 0.5):
-        with pytest.raises(ValueError, match=f"^{name} is {wrong}; it must be a whole number, {least} or more"):
+        with pytest.raises(ValueError, match=f"^{name} is {wrong}; it must be a whole number, {least} (or more|to)"):
             with_value(BASE, part, name, wrong).checked()
+
+
+def test_that_a_whole_number_is_the_same_as_a_float() -> None:
+    svm = SvmParameters(widths=(1.0, 2.5, 3.0, 4.0), C=3.0, groups=4)
+    normal = replace(BASE, svm=svm, sda=None).checked()
+    assert normal.checked() is normal
+    for changed in (replace(svm, C=3), replace(svm, widths=(1, 2.5, 3, 4)), replace(svm, seed=0.0, groups=4.0)):  # type: ignore[arg-type]
+        assert replace(normal, svm=changed).hash == normal.hash
 
 
 @pytest.mark.parametrize("axis", ["noises", "depths", "splits", "seeds"])

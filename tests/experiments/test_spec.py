@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -14,7 +15,8 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.spec import RunSpec, document_hash
+from slide_gui.numerics import numerics
 
 KNN = Estimator.of("neighbors.KNeighborsClassifier")
 BASE = RunSpec("ab" * 32, stack=StackParameters(noise=0.5, depth=2), training="split")
@@ -88,16 +90,57 @@ def test_that_what_cannot_change_a_result_does_not_change_the_hash(same: tuple[R
     assert same[0].hash == same[1].hash
 
 
-def test_that_hashes_stay_while_the_format_does() -> None:
-    plain = RunSpec("f" * 64)
-    raw = {"split": 3, "training": "split", "evaluate": "validation", "svm": SvmParameters(loss="hinge")}
-    warm = RunSpec("f" * 64, stack=StackParameters(noise=0.5, depth=2), neighbour=plain, training="split")
-    assert plain.hash == "725ab3662cdcb674d8f11af652c4036c10a47d67d79044a992a835bf95f65a58"
-    assert replace(plain, method="raw-svm", **raw).hash == (  # type: ignore[arg-type]
-        "a7b2435dd81fb13cbc13c5ca326e3c34d352f12110e6d9104a23ad4c3e15d6eb"
-    )
-    assert replace(plain, method="median").hash == "21ef01dfb7fbb30cb6fb116aaacf7e0b3184a1cff12e8fc6403b6c858b7b5e09"
-    assert warm.hash == "4668f429d7ee11e5d07cf5fc658b60e18e93a9dc5464d551a971868c6e7deaf1"
+PLAIN = RunSpec("f" * 64)
+KNOWN = {
+    "725ab3662cdcb674d8f11af652c4036c10a47d67d79044a992a835bf95f65a58": PLAIN,
+    "a7b2435dd81fb13cbc13c5ca326e3c34d352f12110e6d9104a23ad4c3e15d6eb": replace(
+        PLAIN, method="raw-svm", split=3, training="split", evaluate="validation", svm=SvmParameters(loss="hinge")
+    ),
+    "21ef01dfb7fbb30cb6fb116aaacf7e0b3184a1cff12e8fc6403b6c858b7b5e09": replace(PLAIN, method="median"),
+    "4668f429d7ee11e5d07cf5fc658b60e18e93a9dc5464d551a971868c6e7deaf1": RunSpec(
+        "f" * 64, stack=StackParameters(noise=0.5, depth=2), neighbour=PLAIN, training="split"
+    ),
+    "88718fb0c9889a10c68ffc0002f7699aab2d79e30b8d6bf77f7e01d0cda2cce4": replace(
+        PLAIN, stack=StackParameters(0.1, 1, 0.4, "tanh", "thresholded", 1e-4, "float64", 10)
+    ),
+    "8bfeffde046905fbb83f591dc255489b7ac4e6e16e6f686c48a56d04fd76f3d4": replace(
+        PLAIN, svm=SvmParameters(widths=(1, 2.5, 3, 4), C=3, tol=1e-4, max_iter=9, memory=1 << 20)
+    ),
+    "23c66843a6b4375f3018ef71e1dc9aa8a4ef9c6f4217b2a12f7109c43af6431c": replace(
+        PLAIN, svm=SvmParameters(criterion="press", loss="hinge", subset_size=99, starts=1, retune=False), seed=4
+    ),
+    "a222a2e466fee899c0d9e5bb4a05404b8130d78982b84c80a47ff371aee2dfd2": replace(PLAIN, method="white-svm", kept=0.9),
+    "d0dcd06d832ff6f3c8452259164280f220b3c7cd4229744b29881cc0e39248f9": replace(PLAIN, method="randproj-svm", kept=9),
+    "4fb45ba4f27ee3d2a1958384f3f15368002f0b25114ed779bd955dcefcb5dfda": replace(
+        PLAIN, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))
+    ),
+    "4e176f36cf4e1078b229ce8283822d02a04dbda09a4abaaef373853f4a81f1d0": replace(
+        PLAIN, method="sda-svm", training="split", test_rows=100
+    ),
+    "a6c8371296a363392585be1663de1344c4dc9942dd4309cd351e6c416d130585": replace(
+        PLAIN, method="custom", classifier=KNN, labels=20, fitted_on="labelled"
+    ),
+}
+
+
+@pytest.mark.parametrize("known", KNOWN)
+def test_that_the_hash_under_a_version_of_the_numbers_stays(known: str) -> None:
+    assert document_hash(KNOWN[known].checked().document(), 3) == known
+
+
+def test_that_the_hash_is_under_the_version_that_this_program_computes() -> None:
+    document = PLAIN.checked().document()
+    assert PLAIN.hash == document_hash(document, numerics())
+    assert len({document_hash(document, version) for version in (3, "3", "4-0123abcd", "3+0123")}) == 4
+
+
+def test_that_the_version_of_a_neighbour_counts() -> None:
+    warm = replace(PLAIN, neighbour=replace(PLAIN, split=1, training="split")).checked()
+    own = replace(warm, neighbour=None).document()
+    near = document_hash(warm.document()["neighbour"], 4)
+    expected = {"format": 4, **{key: value for key, value in own.items() if key != "source"}, "neighbour": near}
+    text = json.dumps(expected, sort_keys=True)
+    assert document_hash(warm.document(), 4) == hashlib.sha256(text.encode()).hexdigest()
 
 
 def test_that_the_hash_is_the_same_in_another_process() -> None:

@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -187,3 +188,25 @@ def test_that_other_data_stop_what_ran_on_the_old(window):
     wait(lambda: not window.lane.busy and not window.desk.sweeping, 60)
     assert window.desk.sweep is None
     assert not [point for point in curves._points() if point.key]
+
+
+def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers_nothing(window, tmp_path):
+    spec = window.desk.spec_of(SvmParameters(widths="median", C=1.0))
+    result = run(labelled(), spec)
+    old = replace(result, versions=tuple((name, "1" if name == "numerics" else said) for name, said in result.versions))
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.save(old)
+    runs = page(window, "runs")
+    window.desk.kept.refresh()
+    wait(lambda: window.desk.kept.runs)
+    assert runs._count.text() == "1 kept, 1 of them (grey) by another version of the numbers"
+    assert window.desk.own_runs() == []
+    window.desk.open_run(old.hash)
+    wait(lambda: window.desk.result is not None)
+    classifier = page(window, "classifier")
+    assert "by version 1 of the numbers, not this program’s" in classifier._details.text()
+    window.desk.train(spec)
+    wait(lambda: window.desk.result is not None and not window.lane.busy, 60)
+    assert window.desk.result.is_current
+    assert "by version" not in classifier._details.text()
+    wait(lambda: len(window.desk.own_runs()) == 1)

@@ -89,7 +89,7 @@ def _write_lines(path: Path, results: list[RunResult], count: int) -> None:
     """Write the lines of some runs, and more like them until there are so many."""
 
     def lines() -> Iterator[tuple[object, ...]]:
-        known = [(result.spec.hash, columns_of(result, float(number))) for number, result in enumerate(results)]
+        known = [(result.hash, columns_of(result, float(number))) for number, result in enumerate(results)]
         for number in range(count):
             key, columns = known[number % len(known)]
             own = key if number < len(known) else f"{number:064x}"

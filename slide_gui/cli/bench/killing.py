@@ -64,7 +64,7 @@ class _TellingStore(RunStore):
     def save(self, result: RunResult) -> None:
         """Keep a result, then tell."""
         super().save(result)
-        os.write(self.pipe, result.spec.hash.encode())
+        os.write(self.pipe, result.hash.encode())
 
 
 def _data() -> Dataset:

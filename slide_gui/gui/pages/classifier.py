@@ -229,6 +229,7 @@ class ClassifierPage(Page):
         if own is not None and own.history:
             svm = f"widths by {result.spec.svm.criterion} · {svm}"
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
+        behind += "" if result.is_current else f" · by version {result.numerics} of the numbers, not this program’s"
         self._details.setText(
             f"test error on {thousands(result.n_test)} images with its 95 % interval{behind} · "
             f"training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"

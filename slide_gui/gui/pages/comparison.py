@@ -187,7 +187,8 @@ def _brief(result: RunResult) -> str:
 
 def _describe(result: RunResult) -> str:
     name = METHODS[result.spec.method].text
-    return f"{name}, {_short(result)} · {100 * result.error:.2f} % ± {100 * result.half:.2f}"
+    by = "" if result.is_current else f" · by version {result.numerics} of the numbers"
+    return f"{name}, {_short(result)} · {100 * result.error:.2f} % ± {100 * result.half:.2f}{by}"
 
 
 def _sentence(shown: Comparison) -> str:

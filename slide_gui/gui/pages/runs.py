@@ -79,7 +79,9 @@ class RunsPage(Page):
         """Show the desk's list."""
         if self.isVisible():
             self._table.set_rows([_row(run) for run in self._desk.kept.runs])
-            self._count.setText(f"{len(self._desk.kept.runs)} kept")
+            others = sum(not run.is_current for run in self._desk.kept.runs)
+            of_others = f", {others} of them (grey) by another version of the numbers" if others else ""
+            self._count.setText(f"{len(self._desk.kept.runs)} kept{of_others}")
             self._undelete.setEnabled(self._desk.kept.can_undelete)
             self._choose_wanted()
 
@@ -171,4 +173,5 @@ def _row(run: StoredRun) -> RunRow:
         run.n_support,
         run.seconds,
         ", ".join(run.tags),
+        "" if run.is_current else f"Version {run.numerics or 'unknown'} of the numbers: answers nothing asked now",
     )

@@ -43,6 +43,8 @@ class RunRow:
         Number of support vectors.
     seconds : float
         Time it took.
+    note : str
+        Why it counts less than the others; empty where it does not.
     """
 
     key: str
@@ -61,6 +63,7 @@ class RunRow:
     support: int | None = None
     seconds: float = math.nan
     tag: str = ""
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -175,7 +178,7 @@ class RunModel(QAbstractTableModel):
         said = self._said.get(row.key)
         if said is None:
             numbers = f"noise={row.noise:.2f}; depth={row.depth}; seed={row.seed}; {fixed(row.error, 2)}"
-            said = " ".join((row.made, row.data, row.method, row.split, numbers, row.tag)).lower()
+            said = " ".join((row.made, row.data, row.method, row.split, numbers, row.tag, row.note)).lower()
             self._said[row.key] = said
         return all(word in said for word in self._words)
 
@@ -252,4 +255,6 @@ def _tip(row: RunRow) -> str:
     lines = [f"{row.method} on {row.data}, {row.made}"]
     if math.isfinite(row.error):
         lines.append(f"{fixed(row.error, 2)}\u202f% (95\u202f%: {fixed(row.low, 2)} to {fixed(row.high, 2)})")
+    if row.note:
+        lines.append(row.note)
     return "\n".join([*lines, "Enter or a double click loads it on every page"])

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem,
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets._callout import paint_placeholder
-from slide_gui.gui.widgets._run_model import COLUMNS, Column, Index, RunModel
+from slide_gui.gui.widgets._run_model import COLUMNS, Column, Index, RunModel, RunRow
 
 __all__ = ["PADDING", "ROW", "TEXT", "RunDelegate", "RunView"]
 
@@ -33,7 +33,8 @@ class RunDelegate(QStyledItemDelegate):
         if current and view.columnViewportPosition(index.column()) <= 0:
             painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
         painter.setFont(font)
-        painter.setPen(QColor(theme.accent_text if chosen else theme.text))
+        less = bool(view.run(index).note)
+        painter.setPen(QColor(theme.accent_text if chosen else theme.muted if less else theme.text))
         room = box.adjusted(PADDING, 0, -PADDING, 0)
         column, text = view.column_and_text(index)
         if metrics.horizontalAdvance(text) > room.width():
@@ -73,12 +74,16 @@ class RunView(QTableView):
             self.setAccessibleDescription(text)
             self.viewport().update()
 
-    def column_and_text(self, index: Index) -> tuple[Column, str]:
-        """Return the column of a cell and what it says; asking the model itself is faster than through Qt."""
+    def run(self, index: Index) -> RunRow:
+        """Return the run of a cell; asking the model itself is faster than through Qt."""
         model = self.model()
         assert isinstance(model, RunModel)
+        return model.row(index.row())
+
+    def column_and_text(self, index: Index) -> tuple[Column, str]:
+        """Return the column of a cell and what it says."""
         column = COLUMNS[index.column()]
-        return column, column.text(model.row(index.row()))
+        return column, column.text(self.run(index))
 
     def look(self) -> tuple[Theme, QFont, QFontMetricsF]:
         """Return theme, font and its metrics, asked for once a painting and not once a cell."""

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets._run_model import COLUMNS, TAG
@@ -245,3 +245,20 @@ def test_that_the_empty_table_says_what_to_do(table: RunTable, heard: dict[str, 
         QTest.keyClick(table.view(), key)
     assert heard == {"open": [], "compare": [], "delete": [], "tag": []}
     table.grab()
+
+
+def test_that_a_run_that_counts_less_is_grey_says_why_and_is_found_by_it(table: RunTable) -> None:
+    table.set_rows([*ROWS, RunRow("e", "2026-11-05 10:00", "MNIST", "SdA", note="Version 2 of the numbers")])
+    view = table.findChild(QTableView)
+    model = view.model()
+    (line,) = (i for i in range(model.rowCount()) if model.index(i, 2).data() == "SdA")
+    assert "Version 2 of the numbers" in model.index(line, 0).data(Qt.ItemDataRole.ToolTipRole)
+    image = view.viewport().grab().toImage()
+    found = {}
+    for name, row in (("less", line), ("usual", (line + 1) % model.rowCount())):
+        cell = view.visualRect(model.index(row, 1))
+        xs, ys = range(cell.left(), cell.right()), range(cell.top(), cell.bottom())
+        found[name] = min(image.pixelColor(x, y).lightness() for x in xs for y in ys)
+    assert found["less"] > found["usual"] + 20
+    table.set_filter("version 2")
+    assert table.shown() == ("e",)

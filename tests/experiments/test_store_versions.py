@@ -1,0 +1,138 @@
+"""Runs of another version of the numbers: kept, read and told apart, and never the answer of what is asked now."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.result import RunResult, same_numbers
+from slide_gui.experiments.run import run
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.stored_run import ADDED
+from slide_gui.experiments.sweep import run_points
+from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.numerics import numerics
+from tests.experiments.tiny import rectangles, spec
+
+DATA = rectangles()
+RESULT = run(DATA, spec(DATA, method="raw-svm", widths="median", C=1.0))
+POINT = SweepPoint(0.0, 0, 0, 0, RESULT.spec)
+
+
+def made_by(version: str) -> RunResult:
+    versions = [(name, said) for name, said in RESULT.versions if name != "numerics"]
+    return replace(RESULT, versions=(*versions, ("numerics", version)))
+
+
+OLD = made_by("1-0123abcd")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.save(OLD)
+    return tmp_path / "runs.sqlite"
+
+
+def test_that_a_run_records_the_version_of_its_numbers() -> None:
+    assert dict(RESULT.versions)["numerics"] == str(numerics())
+    assert RESULT.is_current
+    assert RESULT.hash == RESULT.spec.hash
+    assert not OLD.is_current
+    assert len({RESULT.hash, OLD.hash, made_by("1-0123abce").hash, made_by(f"{numerics()}+0123").hash}) == 4
+
+
+def test_that_a_run_of_another_version_is_no_answer(path: Path) -> None:
+    with RunStore(path) as store:
+        assert store.find(RESULT.spec) is None
+        assert RESULT.spec.hash not in store
+        state = run_points(DATA, [POINT], store)
+        assert state.faults == ()
+        assert [line.is_current for line in store.runs()] == [False, True]
+        answered = store.find(RESULT.spec)
+        assert answered is not None
+        assert answered.is_current
+
+
+def test_that_a_run_of_another_version_is_listed_and_read(path: Path) -> None:
+    with RunStore(path) as store:
+        (line,) = store.runs()
+        assert (line.hash, line.numerics, line.error) == (OLD.hash, "1-0123abcd", OLD.error)
+        again = store.load(OLD.hash)
+        assert same_numbers(again, OLD)
+        assert (again.numerics, again.hash) == (OLD.numerics, OLD.hash)
+        assert store.check().faults == {}
+
+
+def test_that_both_stand_side_by_side_and_are_saved_with_what_is_whole(path: Path, tmp_path: Path) -> None:
+    with RunStore(path) as store:
+        store.save(RESULT)
+        store.save(OLD)
+        assert store.save_whole(tmp_path / "new.sqlite") == 2
+    with RunStore(tmp_path / "new.sqlite") as store:
+        assert {line.hash: line.is_current for line in store.runs()} == {OLD.hash: False, RESULT.hash: True}
+        assert store.check().faults == {}
+
+
+def written_before(path: Path, version: str) -> str:
+    """Write a run as the program did before it recorded versions, and return its hash."""
+    result = made_by(version)
+    with RunStore(path) as store:
+        store.save(result)
+    with closing(sqlite3.connect(path)) as database, database:
+        text, name = database.execute("SELECT document, file FROM runs WHERE hash = ?", (result.hash,)).fetchone()
+        document: dict[str, Any] = json.loads(text)
+        del document["versions"]["numerics"]
+        text = json.dumps(document)
+        content = (path.with_name(path.name + ".arrays") / name).read_bytes()
+        digest = hashlib.sha256(content + text.encode()).hexdigest()
+        database.execute("UPDATE runs SET document = ?, sha256 = ? WHERE hash = ?", (text, digest, result.hash))
+        for column in ADDED:
+            database.execute(f"ALTER TABLE runs DROP COLUMN {column}")
+    return result.hash
+
+
+@pytest.mark.parametrize("version", ["1", "2", "3"])
+def test_that_the_version_of_a_run_from_before_it_was_recorded_is_found(tmp_path: Path, version: str) -> None:
+    path = tmp_path / "runs.sqlite"
+    key = written_before(path, version)
+    with RunStore(path) as store:
+        assert [(line.hash, line.numerics) for line in store.runs()] == [(key, version)]
+        assert store.load(key).numerics == version
+        assert store.check().faults == {}
+
+
+@pytest.mark.parametrize(
+    "change", ["numerics = '1'", f"numerics = '{numerics()}'", f"hash = '{RESULT.hash}'", "numerics = 3"]
+)
+def test_that_a_run_that_says_another_version_than_its_row_is_not_trusted(path: Path, change: str) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"UPDATE runs SET {change}")
+    with RunStore(path) as store:
+        assert len(store.check().faults) == 1
+        with pytest.raises(DataError):
+            store.load(OLD.hash if "hash" not in change else RESULT.hash)
+
+
+def test_that_a_spec_stored_before_a_parameter_existed_keeps_its_hash(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as database, database:
+        text, name = database.execute("SELECT document, file FROM runs").fetchone()
+        document: dict[str, Any] = json.loads(text)
+        del document["spec"]["svm"]["retune"]
+        plain = {key: value for key, value in document["spec"].items() if key != "source"}
+        key = hashlib.sha256(json.dumps({"format": OLD.numerics, **plain}, sort_keys=True).encode()).hexdigest()
+        text = json.dumps(document)
+        content = (path.with_name(path.name + ".arrays") / name).read_bytes()
+        digest = hashlib.sha256(content + text.encode()).hexdigest()
+        database.execute("UPDATE runs SET document = ?, sha256 = ?, hash = ?", (text, digest, key))
+    with RunStore(path) as store:
+        assert same_numbers(store.load(key), OLD)
+        assert store.check().faults == {}
