@@ -18,6 +18,10 @@ def grey(kind, n, d):
     random = np.random.default_rng(0)
     if kind == "rank-deficient":
         return random.random((n, 20)) @ random.random((20, d)) / 20
+    if kind == "smooth":  # a sum of waves, the long ones strong
+        waves = np.arange(1, 31)[:, None]
+        rows = random.standard_normal((n, 30)) @ (np.cos(np.pi * waves * np.linspace(0, 1, d)) / waves)
+        return (rows - rows.min()) / np.ptp(rows)
     rows = random.random((n, d))
     for _ in range(4):  # each pixel like its neighbours
         rows[:, 1:] = 0.5 * rows[:, 1:] + 0.5 * rows[:, :-1]
@@ -29,6 +33,7 @@ def grey(kind, n, d):
     [
         (200, 300, "correlated", NOISES),
         (200, 300, "rank-deficient", NOISES),
+        (600, 1100, "smooth", (0.0,)),
         (600, 1100, "correlated", NOISES),
         (600, 1100, "rank-deficient", NOISES),
         (300, 3000, "correlated", (0.0, 0.1)),
