@@ -477,18 +477,34 @@ def test_that_nothing_is_swept_while_the_store_may_be_what_is_damaged(path: Path
     assert sorted(arrays[0].parent.iterdir()) == arrays
 
 
-def test_that_a_damaged_store_is_not_written_to(path: Path) -> None:
+def test_that_a_store_that_would_overwrite_what_it_holds_is_not_written_to(path: Path) -> None:
     with RunStore(path) as store:
-        free = store._db.rows("PRAGMA page_count")[0][0]
+        for split in range(1, 30):
+            store.save(replace(RESULT, spec=replace(RESULT.spec, split=split)))
     content = bytearray(path.read_bytes())
-    content[32:40] = struct.pack(">II", 2, free)  # a list of free pages that names those in use
+    own = content.index(b'"fingerprint"') // 4096 + 1
+    trunk = len(content) // 4096 + 1
+    # A list of free pages, itself in good order, that names one where a document stands: SQLite would take it.
+    content += struct.pack(">III", 0, 1, own).ljust(4096, b"\0")
+    content[28:40] = struct.pack(">III", trunk, trunk, 2)
     path.write_bytes(bytes(content))
-    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
-    with RunStore(path) as store, pytest.raises(DataError, match=r"is damaged .*; see what is whole: slide-gui runs"):
-        store.save(third)
-    assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 2
+    third = replace(RESULT, spec=replace(RESULT.spec, split=50))
+    for change in (lambda store: store.save(third), lambda store: store.tag(RESULT.spec.hash, ["x" * 5000])):
+        with RunStore(path) as store, pytest.raises(DataError, match=r"is damaged .*; see what is whole: slide-gui"):
+            change(store)
+    assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 31
     with RunStore(path, read_only=True) as store:
-        assert same_numbers(store.load(RESULT.spec.hash), RESULT)
+        report = store.check()
+    assert report.damage
+    assert (report.n_runs, report.faults, len(report.whole)) == (31, {}, 31)
+
+
+@pytest.mark.parametrize("read_only", [False, True])
+def test_that_a_store_that_cannot_be_opened_is_not_sent_to_the_check(path: Path, read_only: bool) -> None:
+    path.write_bytes(path.read_bytes().replace(b"CREATE TABLE runs", b"CREATE \xff\xfe\xfdLE runs", 1))
+    with pytest.raises(DataError, match=r"is damaged .*; put a copy back") as caught:
+        RunStore(path, read_only=read_only)
+    assert str(caught.value).isprintable()
 
 
 def test_that_a_sweep_on_a_damaged_store_stops_before_it_runs_anything(path: Path) -> None:
