@@ -99,22 +99,24 @@ def save_tables(paths: Sequence[Path], state: BenchmarkState, times: Sequence[Ti
         save_sheet(path, sheet, Style(width="double"))
 
 
-def _describe(cell: Cell) -> dict[str, Any]:
+def _describe(state: BenchmarkState, cell: Cell) -> dict[str, Any]:
+    other = state.comparison(cell)
     return {
         "data": cell.data,
         "method": cell.method,
         "name": cell.name,
         "splits_asked": cell.asked,
-        "mean": None if cell.mean is None else asdict(cell.mean),
+        "mean": None if cell.rate is None else asdict(cell.rate),
         "chosen": cell.chosen,
         "feature_seconds": cell.features,
-        "comparison": None if cell.comparison is None else asdict(cell.comparison),
+        "comparison": None if other is None else {**asdict(other), "test": other.test},
         "paper": None if cell.paper is None else cell.paper.error,
         "splits": [
             {
                 "split": answer.split,
                 "hash": answer.spec_hash,
                 "error": answer.error,
+                "n_train": answer.n_train,
                 "n_test": answer.n_test,
                 "validation_error": answer.validation_error,
                 "chosen": answer.chosen,
@@ -129,7 +131,7 @@ def _describe(cell: Cell) -> dict[str, Any]:
 def _document(state: BenchmarkState, times: Sequence[TimeRow]) -> dict[str, Any]:
     return {
         "data": [asdict(info) for info in state.data],
-        "cells": [_describe(cell) for cell in state.cells],
+        "cells": [_describe(state, cell) for cell in state.cells],
         "times": [{**asdict(row), "speedup": row.speedup} for row in times],
         "runs_done": state.done,
         "runs": state.total,

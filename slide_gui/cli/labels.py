@@ -79,10 +79,10 @@ def _draw(curves: LabelCurves, path: Path) -> None:
 
 def _print(curves: LabelCurves, arguments: argparse.Namespace) -> None:
     print(f"{curves.dataset}: {curves.evaluate} error in %, noise 1−p = {curves.noise:g}, depth {curves.depth}")
-    print("labels   error       ±  runs  method")
+    print("labels   error           95 %  runs  method")
     for line in curves.lines:
         for point in line.points:
-            error, half = 100 * point.error, 100 * point.half
-            print(f"{point.labels:6d}  {error:6.2f}  {half:6.2f}  {point.n_runs:4d}  {line.name}")
+            rate = point.rate
+            print(f"{point.labels:6d}  {rate.value:>6}  {rate.interval:>13}  {rate.n_splits:4d}  {line.name}")
     if arguments.figure is not None:
         print(f"saved {arguments.figure}")

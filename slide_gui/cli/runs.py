@@ -68,15 +68,16 @@ def _found(store: RunStore, beginning: str) -> str:
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
     lines = store.runs()
     if arguments.json:
-        print_json([asdict(line) | {"current": line.is_current} for line in lines])
+        extra = [{"low": line.rate.low, "high": line.rate.high, "current": line.is_current} for line in lines]
+        print_json([asdict(line) | more for line, more in zip(lines, extra, strict=True)])
         return DONE
-    print("hash          made              data                 method     noise  depth  split  error %      ±")
+    print("hash          made              data                 method     noise  depth  split  error %   95 %")
     for line in lines:
         made = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.created))
         data, method = printable(line.data), printable(line.method)
         print(
             f"{line.hash[:12]}  {made}  {data[:19]:19}  {method:9}  {line.noise:5.2f}  {line.depth:5d}  "
-            f"{line.split:5d}  {100 * line.error:7.2f}  {100 * line.half:5.2f}{'' if line.is_current else '  *'}"
+            f"{line.split:5d}  {line.rate.value:>7}   {line.rate.interval}{'' if line.is_current else '  *'}"
         )
     if not all(line.is_current for line in lines):
         print("* of another version of the numbers: kept, but no answer to what is asked now")

@@ -23,6 +23,7 @@ from slide_gui.cli.run_options import add_run_options, run_choices, svm_paramete
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
+    from slide_gui.error_rate import ErrorRate
     from slide_gui.experiments.choice import PointResult
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import SweepState
@@ -196,18 +197,19 @@ def _describe(answer: PointResult) -> dict[str, Any]:
         "split": point.split,
         "seed": point.seed,
         "hash": point.spec.hash,
-        "error": answer.error,
-        "half_interval": answer.half,
-        "n_test": answer.n_test,
+        "error": answer.rate.error,
+        "low": answer.rate.low,
+        "high": answer.rate.high,
+        "n_test": answer.rate.n,
         "validation_error": answer.validation_error,
         "seconds": answer.seconds,
     }
 
 
-def _mean(final: SweepState) -> dict[str, Any]:
-    from slide_gui.experiments.statistics import mean_error
+def _mean(final: SweepState) -> ErrorRate:
+    from slide_gui.error_rate import ErrorRate
 
-    return asdict(mean_error([answer.error for answer in final.done], final.done[0].n_test))
+    return ErrorRate.of_splits([answer.rate.error for answer in final.done], final.done[0].rate.n)
 
 
 def _document(
@@ -223,7 +225,7 @@ def _document(
         "store": str(arguments.store),
         "points": [_describe(answer) for answer in state.done],
         "chosen": None if final is None else [_describe(answer) for answer in final.done],
-        "chosen_mean": None if final is None else _mean(final),
+        "chosen_mean": None if final is None else asdict(_mean(final)),
         "faults": list(state.faults),
         "figure": None if arguments.figure is None else str(arguments.figure),
     }
@@ -233,22 +235,22 @@ def _print(dataset: Dataset, state: SweepState, final: SweepState | None, argume
     print(f"{dataset.name}: {arguments.method}, {arguments.evaluate} error in %")
     for fault in state.faults:
         print(f"made again: {fault}")
-    print("noise  depth  split  seed   error       ±  validation")
+    print("noise  depth  split  seed   error  validation  95 %")
     for answer in state.done:
         point = answer.point
         validation = "" if answer.validation_error is None else f"{100 * answer.validation_error:.2f}"
         print(
-            f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {100 * answer.error:6.2f}  "
-            f"{100 * answer.half:6.2f}  {validation:>10}"
+            f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {answer.rate.value:>6}  "
+            f"{validation:>10}  {answer.rate.interval}"
         )
     if final is not None:
         for answer in final.done:
             point = answer.point
             print(
                 f"split {point.split}, seed {point.seed}: chosen noise {point.noise:g}, depth {point.depth}; "
-                f"test error {100 * answer.error:.2f} ± {100 * answer.half:.2f} %"
+                f"test error {answer.rate}"
             )
         mean = _mean(final)
-        print(f"mean test error {100 * mean['error']:.2f} %, spread between splits {100 * mean['spread']:.2f}")
+        print(f"mean test error {mean}, spread between splits {100 * mean.spread:.2f}")
     if arguments.figure is not None:
         print(f"saved {arguments.figure}")

@@ -58,8 +58,9 @@ def describe_result(result: RunResult) -> dict[str, Any]:
     return {
         "hash": result.hash,
         "current": result.is_current,
-        "error": result.error,
-        "half_interval": result.half,
+        "error": result.rate.error,
+        "low": result.rate.low,
+        "high": result.rate.high,
         "n_test": result.n_test,
         "n_support": None if result.classifier is None else result.classifier.n_support,
         "confusion": result.confusion.tolist(),
@@ -125,7 +126,7 @@ def print_result(result: RunResult) -> None:
     mark = " (generated)" if result.generated and "generated" not in result.dataset else ""
     print(f"{result.dataset}{mark}: {describe_spec(spec)}")
     count = f"{len(result.misclassified)} of {result.n_test}"
-    print(f"{spec.evaluate} error {100 * result.error:.2f} % ± {100 * result.half:.2f} ({count})")
+    print(f"{spec.evaluate} error {result.rate}, {count}")
     validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
     print(f"training error {100 * result.train_error:.2f} %{validation}, {result.n_train} rows trained on")
     if own is not None:

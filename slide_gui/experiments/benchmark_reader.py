@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, DataInfo, SplitAnswer, compare
+from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.describe import describe_choice
 from slide_gui.experiments.protocol import CellPlan
@@ -87,7 +87,7 @@ def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> Benchmar
 
 
 def with_answer(state: BenchmarkState, task: Task, answer: SplitAnswer | None) -> BenchmarkState:
-    """Return the state with one more answer, and the comparisons on its data set made anew."""
+    """Return the state with one more answer."""
     if answer is None:
         return state
     cells = []
@@ -96,17 +96,7 @@ def with_answer(state: BenchmarkState, task: Task, answer: SplitAnswer | None) -
             others = [old for old in cell.answers if old.split != answer.split]
             cell = replace(cell, answers=tuple(sorted([*others, answer], key=lambda one: one.split)))
         cells.append(cell)
-    state = replace(state, cells=tuple(cells))
-    reference = state.cell(task.plan.data, REFERENCE)
-    if reference is None:
-        return state
-    compared = [
-        replace(cell, comparison=compare(cell.answers, reference.answers))
-        if cell.data == task.plan.data and cell.method != REFERENCE
-        else cell
-        for cell in state.cells
-    ]
-    return replace(state, cells=tuple(compared))
+    return replace(state, cells=tuple(cells))
 
 
 class Reader:
@@ -159,6 +149,7 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
         result.hash,
         describe_choice(result.spec),
         result.error,
+        result.n_train,
         result.n_test,
         result.misclassified,
         chosen.validation_error if isinstance(chosen, PointResult) else None,
@@ -168,4 +159,4 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
 
 
 def _answer(point: SweepPoint, row: StoredRun) -> PointResult:
-    return PointResult(point, row.error, row.half, row.n_test, row.validation_error, row.seconds)
+    return PointResult(point, row.rate, row.validation_error, row.seconds)

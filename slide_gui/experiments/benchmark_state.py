@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 from statistics import median
 
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.error_rate import LEVEL, ErrorRate
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.paper import Published, published
 from slide_gui.experiments.run_progress import RunProgress
-from slide_gui.experiments.statistics import McNemar, MeanError, mcnemar, mean_error
+from slide_gui.experiments.statistics import McNemar, holm, mcnemar, resampled_t
 
 __all__ = ["REFERENCE", "BenchmarkState", "Cell", "Comparison", "DataInfo", "SplitAnswer", "compare"]
 
 REFERENCE = "slide-svm"
 """The method that the others are compared with."""
-
-_LEVEL = 0.05
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,8 @@ class SplitAnswer:
         What was chosen on validation, or the one candidate, for people; empty if the method has no parameters.
     error : float
         On the test rows.
-    n_test : int
+    n_train, n_test : int
+        Rows trained on and judged.
     wrong : ndarray of int
         The test rows that were wrong.
     validation_error : float or None
@@ -86,6 +86,7 @@ class SplitAnswer:
     spec_hash: str
     chosen: str
     error: float
+    n_train: int
     n_test: int
     wrong: NDArray[np.int64]
     validation_error: float | None
@@ -95,30 +96,39 @@ class SplitAnswer:
 
 @dataclass(frozen=True)
 class Comparison:
-    """McNemar's test against SLIDE-SVM on the same splits.
+    """How a method compares with SLIDE-SVM on the same splits.
+
+    Over several splits it is the corrected resampled t-test; on one split, or where all splits differ by the same and
+    so repeat one another, McNemar's exact test on the same test rows.
 
     Attributes
     ----------
     p : float
-        Two-sided and exact; of several splits, which share their test rows, twice the median of theirs, a bound that
-        holds however they depend on each other.
-    only_this, only_reference : int
-        Rows that only one of the two gets wrong, in the first split compared.
-    n_splits : int
+        Two-sided, of this comparison alone.
+    adjusted : float
+        Holm's, over all comparisons of the table.
     difference : float
-        Mean error of this method less that of the reference, over these splits.
+        Mean error of this method less that of SLIDE-SVM, over these splits.
+    n_splits : int
+    rows : McNemar or None
+        Where it is McNemar's test: the test.
     """
 
     p: float
-    only_this: int
-    only_reference: int
-    n_splits: int
+    adjusted: float
     difference: float
+    n_splits: int
+    rows: McNemar | None
 
     @property
     def significant(self) -> bool:
-        """Whether p is below 0.05."""
-        return self.p < _LEVEL
+        """Whether the adjusted p is below 0.05."""
+        return self.adjusted < LEVEL
+
+    @property
+    def test(self) -> str:
+        """Name of the test."""
+        return "McNemar" if self.rows is not None else f"corrected resampled t-test, {self.n_splits} splits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,15 +143,12 @@ class Cell:
         Splits asked for.
     answers : tuple of SplitAnswer
         Those that are there, by split.
-    comparison : Comparison or None
-        With SLIDE-SVM, where both have a split in common; None for SLIDE-SVM itself.
     """
 
     data: str
     method: str
     asked: int
     answers: tuple[SplitAnswer, ...] = ()
-    comparison: Comparison | None = None
 
     @property
     def name(self) -> str:
@@ -149,11 +156,11 @@ class Cell:
         return METHODS[self.method].text
 
     @property
-    def mean(self) -> MeanError | None:
+    def rate(self) -> ErrorRate | None:
         """Mean test error over the splits that are there, with its 95 % interval; None if there is none."""
         if not self.answers:
             return None
-        return mean_error([answer.error for answer in self.answers], self.answers[0].n_test)
+        return ErrorRate.of_splits([answer.error for answer in self.answers], self.answers[0].n_test)
 
     @property
     def complete(self) -> bool:
@@ -233,6 +240,23 @@ class BenchmarkState:
         """Return the cells of a method, in the order of the data sets."""
         return tuple(cell for cell in self.cells if cell.method == method)
 
+    @cached_property
+    def comparisons(self) -> dict[tuple[str, str], Comparison]:
+        """Every method that has splits in common with SLIDE-SVM on some data: keys of data and method → comparison."""
+        found = {}
+        for cell in self.cells:
+            reference = self.cell(cell.data, REFERENCE)
+            if reference is not None and cell.method != REFERENCE:
+                one = compare(cell.answers, reference.answers)
+                if one is not None:
+                    found[cell.data, cell.method] = one
+        adjusted = holm([one.p for one in found.values()])
+        return {key: replace(one, adjusted=p) for (key, one), p in zip(found.items(), adjusted, strict=True)}
+
+    def comparison(self, cell: Cell) -> Comparison | None:
+        """Return how a cell compares with SLIDE-SVM; None for SLIDE-SVM itself, and where there is nothing yet."""
+        return self.comparisons.get((cell.data, cell.method))
+
     @property
     def complete(self) -> bool:
         """Whether all splits of all cells are there."""
@@ -251,7 +275,7 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
     Returns
     -------
     Comparison or None
-        None if they have no such split in common.
+        Alone, not adjusted; None if they have no such split in common.
     """
     theirs = {answer.split: answer for answer in reference}
     pairs = [
@@ -261,7 +285,12 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
     ]
     if not pairs:
         return None
-    tests = [_test(own, other) for own, other in pairs]
-    p = tests[0].exact if len(tests) == 1 else min(1.0, 2.0 * float(median(test.exact for test in tests)))
-    difference = float(np.mean([own.error - other.error for own, other in pairs]))
-    return Comparison(p, tests[0].only_first, tests[0].only_second, len(pairs), difference)
+    differences = [own.error - other.error for own, other in pairs]
+    n_train, n_test = min(one.n_train for pair in pairs for one in pair), pairs[0][0].n_test
+    rows = None
+    try:
+        p = resampled_t(differences, n_train, n_test)
+    except ValueError:  # one split, or splits that repeat one another
+        rows = _test(*pairs[0])
+        p = rows.exact
+    return Comparison(p, p, float(np.mean(differences)), len(pairs), rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.sweep_spec import SweepPoint
@@ -21,26 +22,22 @@ class PointResult:
     Attributes
     ----------
     point : SweepPoint
-    error, half : float
-        On the rows judged, with half its 95 % interval.
-    n_test : int
+    rate : ErrorRate
+        On the rows judged.
     validation_error : float or None
     seconds : float
         That the run took.
     """
 
     point: SweepPoint
-    error: float
-    half: float
-    n_test: int
+    rate: ErrorRate
     validation_error: float | None
     seconds: float
 
     @classmethod
     def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
         """Return the answer of a point."""
-        validation, seconds = result.validation_error, result.timings.total
-        return cls(point, result.error, result.half, result.n_test, validation, seconds)
+        return cls(point, result.rate, result.validation_error, result.timings.total)
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:

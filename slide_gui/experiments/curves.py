@@ -6,24 +6,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.statistics import mean_error
 
 __all__ = ["CurvePoint", "ErrorCurves", "error_curves"]
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Mean error at one noise and depth; the other attributes as in `MeanError`, and the rows judged a split."""
+    """Mean error at one noise and depth."""
 
     noise: float
     depth: int
-    error: float
-    half: float
-    spread: float
-    n_runs: int
-    n_test: int
+    rate: ErrorRate
 
 
 @dataclass(frozen=True)
@@ -82,6 +78,6 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
     points = []
     for depth, noise in sorted(groups):
         own = list(groups[depth, noise].values())
-        mean = mean_error([answer.error for answer in own], own[0].n_test)
-        points.append(CurvePoint(noise, depth, mean.error, mean.half, mean.spread, mean.n_splits, own[0].n_test))
+        rate = ErrorRate.of_splits([answer.rate.error for answer in own], own[0].rate.n)
+        points.append(CurvePoint(noise, depth, rate))
     return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))

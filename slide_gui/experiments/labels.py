@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.statistics import mean_error
 from slide_gui.experiments.sweep_spec import SweepPoint
 
 __all__ = ["LabelCurves", "LabelLine", "LabelPoint", "label_curves", "label_points"]
@@ -21,14 +21,10 @@ __all__ = ["LabelCurves", "LabelLine", "LabelPoint", "label_curves", "label_poin
 
 @dataclass(frozen=True)
 class LabelPoint:
-    """Mean error with so many labels; the other attributes as in `MeanError`, and the rows judged."""
+    """Mean error with so many labels."""
 
     labels: int
-    error: float
-    half: float
-    spread: float
-    n_runs: int
-    n_test: int
+    rate: ErrorRate
 
 
 @dataclass(frozen=True)
@@ -114,8 +110,8 @@ def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurve
     for name, by_count in groups.items():
         points = []
         for count, own in sorted(by_count.items()):
-            mean = mean_error([answer.error for answer in own], own[0].n_test)
-            points.append(LabelPoint(count, mean.error, mean.half, mean.spread, mean.n_splits, own[0].n_test))
+            rate = ErrorRate.of_splits([answer.rate.error for answer in own], own[0].rate.n)
+            points.append(LabelPoint(count, rate))
         lines.append(LabelLine(name, tuple(points)))
     first = stacked[0]
     name, generated = dataset.name, dataset.generated

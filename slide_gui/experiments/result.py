@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec, document_hash
-from slide_gui.experiments.statistics import half_interval
 from slide_gui.numerics import numerics, version_from
 
 __all__ = ["ARRAYS", "Classifier", "RunResult", "Timings", "same_numbers"]
@@ -199,9 +199,9 @@ class RunResult:
         return len(self.misclassified) / len(self.judged)
 
     @property
-    def half(self) -> float:
-        """Half the 95 % interval of the error."""
-        return half_interval(self.error, self.n_test)
+    def rate(self) -> ErrorRate:
+        """The error with its 95 % interval."""
+        return ErrorRate.of_run(self.error, self.n_test)
 
     def document(self) -> dict[str, Any]:
         """Return all but the arrays as what JSON can hold."""

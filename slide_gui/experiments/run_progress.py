@@ -10,7 +10,7 @@ from slide_gui.core.stack import Stack
 from slide_gui.core.svm import TrainingStep
 from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
-from slide_gui.experiments.statistics import half_interval
+from slide_gui.error_rate import ErrorRate
 from slide_gui.progress import Progress
 
 __all__ = ["Estimate", "RunProgress", "Watch"]
@@ -36,9 +36,9 @@ class Estimate:
         return self.wrong / self.done
 
     @property
-    def half(self) -> float:
-        """Half the 95 % interval of the error."""
-        return half_interval(self.error, self.done)
+    def rate(self) -> ErrorRate:
+        """The error so far with its 95 % interval."""
+        return ErrorRate.of_run(self.error, self.done)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""How sure an error rate is, and whether two of them differ."""
+"""Whether two methods differ: on the rows of one split, over several splits, and where a table holds many tests."""
 
 from __future__ import annotations
 
@@ -9,56 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["McNemar", "MeanError", "half_interval", "mcnemar", "mean_error"]
-
-_Z = 1.96
-
-
-def half_interval(error: float, n: int) -> float:
-    """Return half the 95 % interval of an error rate on n rows, 1.96·sqrt(e(1 − e)/n).
-
-    >>> round(half_interval(0.0138, 50_000), 5)
-    0.00102
-    """
-    return _Z * math.sqrt(error * (1.0 - error) / n) if n else math.nan
-
-
-@dataclass(frozen=True)
-class MeanError:
-    """Error over several splits judged on the same rows.
-
-    Attributes
-    ----------
-    error : float
-        Mean.
-    spread : float
-        Standard deviation between the splits (n − 1); 0 for one split.
-    half : float
-        Half the 95 % interval of the mean: the rows judged and the splits both vary,
-        1.96·sqrt(e(1 − e)/n + spread²/k).
-    n_splits : int
-    """
-
-    error: float
-    spread: float
-    half: float
-    n_splits: int
-
-
-def mean_error(errors: Sequence[float], n: int) -> MeanError:
-    """Average the error of k splits, each judged on n rows.
-
-    Raises
-    ------
-    ValueError
-        If there are no splits.
-    """
-    if not errors:
-        raise ValueError("there are no errors to average")
-    mean = float(np.mean(errors))
-    spread = float(np.std(errors, ddof=1)) if len(errors) > 1 else 0.0
-    half = math.hypot(half_interval(mean, n), _Z * spread / math.sqrt(len(errors)))
-    return MeanError(mean, spread, half, len(errors))
+__all__ = ["McNemar", "holm", "mcnemar", "resampled_t"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +52,50 @@ def mcnemar(wrong_first: ArrayLike, wrong_second: ArrayLike) -> McNemar:
     if b == c:
         return McNemar(b, c, 1.0, 1.0 - 0.5 * seen)
     return McNemar(b, c, min(1.0, 2.0 * tail), 2.0 * tail - seen)
+
+
+def resampled_t(differences: Sequence[float], n_train: int, n_test: int) -> float:
+    """Return the two-sided p-value of the corrected resampled t-test of two methods over k splits.
+
+    The splits share rows, so their differences vary less than those of independent samples would; Nadeau and Bengio
+    (2003, "Inference for the Generalization Error", Machine Learning 52) multiply their variance by
+    1/k + n_test/n_train in place of 1/k. Student's t has k − 1 degrees of freedom.
+
+    Parameters
+    ----------
+    differences : sequence of float
+        Error of one method less that of the other, on each split.
+    n_train, n_test : int
+        Rows trained on and judged, in each split.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two splits, or they all differ by the same: then there is nothing to estimate the
+        variance from.
+    """
+    k = len(differences)
+    if k < 2 or max(differences) - min(differences) < 0.5 / n_test:  # less than a row: the same but for rounding
+        raise ValueError(f"a t-test needs differences that vary; there are {k}: {[*map(float, differences)]}")
+    from scipy.special import stdtr  # late: scipy takes a while to import
+
+    variance = float(np.var(differences, ddof=1))
+    t = float(np.mean(differences)) / math.sqrt(variance * (1.0 / k + n_test / n_train))
+    return float(2.0 * stdtr(k - 1, -abs(t)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return Holm's adjusted p-values, in the order given.
+
+    Of m p-values, the i-th smallest is multiplied by m − i + 1, and is no smaller than those before it: to call
+    significant what falls below a level is wrong for any of them at most as often as the level says.
+    """
+    m, largest = len(p_values), 0.0
+    adjusted = [0.0] * m
+    for rank, place in enumerate(sorted(range(m), key=lambda i: p_values[i])):
+        largest = max(largest, min(1.0, (m - rank) * p_values[place]))
+        adjusted[place] = largest
+    return adjusted
 
 
 def _distinct(rows: ArrayLike) -> NDArray[np.int64]:

@@ -31,12 +31,12 @@ from slide_gui.experiments.database import Database, checked_by
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec, document_hash
-from slide_gui.experiments.stored_run import ADDED, COLUMNS, StoredRun, columns_of
+from slide_gui.experiments.stored_run import ADDED, COLUMNS, DROPPED, StoredRun, columns_of
 from slide_gui.numerics import numerics, version_from
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_kept"]
 
-FORMAT = 1
+FORMAT = 2
 """Version of the tables, kept as SQLite's user_version."""
 
 _APPLICATION = 0x534C4944  # "SLID", kept as SQLite's application_id
@@ -61,6 +61,7 @@ _ALLOWED = (
     *(frozenset({*_TYPES[kind.split()[0]], *(() if "NOT NULL" in kind else (NoneType,))}) for kind in COLUMNS.values()),
 )
 """The types of a value in the hash and in each of `COLUMNS`; SQLite itself keeps anything anywhere."""
+_ERROR, _N_TEST = (1 + list(COLUMNS).index(name) for name in ("error", "n_test"))
 _REALS = tuple(place for place, kind in enumerate(COLUMNS.values(), start=1) if kind.startswith("REAL"))
 
 
@@ -292,6 +293,7 @@ class RunStore:
         content = pack_arrays(result.arrays())
         values = {"hash": spec_hash, **columns_of(result, time.time()), **known}
         values |= {"document": document, "sha256": _sha256(content, document)}
+        values |= {name: 0.0 for name in DROPPED if name in self._columns}
         with self._db.writing():
             if spec_hash in self:
                 with suppress(DamagedRun):
@@ -416,6 +418,10 @@ class RunStore:
         for place in _REALS:
             if row[place] is not None and not isfinite(row[place]):
                 raise self._damaged_row(row[0], ("hash", *COLUMNS)[place], row[place])
+        if not 0.0 <= row[_ERROR] <= 1.0:
+            raise self._damaged_row(row[0], "error", row[_ERROR])
+        if row[_N_TEST] < 1:
+            raise self._damaged_row(row[0], "n_test", row[_N_TEST])
         spec_hash, data, generated, *rest, created, tags, deleted, C, n_support, numbers = row
         if not _is_time(created):
             raise self._damaged_row(spec_hash, "created", created)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.numerics import numerics
 
-__all__ = ["ADDED", "COLUMNS", "StoredRun", "columns_of"]
+__all__ = ["ADDED", "COLUMNS", "DROPPED", "StoredRun", "columns_of"]
 
 COLUMNS = {
     "data": "TEXT NOT NULL",
@@ -21,7 +22,6 @@ COLUMNS = {
     "training": "TEXT NOT NULL",
     "evaluate": "TEXT NOT NULL",
     "error": "REAL NOT NULL",
-    "half": "REAL NOT NULL",
     "n_test": "INTEGER NOT NULL",
     "validation_error": "REAL",
     "seconds": "REAL NOT NULL",
@@ -33,6 +33,9 @@ COLUMNS = {
     "numerics": "TEXT",
 }
 """Column → SQL type; the attributes of `StoredRun` after its hash."""
+
+DROPPED = ("half",)
+"""Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
 
 ADDED = ("C", "n_support", "numerics")
 """Columns that stores made by earlier versions lack; they are added there, and filled from the runs."""
@@ -54,8 +57,8 @@ class StoredRun:
     depth, split, seed : int
     training, evaluate : str
         As in `RunSpec`.
-    error, half : float
-        On the rows judged, with half its 95 % interval.
+    error : float
+        On the rows judged.
     n_test : int
     validation_error : float or None
     seconds : float
@@ -84,7 +87,6 @@ class StoredRun:
     training: str
     evaluate: str
     error: float
-    half: float
     n_test: int
     validation_error: float | None
     seconds: float
@@ -99,6 +101,11 @@ class StoredRun:
     def is_current(self) -> bool:
         """Whether this program would compute the same numbers, so that the run answers what is asked of it."""
         return self.numerics == str(numerics())
+
+    @property
+    def rate(self) -> ErrorRate:
+        """The error with its 95 % interval."""
+        return ErrorRate.of_run(self.error, self.n_test)
 
 
 def columns_of(result: RunResult, created: float) -> dict[str, object]:
@@ -116,7 +123,6 @@ def columns_of(result: RunResult, created: float) -> dict[str, object]:
         "training": spec.training,
         "evaluate": spec.evaluate,
         "error": result.error,
-        "half": result.half,
         "n_test": result.n_test,
         "validation_error": result.validation_error,
         "seconds": result.timings.total,

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.timing import TimeRow
-from slide_gui.figures.benchmark_text import seconds_text
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, titled
+from slide_gui.figures.benchmark_text import INTERVALS, MARKS, seconds_text
+from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, per_cent, titled
 from slide_gui.figures.style import Style
-from slide_gui.figures.text import fitted
+from slide_gui.figures.text import fitted, wrapped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,15 +30,18 @@ _WORDS = {
 _ROW = 3.6  # mm, one method
 _HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm of a panel: its title, its axis; between panels
 _LEGEND = 7.5
+_NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # points; mm from line to line
+_NOTES = (INTERVALS, f"Colours: {MARKS}")
 
 
-def standing(cell: Cell) -> str:
+def standing(state: BenchmarkState, cell: Cell) -> str:
     """Return how a method stands to SLIDE-SVM: a key of `COLORS`."""
     if cell.method == REFERENCE:
         return "reference"
-    if cell.comparison is None or not cell.comparison.significant:
+    comparison = state.comparison(cell)
+    if comparison is None or not comparison.significant:
         return "equal"
-    return "worse" if cell.comparison.difference > 0 else "better"
+    return "worse" if comparison.difference > 0 else "better"
 
 
 def draw_errors(figure: Figure, state: BenchmarkState, style: Style) -> None:
@@ -57,7 +60,7 @@ def draw_errors(figure: Figure, state: BenchmarkState, style: Style) -> None:
         If no cell has an answer.
     """
     panels = [(info, _ordered(state, info)) for info in state.data]
-    panels = [(info, cells) for info, cells in panels if any(cell.mean for cell in cells)]
+    panels = [(info, cells) for info, cells in panels if any(cell.rate for cell in cells)]
     if not panels:
         raise ValueError("there is nothing to draw: no cell has an answer yet")
     abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
@@ -65,22 +68,28 @@ def draw_errors(figure: Figure, state: BenchmarkState, style: Style) -> None:
     s = style.scale
     tallest = max(len(cells) for _, cells in panels)
     height = _HEAD + _FOOT + _ROW * tallest
-    plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + _LEGEND)
+    notes = [line for note in _NOTES for line in wrapped(note, _NOTE_SIZE * s, style.width_mm - 4.0 * s)]
+    foot = _LEGEND + _NOTE_LINE * len(notes)
+    plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + foot)
     plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
     width = plot.width / abreast
-    room = (plot.height - 9.0 * s - _LEGEND * s) / lines  # a slide has a height of its own
+    room = (plot.height - 9.0 * s - foot * s) / lines  # a slide has a height of its own
     for number, (info, cells) in enumerate(panels):
         row, column = divmod(number, abreast)
-        _draw_panel(plot, info, cells, (column * width, 9.0 * s + row * room, width, room - _GAP * s))
-    _draw_legend(plot)
+        _draw_panel(plot, state, info, cells, (column * width, 9.0 * s + row * room, width, room - _GAP * s))
+    _draw_legend(plot, plot.height - _NOTE_LINE * len(notes) * s)
+    for number, line in enumerate(reversed(notes)):
+        plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
 
 
 def _ordered(state: BenchmarkState, info: DataInfo) -> list[Cell]:
-    known = [cell for cell in state.of(info.key) if cell.mean is not None]
-    return sorted(known, key=lambda cell: cell.mean.error if cell.mean else 0.0)
+    known = [cell for cell in state.of(info.key) if cell.rate is not None]
+    return sorted(known, key=lambda cell: cell.rate.error if cell.rate else 0.0)
 
 
-def _draw_panel(plot: Plot, info: DataInfo, cells: Sequence[Cell], box: tuple[float, float, float, float]) -> None:
+def _draw_panel(
+    plot: Plot, state: BenchmarkState, info: DataInfo, cells: Sequence[Cell], box: tuple[float, float, float, float]
+) -> None:
     s, (x, y, w, h) = plot.scale, box
     asked = max(cell.asked for cell in cells)
     least, n_test = min(len(cell.answers) for cell in cells), cells[0].answers[0].n_test
@@ -89,19 +98,19 @@ def _draw_panel(plot: Plot, info: DataInfo, cells: Sequence[Cell], box: tuple[fl
     plot.text(x + 2.0 * s, y + 3.0 * s, title, size / s, weight="bold")
     counts = " / ".join(counted(n) for n in (info.n_train, n_test))
     plot.text(x + w - 3.0 * s, y + 3.0 * s, f"{splits}, {counts} rows", 4.5, color=MUTED, ha="right")
-    left, right = 19.0 * s, 20.0 * s
+    left, right = 19.0 * s, 25.0 * s
     axes = plot.axes((x + left, y + 5.0 * s, w - left - right, h - (5.0 + _FOOT) * s), f"errors {info.key}")
     for place, cell in enumerate(cells):
-        _draw_cell(axes, cell, place, s)
+        _draw_cell(axes, state, cell, place, s)
     axes.set_ylim(len(cells) - 0.4, -0.6)
-    _name_lines(axes, [cell.name for cell in cells], s)
+    _name_lines(axes, [fitted(cell.name, SMALL_SIZE * s, left - 2.0 * s)[0] for cell in cells], s)
     low, high = axes.get_xlim()
     axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
     axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
     inner = (h - (5.0 + _FOOT) * s) / len(cells)
     for place, cell in enumerate(cells):
-        assert cell.mean is not None
-        text = f"{100 * cell.mean.error:.2f} ± {100 * cell.mean.half:.2f}"
+        assert cell.rate is not None
+        text = cell.rate.cell
         if not cell.complete:
             text += f"  {len(cell.answers)}/{cell.asked}"
         at = y + 5.0 * s + (place + 0.6) * _row_height(inner, len(cells))
@@ -121,11 +130,11 @@ def _row_height(inner: float, rows: int) -> float:
     return inner * rows / (rows + 0.2)
 
 
-def _draw_cell(axes: Axes, cell: Cell, place: int, s: float) -> None:
-    assert cell.mean is not None
-    color = COLORS[standing(cell)]
-    error, half = 100 * cell.mean.error, 100 * cell.mean.half
-    axes.plot([max(error - half, 0.0), error + half], [place, place], color=color, linewidth=1.2 * s)
+def _draw_cell(axes: Axes, state: BenchmarkState, cell: Cell, place: int, s: float) -> None:
+    assert cell.rate is not None
+    color = COLORS[standing(state, cell)]
+    (low,), (error,), (high,) = per_cent([cell.rate])
+    axes.plot([low, high], [place, place], color=color, linewidth=1.2 * s)
     axes.plot([error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle="")
     if cell.paper is not None:
         axes.plot(
@@ -134,12 +143,12 @@ def _draw_cell(axes: Axes, cell: Cell, place: int, s: float) -> None:
         )  # fmt: skip
 
 
-def _draw_legend(plot: Plot) -> None:
+def _draw_legend(plot: Plot, bottom: float) -> None:
     s = plot.scale
     step = (plot.width - 4.0 * s) / 2
     for number, (key, words) in enumerate(_WORDS.items()):
         row, column = divmod(number, 2)
-        x, y = 2.0 * s + column * step, plot.height - (5.2 - 2.8 * row) * s
+        x, y = 2.0 * s + column * step, bottom - (5.2 - 2.8 * row) * s
         text = (
             words if key == "reference" else f"{words} than SLIDE-SVM" if key != "equal" else f"{words} from SLIDE-SVM"
         )

@@ -13,10 +13,12 @@ from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.paper import published
 from slide_gui.experiments.timing import INCLUDED, TimeRow
-from slide_gui.figures.table import save_table
+from slide_gui.figures.table import RATE_HEAD, rate_cells, save_table
 
 __all__ = [
     "COLUMNS",
+    "INTERVALS",
+    "MARKS",
     "TextTable",
     "error_table",
     "errors_csv",
@@ -30,6 +32,20 @@ __all__ = [
 
 COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "randproj-svm", "pca-svm", "white-svm")
 """Methods in the order of the paper's Table 1."""
+
+INTERVALS = (
+    "Mean test error over the splits and its 95 % interval, both in %: Student’s t with k − 1 degrees of freedom for k "
+    "splits, Wilson’s interval for one. Parameters are chosen on validation rows only."
+)
+"""What stands beside an error."""
+
+MARKS = (
+    "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
+    "comparisons of the table. Over several splits it is the corrected resampled t-test (Nadeau and Bengio 2003: "
+    "variance × (1/k + n_test/n_train)); on one split, or where all splits differ by the same, McNemar’s exact test "
+    "on the same test rows."
+)
+"""What the marks of the table mean, in this order."""
 
 _MISSING = "–"
 _NAMES = {method.text for method in METHODS.values()}
@@ -62,19 +78,19 @@ def error_table(state: BenchmarkState) -> TextTable:
     bold = set()
     for info in state.data:
         cells = [state.cell(info.key, method) for method in methods]
-        means = [None if cell is None or cell.mean is None else cell.mean.error for cell in cells]
+        means = [None if cell is None or cell.rate is None else cell.rate.error for cell in cells]
         known = [mean for mean in means if mean is not None]
         bold |= {(len(rows), k + 1) for k, mean in enumerate(means) if known and mean == min(known)}
-        rows.append((info.title + (" (generated)" if info.generated else ""), *map(_error_text, cells)))
+        rows.append(
+            (info.title + (" (generated)" if info.generated else ""), *(_error_text(cell, state) for cell in cells))
+        )
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
         rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
     names = {cell.method: cell.name for cell in state.cells}
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
-        "Mean test error ± half its 95 % interval over the splits (both the test rows and the splits vary). Parameters "
-        "are chosen on validation rows only.",
-        "(+) significantly more, (−) significantly fewer errors than SLIDE-SVM on the same rows: McNemar's exact test, "
-        "p < 0.05; of several splits, twice the median of their p.",
+        INTERVALS,
+        f"(+), (−): {MARKS}",
         "[k/n]: k of n splits are done. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) and 1 "
         "(MNIST) splits.",
         *(info.reduced for info in state.data if info.reduced),
@@ -89,12 +105,12 @@ def _paper_row(info: DataInfo) -> str:
     return "  paper" if title == info.title else f"  paper, {title}"
 
 
-def _error_text(cell: Cell | None) -> str:
-    if cell is None or cell.mean is None:
+def _error_text(cell: Cell | None, state: BenchmarkState) -> str:
+    if cell is None or cell.rate is None:
         return _MISSING
-    text = f"{100 * cell.mean.error:.2f} ± {100 * cell.mean.half:.2f}"
-    if cell.comparison is not None and cell.comparison.significant:
-        text += " (+)" if cell.comparison.difference > 0 else " (−)"
+    text, comparison = cell.rate.cell, state.comparison(cell)
+    if comparison is not None and comparison.significant:
+        text += " (+)" if comparison.difference > 0 else " (−)"
     return text if cell.complete else f"{text} [{len(cell.answers)}/{cell.asked}]"
 
 
@@ -190,7 +206,7 @@ def latex(table: TextTable) -> str:
 
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "±": r"$\pm$", "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "~": r"\textasciitilde{}", "<": "$<$",
+    "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "~": r"\textasciitilde{}", "<": "$<$",
     "\u202f": r"\,",
 }  # fmt: skip
 
@@ -207,25 +223,24 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
 def errors_csv(path: str | os.PathLike[str], state: BenchmarkState) -> None:
     """Write one line a cell, with all that is known of it; then one line for each error that others published."""
     head = [
-        "dataset", "generated", "method", "error", "half of 95 % interval", "spread between splits", "splits",
-        "splits asked", "rows judged", "chosen", "feature generation (s)", "p against SLIDE-SVM",
-        "difference from SLIDE-SVM", "paper", "published by",
+        "dataset", "generated", "method", *RATE_HEAD, "splits asked", "chosen", "feature generation (s)",
+        "difference from SLIDE-SVM", "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
     ]  # fmt: skip
     rows: list[list[object]] = []
     for info in state.data:
         for cell in state.of(info.key):
-            mean, other = cell.mean, cell.comparison
+            other = state.comparison(cell)
+            tested = [None] * 4 if other is None else [other.difference, other.p, other.adjusted, other.test]
             rows.append([
-                info.title, info.generated, cell.name, mean and mean.error, mean and mean.half, mean and mean.spread,
-                len(cell.answers), cell.asked, cell.answers[0].n_test if cell.answers else None, cell.chosen,
-                cell.features, other and other.p, other and other.difference, cell.paper and cell.paper.error, None,
+                info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.chosen, cell.features,
+                *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
-            [entry(info.key).title, False, one.method, *[None] * 10, one.error, one.place]
+            [entry(info.key).title, False, one.method, *[None] * (len(head) - 5), one.error, one.place]
             for one in published(info.key)
             if one.method not in _NAMES
         ]
-    save_table(path, head, rows)
+    save_table(path, head, rows, notes=[INTERVALS, f"p by Holm < 0.05: {MARKS}"])
 
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:

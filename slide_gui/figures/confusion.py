@@ -47,7 +47,7 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     plot = Plot(figure, style, style.width_mm)
     s, k = plot.scale, len(names)
     count = counted(result.n_test)
-    title = f"{titled(result.dataset, result.generated)}: {100 * result.error:.2f} % ± {100 * result.half:.2f}"
+    title = f"{titled(result.dataset, result.generated)}: {result.rate}"
     spec = result.spec
     second = f"{len(result.misclassified)} of {count} {spec.evaluate} rows wrong; noise 1 − p = {spec.stack.noise:g}, "
     plot.title(title, second + f"{spec.stack.depth} layers, {result.n_train} rows trained on")

@@ -22,7 +22,7 @@ from slide_gui.figures.plot import (
     titled,
 )
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
+from slide_gui.figures.table import RATE_HEAD, rate_cells, save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,7 +66,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
         _draw_line(axes, curves, depth, s)
     _set_limits(axes, curves, marks)
     plot.axis_titles(axes, "noise 1 − p", f"{curves.evaluate} error (%)")
-    ends = [(100 * curves.line(d)[-1].error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
+    ends = [(100 * curves.line(d)[-1].rate.error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
     plot.end_labels(axes, box, ends)
     if marks:
         _draw_marks(axes, marks, s)
@@ -83,12 +83,9 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
     OSError
         If the file cannot be written.
     """
-    head = ["dataset", "method", "part", "depth", "noise", "p", "error", "half of 95 % interval"]
-    head += ["spread between runs", "runs", "rows judged"]
+    head = ["dataset", "method", "part", "depth", "noise", "p", *RATE_HEAD]
     same = [curves.dataset, curves.method, curves.evaluate]
-    rows = [
-        [*same, q.depth, q.noise, 1 - q.noise, q.error, q.half, q.spread, q.n_runs, q.n_test] for q in curves.points
-    ]
+    rows = [[*same, q.depth, q.noise, 1 - q.noise, *rate_cells(q.rate)] for q in curves.points]
     save_table(path, head, rows)
 
 
@@ -97,7 +94,7 @@ def _label(depth: int) -> str:
 
 
 def _second(curves: ErrorCurves) -> str:
-    runs, n_test = max(q.n_runs for q in curves.points), max(q.n_test for q in curves.points)
+    runs, n_test = max(q.rate.n_splits for q in curves.points), max(q.rate.n for q in curves.points)
     what = f"{curves.method}, {counted(n_test)} {curves.evaluate} rows"
     return what + (f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals")
 
@@ -105,7 +102,7 @@ def _second(curves: ErrorCurves) -> str:
 def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
     line, color = curves.line(depth), line_color(depth)
     x = [q.noise for q in line]
-    low, y, high = per_cent(line)
+    low, y, high = per_cent([q.rate for q in line])
     band(axes, x, low, high, color, s)
     marked_line(axes, x, y, color, s)
 
@@ -114,7 +111,7 @@ def _set_limits(axes: Axes, curves: ErrorCurves, marks: Sequence[Published]) -> 
     noises = [q.noise for q in curves.points]
     reach = max(noises) - min(noises) or 0.1
     axes.set_xlim(min(noises) - 0.04 * reach, max(noises) + 0.01 * reach)
-    highest = max([100 * (q.error + q.half) for q in curves.points] + [100 * mark.error for mark in marks])
+    highest = max([100 * q.rate.high for q in curves.points] + [100 * mark.error for mark in marks])
     axes.set_ylim(0.0, 1.05 * highest or 1.0)
 
 

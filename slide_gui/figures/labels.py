@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from slide_gui.experiments.labels import LabelCurves
 from slide_gui.figures.plot import MUTED, Plot, band, line_color, marked_line, per_cent, titled
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
+from slide_gui.figures.table import RATE_HEAD, rate_cells, save_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -38,7 +38,7 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
         raise ValueError("there is nothing to draw: at least one line is needed")
     plot = Plot(figure, style, 0.85 * style.width_mm)
     s = plot.scale
-    runs = max(point.n_runs for line in curves.lines for point in line.points)
+    runs = max(point.rate.n_splits for line in curves.lines for point in line.points)
     second = f"noise 1 − p = {curves.noise:g}, depth {curves.depth}; "
     second += f"mean of {runs} samples of labels, 95 % intervals" if runs > 1 else "95 % intervals"
     plot.title(f"{titled(curves.dataset, curves.generated)}: {curves.evaluate} error by labels", second)
@@ -50,7 +50,7 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
     for number, line in enumerate(curves.lines):
         color = line_color(number)
         x = [point.labels for point in line.points]
-        low, y, high = per_cent(line.points)
+        low, y, high = per_cent([point.rate for point in line.points])
         band(axes, x, low, high, color, s)
         marked_line(axes, x, y, color, s)
         plot.key(left, plot.height - legend + (number + 0.5) * _LEGEND_LINE * s, line.name, color)
@@ -70,12 +70,7 @@ def labels_csv(path: str | os.PathLike[str], curves: LabelCurves) -> None:
     OSError
         If the file cannot be written.
     """
-    head = ["dataset", "part", "noise", "depth", "method", "labels", "error", "half of 95 % interval"]
-    head += ["spread between runs", "runs", "rows judged"]
+    head = ["dataset", "part", "noise", "depth", "method", "labels", *RATE_HEAD]
     same = [curves.dataset, curves.evaluate, curves.noise, curves.depth]
-    rows = [
-        [*same, line.name, q.labels, q.error, q.half, q.spread, q.n_runs, q.n_test]
-        for line in curves.lines
-        for q in line.points
-    ]
+    rows = [[*same, line.name, q.labels, *rate_cells(q.rate)] for line in curves.lines for q in line.points]
     save_table(path, head, rows)

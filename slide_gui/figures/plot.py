@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.figures.style import Style
 from slide_gui.figures.text import fitted, width_mm
 
@@ -57,25 +58,9 @@ def counted(n: int) -> str:
     return f"{n:,}".replace(",", "\u202f")
 
 
-class Judged(Protocol):
-    """An error rate with half its 95 % interval."""
-
-    @property
-    def error(self) -> float:
-        """Return the error, a fraction."""
-        ...
-
-    @property
-    def half(self) -> float:
-        """Return half the interval, a fraction."""
-        ...
-
-
-def per_cent(points: Sequence[Judged]) -> tuple[list[float], list[float], list[float]]:
-    """Return lower ends (0 at least), errors and upper ends in %."""
-    low = [100 * max(point.error - point.half, 0.0) for point in points]
-    high = [100 * (point.error + point.half) for point in points]
-    return low, [100 * point.error for point in points], high
+def per_cent(rates: Sequence[ErrorRate]) -> tuple[list[float], list[float], list[float]]:
+    """Return lower ends, errors and upper ends in %."""
+    return [100 * rate.low for rate in rates], [100 * rate.error for rate in rates], [100 * rate.high for rate in rates]
 
 
 def band(axes: Axes, x: ArrayLike, low: Sequence[float], high: Sequence[float], color: str, scale: float) -> None:

@@ -1,4 +1,4 @@
-"""The table of runs as CSV: a line a run, a column for each attribute of `StoredRun`."""
+"""The table of runs as CSV: a line a run, a column for each attribute of `StoredRun` and the ends of its interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ __all__ = ["runs_csv"]
 
 
 def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
-    """Write the table; errors are shares of 1, `created` seconds since 1970, tags have a space between.
+    """Write the table; errors and the ends of their 95 % intervals are shares of 1.
+
+    `created` are seconds since 1970, tags have a space between.
 
     Raises
     ------
@@ -21,7 +23,8 @@ def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
         If the file cannot be written; what stood there is untouched.
     """
     names = [field.name for field in fields(StoredRun)]
-    save_table(path, names, [[_cell(getattr(line, name)) for name in names] for line in lines])
+    rows = [[*(_cell(getattr(line, name)) for name in names), line.rate.low, line.rate.high] for line in lines]
+    save_table(path, [*names, "low", "high"], rows)
 
 
 def _cell(value: object) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-__all__ = ["fitted", "width_mm"]
+__all__ = ["fitted", "width_mm", "wrapped"]
 
 _MM_PER_POINT = 25.4 / 72
 _ELLIPSIS = "…"
@@ -30,3 +30,15 @@ def fitted(text: str, size: float, room: float, weight: str = "normal", smallest
     while len(text) > 1 and width_mm(text, size, weight) > room + 1e-6:
         text = text.rstrip(_ELLIPSIS)[:-1] + _ELLIPSIS
     return text, size
+
+
+def wrapped(text: str, size: float, room: float) -> list[str]:
+    """Return the text broken between words into lines that fit into `room` mm."""
+    lines: list[str] = []
+    for word in text.split():
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width_mm(longer, size) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    return lines

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, DataInfo
+from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, Comparison, DataInfo
 from slide_gui.experiments.paper import published, published_seconds
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.timing import TimeRow
@@ -100,14 +100,14 @@ def _said(
         done = f"{len(cell.answers)} of {cell.asked} splits"
         why = "not asked" if not asked else "waiting" if running else ""
         note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
-    mean, main, rank = cell.mean, "", None
-    stands = standing(cell)
-    if mean is not None:
-        main = f"{fixed(100 * mean.error, 2)} ± {fixed(100 * mean.half, 2)}"
-        rank = (float(_ORDER[stands]), mean.error)
-    stands = stands if mean is not None and (cell.comparison is not None or cell.method == REFERENCE) else ""
+    rate, other, main, rank = cell.rate, state.comparison(cell), "", None
+    stands = standing(state, cell)
+    if rate is not None:
+        main = rate.cell
+        rank = (float(_ORDER[stands]), rate.error)
+    stands = stands if rate is not None and (other is not None or cell.method == REFERENCE) else ""
     keys = tuple(answer.spec_hash for answer in cell.answers)
-    tip = _tip(cell, infos.get(cell.data), note)
+    tip = _tip(cell, other, infos.get(cell.data), note)
     return BenchmarkCell(main, aside, note, stands, here, fraction, tip, rank, keys)
 
 
@@ -135,31 +135,32 @@ def _within(live: RunProgress) -> float:
     return live.test.done / live.test.total if live.test is not None and live.test.total else 0.0
 
 
-def _tip(cell: Cell, info: DataInfo | None, note: str) -> str:
+def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
     data = entry(cell.data).title
     lines = [f"{cell.name} on {data}{' (generated)' if info is not None and info.generated else ''}"]
-    mean, other = cell.mean, cell.comparison
-    if mean is None:
+    rate = cell.rate
+    if rate is None:
         lines.append(f"No result: {note}")
     else:
-        n, splits = cell.answers[0].n_test, len(cell.answers)
-        low, high = (fixed(100 * (mean.error + sign * mean.half), 2) for sign in (-1, 1))
-        over = f"mean of {splits} splits, each" if splits > 1 else "one split,"
-        error = fixed(100 * mean.error, 2)
-        lines.append(f"{error}{THIN}%, 95{THIN}%: {low} to {high}; {over} n = {count(n)} test rows")
+        over = f"mean of {rate.n_splits} splits, each" if rate.n_splits > 1 else "one split,"
+        lines.append(f"{rate}; {over} n = {count(rate.n)} test rows")
     if cell.chosen:
         lines.append(f"Chosen on validation: {cell.chosen}")
     if other is not None:
-        p = "p < 0.0001" if other.p < 1e-4 else f"p = {other.p:.2g}"
-        lines.append(
-            f"Against SLIDE-SVM (McNemar, {other.n_splits} split{'s' if other.n_splits > 1 else ''}): {p}; in the "
-            f"first, {count(other.only_this)} rows only here wrong, {count(other.only_reference)} only there"
-        )
+        p = f"{_probability(other.p)}; by Holm {_probability(other.adjusted)}"
+        rows = ""
+        if other.rows is not None:
+            rows = f"; {count(other.rows.only_first)} rows only here wrong, {count(other.rows.only_second)} only there"
+        lines.append(f"Against SLIDE-SVM ({other.test}): {p}{rows}")
     if cell.paper is not None:
         lines.append(f"Paper: {fixed(100 * cell.paper.error, 2)}{THIN}%")
     if cell.answers:
         lines.append("Click or Enter: its runs on the Runs page")
     return "\n".join(lines)
+
+
+def _probability(p: float) -> str:
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
 def all_times(rows: Sequence[TimeRow], choice: BenchmarkChoice) -> tuple[TimeRow, ...]:

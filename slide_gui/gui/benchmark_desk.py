@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.benchmark import run_benchmark
-from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell
+from slide_gui.experiments.benchmark_state import BenchmarkState, Cell
 from slide_gui.experiments.benchmark_store import stored_benchmark
 from slide_gui.experiments.protocol import CellPlan, plan
 from slide_gui.experiments.source import DataSource
@@ -284,8 +284,8 @@ def load_data(key: str, progress: Progress) -> Dataset:
 def merged(stored: BenchmarkState, live: BenchmarkState) -> BenchmarkState:
     """Return the stored table with the cells, data and course of the running evaluation over it.
 
-    Where SLIDE-SVM is not part of what runs, the others keep the comparison that the store gives. Stored answers on
-    other data than those it runs on, such as the real ones that are no longer found, are not shown beside them.
+    Stored answers on other data than those it runs on, such as the real ones that are no longer found, are not shown
+    beside them.
     """
     before = {info.key: info.fingerprint for info in stored.data}
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}
@@ -295,8 +295,7 @@ def merged(stored: BenchmarkState, live: BenchmarkState) -> BenchmarkState:
         if cell.data in other:
             cell = own or Cell(cell.data, cell.method, cell.asked)
         elif own is not None and len(own.answers) >= len(cell.answers):
-            known = live.cell(cell.data, REFERENCE) is None
-            cell = replace(own, comparison=cell.comparison) if known else own
+            cell = own
         cells.append(cell)
     infos = {info.key: info for info in (*stored.data, *live.data)}
     order = dict.fromkeys(cell.data for cell in stored.cells)

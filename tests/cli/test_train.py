@@ -96,7 +96,7 @@ def test_that_sweep_gives_the_numbers_of_python_and_goes_on(data: Path, capsys: 
     with RunStore("other.sqlite") as store:
         state = run_sweep(dataset, sweep, store)
     assert [point["hash"] for point in said["points"]] == [answer.point.spec.hash for answer in state.done]
-    assert [point["error"] for point in said["points"]] == [answer.error for answer in state.done]
+    assert [point["error"] for point in said["points"]] == [answer.rate.error for answer in state.done]
     assert len(said["chosen"]) == said["chosen_mean"]["n_splits"] == 2
 
 

@@ -22,7 +22,7 @@ def test_that_each_plan_finds_its_own_runs_among_those_on_other_rows(tmp_path):
             assert [a.spec_hash for a in found.cells[0].answers] == [a.spec_hash for a in state.cells[0].answers]
             assert found.data[0].fingerprint == state.data[0].fingerprint
             assert found.data[0].generated
-            assert read_benchmark([plan], state.data, store).cells[0].mean == found.cells[0].mean
+            assert read_benchmark([plan], state.data, store).cells[0].rate == found.cells[0].rate
 
 
 def test_that_real_data_come_before_generated_ones(tmp_path):

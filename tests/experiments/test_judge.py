@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.judge import Judgement, judge
 from slide_gui.experiments.run_progress import Estimate
-from slide_gui.experiments.statistics import half_interval
 from slide_gui.progress import Progress
 
 
@@ -73,7 +73,7 @@ def test_that_the_error_so_far_is_told_after_each_block() -> None:
     assert [(e.done, e.total) for e in listener.estimates] == [(end, N) for end in ends]
     assert [e.wrong for e in listener.estimates] == [int(np.sum(order[:end] % 10 == 0)) for end in ends]
     assert listener.estimates[-1].error == 0.1
-    assert listener.estimates[-1].half == half_interval(0.1, N)
+    assert listener.estimates[-1].rate == ErrorRate.of_run(0.1, N)
     assert listener.fractions == [end / N for end in ends]
 
 

@@ -117,8 +117,8 @@ def test_that_the_curve_of_labels_compares_three_ways(tmp_path: Path) -> None:
     assert [len(line.points) for line in curves.lines] == [2, 2, 2]
     assert [line.points[0].labels for line in curves.lines] == [30, 30, 30]
     assert curves.lines[2].name == "Raw-SVM"
-    own = [answer.error for answer in state.done if answer.point.spec.method == "raw-svm"][:2]
-    assert curves.lines[2].points[0].error == pytest.approx(np.mean(own))
+    own = [answer.rate.error for answer in state.done if answer.point.spec.method == "raw-svm"][:2]
+    assert curves.lines[2].points[0].rate.error == pytest.approx(np.mean(own))
     with pytest.raises(ValueError, match="no layers"):
         label_points(replace(base, stack=StackParameters(depth=0)), (30,), (0,))
 

@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments import benchmark as benchmark_module
 from slide_gui.experiments import protocol as protocol_module
 from slide_gui.experiments.benchmark import run_benchmark
 from slide_gui.experiments.benchmark_reader import read_benchmark
-from slide_gui.experiments.benchmark_state import BenchmarkState, SplitAnswer, compare
+from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, SplitAnswer, compare
 from slide_gui.experiments.choice import PointResult, choose, final_points
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.protocol import CellPlan, plan
 from slide_gui.experiments.splits import split_rows
-from slide_gui.experiments.statistics import mcnemar, mean_error
+from slide_gui.experiments.statistics import holm, mcnemar, resampled_t
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.experiments.sweep_spec import SweepSpec
@@ -65,11 +66,16 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[BenchmarkState, Pat
 def same(first: BenchmarkState, second: BenchmarkState) -> bool:
     def plain(state: BenchmarkState) -> list[object]:
         return [
-            (cell.data, cell.method, cell.comparison, [(a.split, a.spec_hash, a.error, a.chosen) for a in cell.answers])
+            (
+                cell.data,
+                cell.method,
+                state.comparison(cell),
+                [(a.split, a.spec_hash, a.error, a.chosen) for a in cell.answers],
+            )
             for cell in state.cells
         ]
 
-    return plain(first) == plain(second)
+    return plain(first) == plain(second) and first.comparisons == second.comparisons
 
 
 def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
@@ -117,7 +123,10 @@ def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors
     points = cell.candidates("ab" * 32, "", 1)
     assert [point.split for point in points] == [2, 2, 2, 3, 3, 3]
     errors = (0.1, 0.2, 0.4, 0.5, 0.2, 0.4)  # the first division alone would take 0.2, the mean takes 0.5
-    answers = [PointResult(point, error, 0.0, 240, error, 1.0) for point, error in zip(points, errors, strict=True)]
+    answers = [
+        PointResult(point, ErrorRate.of_run(error, 240), error, 1.0)
+        for point, error in zip(points, errors, strict=True)
+    ]
     best = cell.best(answers)
     assert best.point.noise == 0.5
     assert best.validation_error == pytest.approx(0.2)
@@ -164,7 +173,7 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
     assert [answer.validation_error for answer in cell.answers] == [answer.validation_error for answer in chosen]
     with RunStore(path) as store:
         results = [store.load(point.spec.hash) for point in finals]
-    assert cell.mean == mean_error([result.error for result in results], 150)
+    assert cell.rate == ErrorRate.of_splits([result.error for result in results], 150)
     assert all(result.n_train == 80 for result in results)
     assert cell.features is not None
 
@@ -181,32 +190,81 @@ def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[Benc
     assert cell.answers[0].features is not None
 
 
-def test_that_methods_are_compared_with_slide_svm_row_by_row(whole: tuple[BenchmarkState, Path, Listener]) -> None:
+def answer(split: int, wrong: int, n: int = 100, n_train: int = 50) -> SplitAnswer:
+    return SplitAnswer(split, "h", "", wrong / n, n_train, n, np.arange(wrong), None, None, 1.0)
+
+
+def table(*rows: tuple[int, ...]) -> BenchmarkState:
+    """Return a state of SLIDE-SVM and then other methods, by the rows that each split gets wrong."""
+    methods = ("slide-svm", "raw-svm", "pca-svm", "white-svm")[: len(rows)]
+    cells = tuple(
+        Cell("rectangles", method, 3, tuple(answer(split, wrong) for split, wrong in enumerate(row)))
+        for method, row in zip(methods, rows, strict=True)
+    )
+    return BenchmarkState((), methods, cells)
+
+
+def test_that_methods_are_compared_with_slide_svm_on_the_splits_they_share(
+    whole: tuple[BenchmarkState, Path, Listener],
+) -> None:
     state = whole[0]
-    slide, raw, sda = (state.cell("rectangles", name) for name in ("slide-svm", "raw-svm", "sda"))
-    assert slide is not None
-    assert raw is not None
-    assert sda is not None
-    assert slide.comparison is None
-    assert raw.comparison is not None
-    assert sda.comparison is not None
-    tests = [mcnemar(a.wrong, b.wrong) for a, b in zip(raw.answers, slide.answers, strict=True)]
-    assert raw.comparison.n_splits == 2
-    assert raw.comparison.p == min(1.0, 2 * np.median([test.exact for test in tests]))
-    assert sda.comparison.p == mcnemar(sda.answers[0].wrong, slide.answers[0].wrong).exact
+    slide, raw, _, sda = state.cells
+    found = state.comparisons
+    assert [method for _, method in found] == ["raw-svm", "pca-svm", "sda"]
+    assert state.comparison(slide) is None
+    assert [one.n_splits for one in found.values()] == [2, 2, 1]
+    assert found["rectangles", "raw-svm"] == state.comparison(raw)
+    one = found["rectangles", "sda"]
+    assert one.rows == mcnemar(sda.answers[0].wrong, slide.answers[0].wrong)
+    assert one.p == one.rows.exact
+    assert [one.adjusted for one in found.values()] == holm([one.p for one in found.values()])
 
 
-def test_that_two_methods_with_the_same_mistakes_do_not_differ() -> None:
-    answers = [SplitAnswer(k, "h", "", 0.1, 50, np.arange(5), None, None, 1.0) for k in range(3)]
-    same_mistakes = compare(answers, answers)
-    assert same_mistakes is not None
-    assert (same_mistakes.p, same_mistakes.significant, same_mistakes.difference) == (1.0, False, 0.0)
-    worse = [replace(answer, wrong=np.arange(40), error=0.8) for answer in answers]
-    different = compare(worse, answers)
-    assert different is not None
-    assert different.significant
-    assert different.difference == pytest.approx(0.7)
-    assert compare(answers, [replace(answer, n_test=60) for answer in answers]) is None
+def test_that_several_splits_are_compared_by_the_resampled_t_test() -> None:
+    found = table((10, 11, 12), (30, 34, 29)).comparisons["rectangles", "raw-svm"]
+    assert found.p == pytest.approx(resampled_t([0.20, 0.23, 0.17], 50, 100))
+    assert (found.rows, found.test) == (None, "corrected resampled t-test, 3 splits")
+    assert found.difference == pytest.approx(0.2)
+
+
+def test_that_the_test_counts_the_rows_of_the_smaller_training_part() -> None:
+    own = [replace(answer(split, wrong), n_train=40) for split, wrong in enumerate((30, 34, 29))]
+    slide = [answer(split, wrong) for split, wrong in enumerate((10, 11, 12))]
+    found = compare(own, slide)
+    assert found is not None
+    assert found.p == pytest.approx(resampled_t([0.20, 0.23, 0.17], 40, 100))
+
+
+def test_that_splits_that_repeat_one_another_count_as_one() -> None:
+    found = table((10, 10, 10), (30, 30, 30), (10, 10, 10)).comparisons
+    raw, pca = found["rectangles", "raw-svm"], found["rectangles", "pca-svm"]
+    assert raw.rows == mcnemar(np.arange(30), np.arange(10))
+    assert raw.p == raw.rows.exact
+    assert raw.test == "McNemar"
+    assert (pca.p, pca.significant, pca.difference) == (1.0, False, 0.0)
+
+
+def test_that_significance_is_judged_by_holm_over_the_whole_table() -> None:
+    alone = table((10,), (17,)).comparisons["rectangles", "raw-svm"]
+    assert alone.p == pytest.approx(2 / 2**7)
+    assert alone.significant
+    among = table((10,), (17,), (18,), (10,)).comparisons
+    assert among["rectangles", "raw-svm"].p == alone.p
+    assert among["rectangles", "pca-svm"].adjusted == pytest.approx(3 * 2 / 2**8)
+    assert among["rectangles", "raw-svm"].adjusted == pytest.approx(2 * 2 / 2**7)
+    assert among["rectangles", "white-svm"].adjusted == 1.0
+    crowd = replace(table((10,), (17,)), cells=tuple(
+        Cell(data, method, 1, (answer(0, wrong),))
+        for data in ("rectangles", "convex", "rectangles-images", "mnist")
+        for method, wrong in (("slide-svm", 10), ("raw-svm", 17))
+    ))  # fmt: skip
+    assert not any(one.significant for one in crowd.comparisons.values())
+
+
+def test_that_splits_judged_on_other_rows_are_not_compared() -> None:
+    answers = [answer(0, 10)]
+    assert compare(answers, [replace(answers[0], n_test=60)]) is None
+    assert compare(answers, [answer(1, 10)]) is None
 
 
 def test_that_progress_rises_and_says_what_is_left(whole: tuple[BenchmarkState, Path, Listener]) -> None:
@@ -251,7 +309,7 @@ def test_that_the_store_is_read_without_running_anything(
         assert not read_benchmark(CELLS, (), store).cells[0].answers
     with RunStore(tmp_path / "empty.sqlite") as store:
         empty = read_benchmark(CELLS, state.data, store)
-    assert all(cell.mean is None for cell in empty.cells)
+    assert all(cell.rate is None for cell in empty.cells)
 
 
 def test_that_a_choice_between_one_candidate_takes_no_run(tmp_path: Path) -> None:

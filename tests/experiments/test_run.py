@@ -11,6 +11,7 @@ from sklearn.svm import SVC
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.stack import fit_stack
 from slide_gui.data.errors import DataError
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import same_numbers
 from slide_gui.experiments.run import Reuse, live_spec, restore, run
 from slide_gui.experiments.run_progress import RunProgress
@@ -49,7 +50,7 @@ def test_that_a_run_is_the_textbook_svm_on_scaled_layers() -> None:
     np.testing.assert_array_equal(found.misclassified, wrong)
     np.testing.assert_allclose(found.decisions[:, 0], oracle.decision_function(Z[wrong]), atol=2e-2)
     assert found.error == len(wrong) / 300
-    assert found.half == pytest.approx(1.96 * np.sqrt(found.error * (1 - found.error) / 300))
+    assert found.rate == ErrorRate.of_run(found.error, 300)
     assert found.confusion.sum() == 300
     assert found.confusion.trace() == 300 - len(wrong)
     np.testing.assert_array_equal(found.predicted, 1 - DATA.test_labels[wrong])
@@ -145,7 +146,7 @@ def test_that_the_live_estimate_grows_and_its_interval_shrinks() -> None:
     tests = {payload.test for payload in heard.payloads if payload.test is not None}
     ordered = sorted(tests, key=lambda estimate: estimate.done)
     assert [estimate.done for estimate in ordered] == [500, 1500, 3500, 6000]
-    assert ordered[-1].half < ordered[0].half
+    assert ordered[-1].rate.high - ordered[-1].rate.low < ordered[0].rate.high - ordered[0].rate.low
     assert ordered[-1].error == live.error
     assert live_spec(spec(data, 0.5, 2), near).svm.widths == "median"
 

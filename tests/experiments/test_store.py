@@ -161,11 +161,11 @@ def test_that_tags_are_kept(path: Path) -> None:
 
 def test_that_a_store_of_a_newer_format_is_refused_and_left_alone(path: Path) -> None:
     database = sqlite3.connect(path)
-    database.execute("PRAGMA user_version = 2")
+    database.execute("PRAGMA user_version = 3")
     database.commit()
     database.close()
     (path.with_name(path.name + ".arrays") / f"{'0' * 16}-{'a' * 16}.npz").write_bytes(b"x")
-    with pytest.raises(DataError, match="format 2, this slide-gui reads 1; open it with the version"):
+    with pytest.raises(DataError, match="format 3, this slide-gui reads 2; open it with the version"):
         RunStore(path)
     assert len(list(path.with_name(path.name + ".arrays").iterdir())) == 3
 
@@ -201,6 +201,16 @@ def test_that_a_failed_write_leaves_nothing_behind(path: Path, monkeypatch: pyte
         assert len(store.runs()) == 3
 
 
+@pytest.mark.parametrize("value", ["error = 1.5", "error = -0.1", "n_test = 0"])
+def test_that_a_row_whose_error_is_none_is_damaged(path: Path, value: str) -> None:
+    connection = sqlite3.connect(path)
+    connection.execute(f"UPDATE runs SET {value} WHERE hash = ?", (RESULT.spec.hash,))
+    connection.commit()
+    connection.close()
+    with RunStore(path) as store, pytest.raises(DataError, match=f"is damaged .{value.split()[0]} is"):
+        store.runs()
+
+
 def test_that_only_numbers_are_read(path: Path) -> None:
     with np.load(array_file(path), allow_pickle=False) as arrays:
         assert all(arrays[name].dtype.kind in "if" for name in arrays.files)
@@ -214,8 +224,10 @@ def test_that_a_killed_sweep_loses_nothing() -> None:
 
 
 def as_written_before(path: Path) -> None:
-    """Take the columns out that earlier versions did not have."""
+    """Take the columns out that earlier versions did not have, and put back the one they had."""
     connection = sqlite3.connect(path)
+    connection.execute("ALTER TABLE runs ADD COLUMN half REAL NOT NULL DEFAULT 0.1")
+    connection.execute("PRAGMA user_version = 1")
     for name in ADDED:
         connection.execute(f"ALTER TABLE runs DROP COLUMN {name}")
     connection.commit()
@@ -229,7 +241,11 @@ def test_that_the_table_tells_c_and_support_vectors_of_old_stores_too(path: Path
     as_written_before(path)
     with RunStore(path) as store:
         assert [(line.C, line.n_support) for line in store.runs()] == expected
+        store.save(replace(RESULT, spec=replace(RESULT.spec, split=5)))
         assert store.check().faults == {}
+    connection = sqlite3.connect(path)
+    assert [half for (half,) in connection.execute("SELECT half FROM runs ORDER BY created")] == [0.1, 0.1, 0.0]
+    connection.close()
 
 
 def test_that_a_damaged_run_of_an_old_store_does_not_keep_it_from_opening(path: Path) -> None:

@@ -12,6 +12,7 @@ import pytest
 
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.svm import SvmParameters
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments import sweep as sweep_module
 from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
 from slide_gui.experiments.cost import CostModel, RunKind
@@ -72,7 +73,7 @@ def test_that_a_sweep_broken_off_again_and_again_gives_the_same_bits(tmp_path: P
         assert len(whole.runs()) == len(broken.runs()) == 7  # depth 0 is one run for three noises
         for line in whole.runs():
             assert same_numbers(whole.load(line.hash), broken.load(line.hash))
-        assert [(a.point, a.error) for a in again.done] == [(a.point, a.error) for a in state.done]
+        assert [(a.point, a.rate.error) for a in again.done] == [(a.point, a.rate.error) for a in state.done]
         last = state.points[-1].spec
         assert same_numbers(whole.load(last.hash), run(DATA, last))
 
@@ -83,7 +84,7 @@ def test_that_a_finished_sweep_is_only_read(tmp_path: Path, monkeypatch: pytest.
         store.delete([line.hash for line in store.runs()])
         monkeypatch.setattr(sweep_module, "run", None)
         again = run_sweep(DATA, FAST, store)
-        assert [answer.error for answer in again.done] == [answer.error for answer in first.done]
+        assert [answer.rate.error for answer in again.done] == [answer.rate.error for answer in first.done]
         assert len(store.runs()) == len({point.spec.hash for point in FAST.points()})
 
 
@@ -188,7 +189,7 @@ def test_that_two_processes_may_sweep_into_one_store(tmp_path: Path) -> None:
 
 def answer(noise: float, depth: int, validation: float | None, split: int = 0) -> PointResult:
     sweep = replace(FAST, noises=(noise,), depths=(depth,), splits=(split,), warm=False)
-    return PointResult(sweep.points()[0], 0.5, 0.1, 100, validation, 1.0)
+    return PointResult(sweep.points()[0], ErrorRate.of_run(0.5, 100), validation, 1.0)
 
 
 def test_that_noise_and_depth_are_chosen_by_validation_error_in_each_split() -> None:
@@ -218,7 +219,7 @@ def test_that_what_was_chosen_is_tested_with_all_training_rows(tmp_path: Path) -
 def test_that_what_was_chosen_starts_from_the_same_neighbours_trained_on_all_rows(tmp_path: Path) -> None:
     validation = replace(LEARNED, depths=(1,), evaluate="validation")
     whole = replace(LEARNED, depths=(1,), training="whole", evaluate="test")
-    last = PointResult(validation.points()[-1], 0.1, 0.0, 12, 0.1, 1.0)
+    last = PointResult(validation.points()[-1], ErrorRate.of_run(0.1, 12), 0.1, 1.0)
     finals = final_points([last])
     assert finals[0].spec == whole.points()[-1].spec
     with RunStore(tmp_path / "one.sqlite") as one, RunStore(tmp_path / "all.sqlite") as every:
@@ -254,7 +255,7 @@ def test_that_pooled_answers_choose_by_the_mean_validation_error_over_the_splits
     def answer(noise: float, split: int, validation: float | None) -> PointResult:
         stack = StackParameters(noise=noise, depth=1)
         spec = RunSpec("f" * 64, stack=stack, split=split, training="split").checked()
-        return PointResult(SweepPoint(noise, 1, split, 0, spec), 0.5, 0.1, 10, validation, 1.0)
+        return PointResult(SweepPoint(noise, 1, split, 0, spec), ErrorRate.of_run(0.5, 10), validation, 1.0)
 
     errors = {(0.2, 0): 0.0, (0.2, 1): 0.3, (0.4, 0): 0.1, (0.4, 1): 0.1}
     answers = [answer(noise, split, error) for (noise, split), error in errors.items()]

@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from slide_gui.core.sda_parameters import TUTORIAL
-from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer, compare
+from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer
 from slide_gui.experiments.timing import Extrapolated, time_rows
 from slide_gui.figures.benchmark import draw_errors, draw_times, standing
 from slide_gui.figures.benchmark_text import (
@@ -25,20 +25,22 @@ from slide_gui.figures.benchmark_text import (
 from slide_gui.figures.style import Style
 
 
-def answers(error: float, splits: int, features: float) -> tuple[SplitAnswer, ...]:
-    wrong = np.arange(round(error * 1000))
+def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ...]:
     return tuple(
-        SplitAnswer(k, "ab", "80.0% of variance", error, 1000, wrong, 0.1, features, 3.0) for k in range(splits)
+        SplitAnswer(
+            k, "ab", "80.0% of variance", error, 10_000, 1000, np.arange(round(error * 1000)), 0.1, features, 3.0
+        )
+        for k, error in enumerate(errors)
     )
 
 
+ERRORS = {"raw-svm": (0.090, 0.091), "pca-svm": (0.020, 0.021), "white-svm": (0.052,)}
+
+
 def state() -> BenchmarkState:
-    slide = answers(0.05, 2, 2.0)
-    cells = [Cell("rectangles", "slide-svm", 2, slide)]
-    for method, error, splits in (("raw-svm", 0.08, 2), ("pca-svm", 0.02, 2), ("white-svm", 0.051, 1)):
-        own = answers(error, splits, 1.0)
-        cells.append(Cell("rectangles", method, 2, own, compare(own, slide)))
-    cells.append(Cell("rectangles", "sda-svm", 2, answers(0.05, 1, 300.0)))
+    cells = [Cell("rectangles", "slide-svm", 2, answers((0.050, 0.052), 2.0))]
+    cells += [Cell("rectangles", method, 2, answers(errors, 1.0)) for method, errors in ERRORS.items()]
+    cells.append(Cell("rectangles", "sda-svm", 2, answers((0.0515,), 300.0)))
     cells.append(Cell("rectangles", "sda", 2))
     info = DataInfo("rectangles", "Rectangles", True, "ab" * 32, 1200, 1000)
     return BenchmarkState((info,), tuple(cell.method for cell in cells), tuple(cells))
@@ -54,11 +56,11 @@ def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
     assert table.head == ("Error in %", "Raw-SVM", "SdA", "SdA-SVM", "SLIDE-SVM", "PCA-SVM", "White-SVM")
     ours, paper = table.rows
     assert ours[0] == "Rectangles (generated)"
-    assert ours[1] == "8.00 ± 1.68 (+)"
+    assert ours[1] == "9.05 (8.41–9.69) (+)"
     assert ours[2] == "–"
-    assert ours[4] == "5.00 ± 1.35"
-    assert ours[5] == "2.00 ± 0.87 (−)"
-    assert ours[6] == "5.10 ± 1.36 [1/2]"
+    assert ours[4] == "5.10 (3.83–6.37)"
+    assert ours[5] == "2.05 (1.41–2.69) (−)"
+    assert ours[6] == "5.20 (3.99–6.76) [1/2]"
     assert paper[1:] == ("2.45", "2.43", "1.10", "1.38", "1.54", "0.96")
     assert table.bold == {(0, 5)}
     assert any("SdA-3 (Vincent et al. 2010): Rectangles 1.99" in note for note in table.notes)
@@ -66,7 +68,7 @@ def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
 
 def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: Path) -> None:
     info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
-    own = BenchmarkState((info,), ("slide-svm",), (Cell("mnist", "slide-svm", 1, answers(0.05, 1, 2.0)),))
+    own = BenchmarkState((info,), ("slide-svm",), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
     table = error_table(own)
     assert table.rows[1] == ("  paper, MNIST", "1.36")
     assert any("SdA-3 (Vincent et al. 2010): MNIST 1.28" in note for note in table.notes)
@@ -76,13 +78,24 @@ def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: 
     assert {row["dataset"] for row in others} == {"MNIST"}
 
 
+def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path: Path) -> None:
+    table = error_table(state())
+    errors_csv(tmp_path / "errors.csv", state())
+    figure = Figure()
+    draw_errors(figure, state(), Style(width="double"))
+    drawn = " ".join(text.get_text() for text in reversed(figure.texts))
+    for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), drawn):
+        for words in ("Holm", "corrected resampled t-test", "McNemar", "Student", "Wilson"):
+            assert words in text
+
+
 def test_that_markdown_and_latex_hold_every_cell() -> None:
     table = error_table(state())
     text = markdown(table)
-    assert "| **2.00 ± 0.87 (−)** |" in text
+    assert "| **2.05 (1.41–2.69) (−)** |" in text
     assert all(cell.strip() in text for row in table.rows for cell in row)
     tex = latex(table)
-    assert r"\textbf{2.00 $\pm$ 0.87 ($-$)}" in tex
+    assert r"\textbf{2.05 (1.41--2.69) ($-$)}" in tex
     assert tex.count(r"\\") == 3
     assert r"Error in \%" in tex
     assert all(ord(letter) < 128 for letter in tex)
@@ -107,8 +120,15 @@ def test_that_tables_of_numbers_read_back(tmp_path: Path) -> None:
     with open(tmp_path / "errors.csv", newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     by_method = {row["method"]: row for row in rows}
-    assert float(by_method["Raw-SVM"]["error"]) == 0.08
-    assert float(by_method["Raw-SVM"]["p against SLIDE-SVM"]) < 0.05
+    raw = by_method["Raw-SVM"]
+    rate, comparison = state().cells[1].rate, state().comparisons["rectangles", "raw-svm"]
+    assert rate is not None
+    assert [float(raw[name]) for name in ("error", "low end of 95 % interval", "high end")] == [
+        rate.error, rate.low, rate.high,
+    ]  # fmt: skip
+    assert (float(raw["p against SLIDE-SVM"]), float(raw["p by Holm"])) == (comparison.p, comparison.adjusted)
+    assert raw["test"] == "corrected resampled t-test, 2 splits"
+    assert by_method["White-SVM"]["test"] == "McNemar"
     assert by_method["SdA"]["error"] == ""
     assert by_method["SdA-3"]["published by"] == "Vincent et al. 2010"
     times_csv(tmp_path / "times.csv", time_rows(state()))
@@ -116,7 +136,7 @@ def test_that_tables_of_numbers_read_back(tmp_path: Path) -> None:
 
 
 def test_that_the_figure_orders_methods_by_error_and_tells_them_apart() -> None:
-    found = {cell.method: standing(cell) for cell in state().cells}
+    found = {cell.method: standing(state(), cell) for cell in state().cells}
     assert found == {
         "slide-svm": "reference", "raw-svm": "worse", "pca-svm": "better", "white-svm": "equal", "sda-svm": "equal",
         "sda": "equal",
@@ -126,7 +146,7 @@ def test_that_the_figure_orders_methods_by_error_and_tells_them_apart() -> None:
         draw_errors(figure, state(), Style(width=width))
         names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
         assert names == ["PCA-SVM", "SLIDE-SVM", "SdA-SVM", "White-SVM", "Raw-SVM"]
-        assert "5.10 ± 1.36  1/2" in drawn_texts(figure)
+        assert "5.20 (3.99–6.76)  1/2" in drawn_texts(figure)
 
 
 def test_that_the_figure_of_times_shows_both_speed_ups() -> None:

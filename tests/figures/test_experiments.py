@@ -13,6 +13,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.curves import CurvePoint, ErrorCurves, error_curves
 from slide_gui.experiments.labels import LabelCurves, LabelLine, LabelPoint
 from slide_gui.experiments.paper import published
@@ -32,13 +33,16 @@ DATA = rectangles(n_classes=3)
 RESULT = run(DATA, spec(DATA, depth=2, criterion="press"))
 CURVES = ErrorCurves(
     "Rectangles", False, "SLIDE-SVM", "test",
-    tuple(CurvePoint(i / 10, d, 0.02 + 0.001 * i * d, 0.002, 0.0, 1, 50_000) for d in range(5) for i in range(10)),
+    tuple(CurvePoint(i / 10, d, ErrorRate.of_run(0.02 + 0.001 * i * d, 50_000)) for d in range(5) for i in range(10)),
 )  # fmt: skip
 LABELS = LabelCurves(
     "Rectangles", False, "test", 0.5, 2,
     (
-        LabelLine("SLIDE fitted on all rows", tuple(LabelPoint(n, 2 / n, 0.2 / n, 0.0, 3, 2000) for n in (50, 100))),
-        LabelLine("raw input", (LabelPoint(100, 0.05, 0.01, 0.0, 3, 2000),)),
+        LabelLine(
+            "SLIDE fitted on all rows",
+            tuple(LabelPoint(n, ErrorRate(2 / n, 1.8 / n, 2.2 / n, 2000, 3)) for n in (50, 100)),
+        ),
+        LabelLine("raw input", (LabelPoint(100, ErrorRate(0.05, 0.04, 0.06, 2000, 3)),)),
     ),
 )  # fmt: skip
 MARKS = tuple(mark for mark in published("rectangles") if mark.method in ("SLIDE-SVM", "Raw-SVM"))[:2]
@@ -85,7 +89,7 @@ def test_that_each_depth_has_its_line_its_band_and_its_label() -> None:
     figure = drawn(DRAWINGS["curves"](Style()))
     (axes,) = figure.axes
     lines = [line for line in axes.lines if len(line.get_xdata()) == 10]
-    np.testing.assert_allclose(lines[2].get_ydata(), [100 * q.error for q in CURVES.line(2)])
+    np.testing.assert_allclose(lines[2].get_ydata(), [100 * q.rate.error for q in CURVES.line(2)])
     assert len({line.get_color() for line in lines}) == 5
     assert [band.get_alpha() for band in axes.collections] == [0.2] * 5
     texts = [text.get_text() for text in figure.texts]
@@ -104,7 +108,7 @@ def test_that_a_line_of_one_point_shows_its_interval_too() -> None:
 
 
 def test_that_labels_at_equal_heights_do_not_overlap() -> None:
-    flat = replace(CURVES, points=tuple(replace(point, error=0.02) for point in CURVES.points))
+    flat = replace(CURVES, points=tuple(replace(point, rate=ErrorRate.of_run(0.02, 50_000)) for point in CURVES.points))
     figure = drawn(lambda figure: draw_curves(figure, flat, Style()))
     renderer = figure.canvas.get_renderer()  # type: ignore[attr-defined]
     boxes = [
@@ -146,7 +150,7 @@ def table(path: Path) -> list[list[str]]:
 def test_that_tables_hold_the_numbers_to_the_bit(tmp_path: Path) -> None:
     curves_csv(tmp_path / "c.csv", CURVES)
     lines = table(tmp_path / "c.csv")
-    assert [float(line[6]) for line in lines[1:]] == [point.error for point in CURVES.points]
+    assert [float(line[6]) for line in lines[1:]] == [point.rate.error for point in CURVES.points]
     widths_csv(tmp_path / "w.csv", RESULT)
     lines = table(tmp_path / "w.csv")
     assert [float(line[2]) for line in lines[1:]] == [step.criterion for step in RESULT.classifier.history]
@@ -164,14 +168,14 @@ def test_that_curves_average_splits_and_count_a_shared_run_once(tmp_path: Path) 
         split = run_sweep(data, replace(base, training="split"), store).done
         whole = run_sweep(data, base, store).done
     points = error_curves(data, split).points
-    assert [(point.depth, point.noise, point.n_runs) for point in points] == [
+    assert [(point.depth, point.noise, point.rate.n_splits) for point in points] == [
         (0, 0.2, 3),
         (0, 0.5, 3),
         (1, 0.2, 3),
         (1, 0.5, 3),
     ]
-    own = [a.error for a in split if (a.point.depth, a.point.noise) == (1, 0.5)]
-    assert points[3].error == pytest.approx(np.mean(own))
-    assert [point.n_runs for point in error_curves(data, whole).points] == [1, 1, 1, 1]
+    own = [a.rate.error for a in split if (a.point.depth, a.point.noise) == (1, 0.5)]
+    assert points[3].rate.error == pytest.approx(np.mean(own))
+    assert [point.rate.n_splits for point in error_curves(data, whole).points] == [1, 1, 1, 1]
     with pytest.raises(ValueError, match="one method"):
         error_curves(data, [])

@@ -101,7 +101,7 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> Non
     assert "Nearly everything." in page
     assert "is made yet" not in page
     assert "is made yet" in reading_page(made[:2], (), False)
-    assert re.search(r"<td>\d+\.\d\d ± ", page)
+    assert re.search(r"<td>\d+\.\d\d \(\d+\.\d\d–", page)
 
 
 def test_that_a_page_escapes_what_it_is_told() -> None:

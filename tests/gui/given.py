@@ -11,6 +11,7 @@ import numpy as np
 from PySide6.QtCore import QCoreApplication, QEventLoop
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.error_rate import ErrorRate
 from slide_gui.progress import Progress
 from tests.core.test_stack import images
 
@@ -47,6 +48,12 @@ def labelled(seed: int = 0, n: int = 160) -> Dataset:
             image[random.integers(6)] = 1
     rows, names = drawn.reshape(2 * n, 36), ("across", "down")
     return Dataset("bars", rows[:n], rows[n:], labels[:n], labels[n:], image_shape=(6, 6), label_names=names)
+
+
+def rate(error: float, low: float | None = None, high: float | None = None, n: int = 50_000) -> ErrorRate:
+    """Return an error in per cent with an interval, by default of 0.1 to either side."""
+    low, high = error - 0.1 if low is None else low, error + 0.1 if high is None else high
+    return ErrorRate(error / 100, low / 100, high / 100, n)
 
 
 def wait(done: Callable[[], object], seconds: float = 10.0) -> None:

@@ -38,7 +38,7 @@ def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistak
     result = window.desk.result
     assert result.spec.hash == window.desk.spec.hash
     assert classifier._train.text() == "Train"
-    assert f"{100 * result.error:.2f} %" in classifier._found.text()
+    assert str(result.rate) in classifier._found.text()
     assert len(classifier._gallery._items) == len(result.misclassified)
     spec = window.desk.spec_of(classifier.svm())
     assert run(labelled(), spec).error == result.error

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QStackedWidget,
 
 from slide_gui.experiments.benchmark_state import BenchmarkState
 from slide_gui.experiments.timing import TimeRow
+from slide_gui.figures.benchmark_text import INTERVALS, MARKS
 from slide_gui.figures.sheet import Sheet
 from slide_gui.gui.benchmark_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.benchmark_desk import BenchmarkDesk
@@ -24,7 +25,11 @@ from slide_gui.progress import Progress
 
 __all__ = ["BenchmarkPage"]
 
-_SUBTITLES = ("test error in %, ± half its 95 % interval", "time to generate the features, on this computer")
+_SUBTITLES = ("test error in % and its 95 % interval", "time to generate the features, on this computer")
+_NOTES = (
+    "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by Holm’s correction over the "
+    "table; the corrected resampled t-test over splits, McNemar’s on one."
+)
 _QUICK = "quick: 600 training rows, not the paper’s figures"
 
 
@@ -71,6 +76,12 @@ class BenchmarkPage(Page):
         layout.addWidget(self._views, 1)
         self._legend = StandingLegend(self)
         layout.addWidget(self._legend)
+        self._notes = QLabel(_NOTES, self)
+        self._notes.setProperty("role", "secondary")
+        self._notes.setWordWrap(True)
+        self._notes.setToolTip(f"{INTERVALS}\n\nMarks: {MARKS}")
+        self._notes.setAccessibleDescription(f"{INTERVALS} Marks: {MARKS}")
+        layout.addWidget(self._notes)
         desk.changed.connect(self.refresh)
 
     def _build_course(self, row: QHBoxLayout) -> None:
@@ -119,7 +130,8 @@ class BenchmarkPage(Page):
     def _show_view(self, view: int) -> None:
         self._tabs.button(view).setChecked(True)
         self._views.setCurrentIndex(view)
-        self._legend.setVisible(view == 0)
+        for explained in (self._legend, self._notes):
+            explained.setVisible(view == 0)
         self._show_subtitle()
 
     def _show_subtitle(self) -> None:

@@ -186,7 +186,7 @@ class ClassifierPage(Page):
         self._criterion.set_placeholder("The criterion is drawn as the widths are learned.")
         self._set_history(seen.history)
         if seen.test is not None and seen.test.done:
-            self._found.setText(f"{100 * seen.test.error:.2f} % ± {100 * seen.test.half:.2f}")
+            self._found.setText(str(seen.test.rate))
             done, total = thousands(seen.test.done), thousands(seen.test.total)
             self._details.setText(f"test error so far, {done} of {total} images")
             return
@@ -223,7 +223,7 @@ class ClassifierPage(Page):
         pairs = () if own is None else zip(own.shares, own.widths, strict=True)
         self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
         self._criterion.set_stale(stale)
-        self._found.setText(f"{100 * result.error:.2f} % ± {100 * result.half:.2f}")
+        self._found.setText(str(result.rate))
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
         svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
         if own is not None and own.history:

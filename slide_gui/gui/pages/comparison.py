@@ -188,7 +188,7 @@ def _brief(result: RunResult) -> str:
 def _describe(result: RunResult) -> str:
     name = METHODS[result.spec.method].text
     by = "" if result.is_current else f" · by version {result.numerics} of the numbers"
-    return f"{name}, {_short(result)} · {100 * result.error:.2f} % ± {100 * result.half:.2f}{by}"
+    return f"{name}, {_short(result)} · {result.rate}{by}"
 
 
 def _sentence(shown: Comparison) -> str:

@@ -170,9 +170,9 @@ class CurvesPage(Page):
         return self._desk.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
 
     def table(self) -> str:
-        points = [point for point in self._points() if point.n]
+        points = [(point, point.rate) for point in self._points() if point.rate is not None]
         lines = ["\t".join(("noise", "depth", "error %", "low %", "high %", "n"))]
-        lines += [f"{p.noise:g}\t{p.depth}\t{p.error:.3f}\t{p.low:.3f}\t{p.high:.3f}\t{p.n}" for p in points]
+        lines += [f"{p.noise:g}\t{p.depth}\t{p.error:.3f}\t{p.low:.3f}\t{p.high:.3f}\t{rate.n}" for p, rate in points]
         return "\n".join(lines) if points else ""
 
     # What is shown ---------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ class CurvesPage(Page):
             for done in sweep.done:
                 place = done.point.noise, done.point.depth
                 note = f"{done.seconds:.1f} s"
-                points[place] = _point(*place, done.error, done.half, done.n_test, done.point.spec.hash, "done", note)
+                points[place] = ErrorPoint(*place, done.rate, done.point.spec.hash, "done", note)
             if sweep.current is not None and self._desk.sweeping:
                 place = sweep.current.noise, sweep.current.depth
                 points[place] = _running(*place, sweep.live)
@@ -248,20 +248,12 @@ class CurvesPage(Page):
 
 
 def _stored_point(run: StoredRun, noise: float) -> ErrorPoint:
-    return _point(noise, run.depth, run.error, run.half, run.n_test, run.hash, "done", f"{run.seconds:.1f} s")
-
-
-def _point(
-    noise: float, depth: int, error: float, half: float, n: int, key: str, state: str, note: str = ""
-) -> ErrorPoint:
-    low, high = max(error - half, 0.0), min(error + half, 1.0)
-    return ErrorPoint(noise, depth, 100 * error, 100 * low, 100 * high, n, key, state, note)  # type: ignore[arg-type]
+    return ErrorPoint(noise, run.depth, run.rate, run.hash, "done", f"{run.seconds:.1f} s")
 
 
 def _running(noise: float, depth: int, seen: RunProgress | None) -> ErrorPoint:
     found: Estimate | None = None if seen is None else seen.test
     if found is None or found.done == 0:
-        return ErrorPoint(noise, depth, math.nan, math.nan, math.nan, 0, "", "running")
-    state = "refining" if found.done < found.total else "done"
+        return ErrorPoint(noise, depth, None, "", "running")
     note = "live estimate: median widths, or those of the nearest run"
-    return _point(noise, depth, found.error, found.half, found.done, "", state, note)
+    return ErrorPoint(noise, depth, found.rate, "", "refining" if found.done < found.total else "done", note)

@@ -14,7 +14,7 @@ from slide_gui.gui.widgets._standing import paint_mark, standing_color
 
 __all__ = ["HEAD", "ROW", "BenchmarkDelegate", "BenchmarkHeader"]
 
-ROW, HEAD = 42, 44
+ROW, HEAD = 38, 44
 """Heights of a row and of the head, in pixels."""
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -71,7 +71,7 @@ class BenchmarkDelegate(QStyledItemDelegate):
         painter.fillRect(
             QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.muted if last else theme.line)
         )
-        room = box.adjusted(_PAD, 4, -_PAD, -5)
+        room = box.adjusted(_PAD, 3, -_PAD, -3)
         if cell is None:
             self._paint_title(painter, view, room, row)
         else:

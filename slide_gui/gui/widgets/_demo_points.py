@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-
+from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.widgets._points import ErrorMark, ErrorPoint, State
 
 __all__ = ["marks", "points"]
@@ -25,12 +24,9 @@ def points(depths: int = 5) -> list[ErrorPoint]:
                 continue
             if depth == 1 and step > 7:
                 state, note = "stale", "made with threshold 0.40"
-            half = 196 * math.sqrt(error / 100 * (1 - error / 100) / n)
-            found.append(
-                ErrorPoint(noise, depth, error, error - half, error + half, n, f"{noise}/{depth}", state, note)
-            )
-    nan = math.nan
-    found.append(ErrorPoint(0.8, depths - 1, nan, nan, nan, 0, f"0.8/{depths - 1}", "running"))
+            rate = ErrorRate.of_run(error / 100, n)
+            found.append(ErrorPoint(noise, depth, rate, f"{noise}/{depth}", state, note))
+    found.append(ErrorPoint(0.8, depths - 1, None, f"0.8/{depths - 1}", "running"))
     return found
 
 

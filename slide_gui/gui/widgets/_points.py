@@ -10,8 +10,9 @@ from typing import Literal
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPen
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
-from slide_gui.gui.widgets._numbers import count, fixed, per_cent
+from slide_gui.gui.widgets._numbers import count, fixed
 
 __all__ = ["ErrorMark", "ErrorPoint", "best_of", "depth_pen", "lines_of", "spoken"]
 
@@ -28,10 +29,8 @@ class ErrorPoint:
         1 − p, 0 to 1.
     depth : int
         Layers of the stack, 0 for the raw input.
-    error, low, high : float
-        Estimate and ends of its 95 % interval, per cent. NaN while there is no estimate.
-    n : int
-        Samples the estimate rests on.
+    rate : ErrorRate or None
+        Estimate with its 95 % interval; None while there is none.
     key : str
         What the owner of the point calls it.
     state : {"done", "running", "refining", "stale"}
@@ -43,10 +42,7 @@ class ErrorPoint:
 
     noise: float
     depth: int
-    error: float
-    low: float
-    high: float
-    n: int
+    rate: ErrorRate | None
     key: str
     state: State = "done"
     note: str = ""
@@ -54,7 +50,22 @@ class ErrorPoint:
     @property
     def is_known(self) -> bool:
         """Whether there is an estimate."""
-        return math.isfinite(self.error)
+        return self.rate is not None
+
+    @property
+    def error(self) -> float:
+        """The estimate in per cent; NaN while there is none."""
+        return math.nan if self.rate is None else 100 * self.rate.error
+
+    @property
+    def low(self) -> float:
+        """Lower end of the interval in per cent; NaN without an estimate."""
+        return math.nan if self.rate is None else 100 * self.rate.low
+
+    @property
+    def high(self) -> float:
+        """Upper end of the interval in per cent; NaN without an estimate."""
+        return math.nan if self.rate is None else 100 * self.rate.high
 
 
 @dataclass(frozen=True)
@@ -69,21 +80,16 @@ class ErrorMark:
 def lines_of(point: ErrorPoint) -> list[str]:
     """Return the tooltip of a point, line by line; the first holds the figure."""
     place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
-    if not point.is_known:
+    if point.rate is None:
         return [place, "being computed", *filter(None, [point.note])]
-    half = 0.5 * (point.high - point.low)
-    shown = per_cent(point.error)
-    if math.isfinite(half):
-        shown = f"{fixed(point.error, 2)} ± {per_cent(half)}"
     state = {
         "running": "being computed, so far",
         "refining": "first estimate, so far",
         "stale": "stale,",
         "done": "",
     }[point.state]
-    many = f"{state} n = {count(point.n)}".strip()
-    interval = f"95\u202f%: {fixed(point.low, 2)} to {per_cent(point.high)}" if math.isfinite(half) else ""
-    return [shown, place, *filter(None, [interval, many, *point.note.splitlines()])]
+    many = f"{state} n = {count(point.rate.n)}".strip()
+    return [str(point.rate), place, many, *point.note.splitlines()]
 
 
 def spoken(point: ErrorPoint) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.widgets._numbers import count, fixed, number
 
 __all__ = ["COLUMNS", "TAG", "Index", "RunModel", "RunRow"]
@@ -34,10 +35,8 @@ class RunRow:
         1 − p; NaN where there is none.
     depth : int or None
     seed : int or None
-    error, low, high : float
-        Per cent, and its 95 % interval; NaN where there is none.
-    n : int
-        Test samples.
+    rate : ErrorRate or None
+        On the test samples.
     C : float
     support : int or None
         Number of support vectors.
@@ -55,10 +54,7 @@ class RunRow:
     depth: int | None = None
     split: str = ""
     seed: int | None = None
-    error: float = math.nan
-    low: float = math.nan
-    high: float = math.nan
-    n: int = 0
+    rate: ErrorRate | None = None
     C: float = math.nan
     support: int | None = None
     seconds: float = math.nan
@@ -86,8 +82,24 @@ def _data(name: str) -> str:
     return name.replace("(generated)", "gen.")
 
 
-def _half(row: RunRow) -> float:
-    return 0.5 * (row.high - row.low)
+def _error(row: RunRow) -> float | None:
+    return None if row.rate is None else row.rate.error
+
+
+def _value(row: RunRow) -> str:
+    return "–" if row.rate is None else row.rate.value
+
+
+def _length(row: RunRow) -> float | None:
+    return None if row.rate is None else row.rate.high - row.rate.low
+
+
+def _interval(row: RunRow) -> str:
+    return "–" if row.rate is None else row.rate.interval
+
+
+def _rows(row: RunRow) -> int | None:
+    return None if row.rate is None else row.rate.n
 
 
 def _penalty(value: float) -> str:
@@ -107,9 +119,9 @@ COLUMNS = (
     Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),
     Column("Split", _SPLIT, lambda r: r.split, lambda r: r.split, "00, val.", False),
     Column("Seed", "Of split and solver", lambda r: r.seed, lambda r: _whole(r.seed), "00"),
-    Column("Error %", "Test error in per cent", lambda r: r.error, lambda r: fixed(r.error, 2), "00.00"),
-    Column("±", "Half the 95 % interval of the error, per cent", _half, lambda r: fixed(_half(r), 2), "0.00"),
-    Column("n test", "Test samples", lambda r: r.n, lambda r: count(r.n), "50\u202f000"),
+    Column("Error %", "Test error in per cent", _error, _value, "00.00"),
+    Column("95 %", "Interval of the error, per cent", _length, _interval, "00.00–00.00"),
+    Column("n test", "Test samples", _rows, lambda r: _whole(_rows(r)), "50\u202f000"),
     Column("C", "Penalty of the SVM", lambda r: r.C, lambda r: _penalty(r.C), "1\u202f000"),
     Column("n SV", "Support vectors", lambda r: r.support, lambda r: _whole(r.support), "50\u202f000"),
     Column("Time s", "Seconds it took", lambda r: r.seconds, lambda r: _seconds(r.seconds), "0\u202f000.0"),
@@ -177,7 +189,7 @@ class RunModel(QAbstractTableModel):
     def _matches(self, row: RunRow) -> bool:
         said = self._said.get(row.key)
         if said is None:
-            numbers = f"noise={row.noise:.2f}; depth={row.depth}; seed={row.seed}; {fixed(row.error, 2)}"
+            numbers = f"noise={row.noise:.2f}; depth={row.depth}; seed={row.seed}; {_value(row)}"
             said = " ".join((row.made, row.data, row.method, row.split, numbers, row.tag, row.note)).lower()
             self._said[row.key] = said
         return all(word in said for word in self._words)
@@ -253,8 +265,8 @@ def _is_missing(value: Any) -> bool:
 
 def _tip(row: RunRow) -> str:
     lines = [f"{row.method} on {row.data}, {row.made}"]
-    if math.isfinite(row.error):
-        lines.append(f"{fixed(row.error, 2)}\u202f% (95\u202f%: {fixed(row.low, 2)} to {fixed(row.high, 2)})")
+    if row.rate is not None:
+        lines.append(str(row.rate))
     if row.note:
         lines.append(row.note)
     return "\n".join([*lines, "Enter or a double click loads it on every page"])

@@ -16,7 +16,7 @@ _WORDS = (
     ("reference", "SLIDE-SVM"),
     ("better", "significantly fewer errors"),
     ("equal", "no significant difference"),
-    ("worse", "significantly more errors (McNemar, p < 0.05)"),
+    ("worse", "significantly more errors"),
 )
 _MARK, _GAP = 9, 20
 

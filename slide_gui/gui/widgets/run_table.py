@@ -354,6 +354,8 @@ def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
 def _demo() -> QWidget:
     import random
 
+    from slide_gui.error_rate import ErrorRate
+
     rng, rows = random.Random(1), []
     for i in range(10_000):
         depth, noise = rng.randrange(5), rng.randrange(10) / 10
@@ -361,14 +363,14 @@ def _demo() -> QWidget:
         made = f"2026-11-{1 + i * 20 // 10_000:02d} {i % 24:02d}:{i % 60:02d}"
         data = ("Rectangles", "MNIST", "Convex")[rng.randrange(3)]
         tag = "figure 3" if i % 97 == 0 else ""
-        low, high, n = error - 0.12, error + 0.12, 50_000
+        rate = ErrorRate.of_run(error / 100, 50_000)
         times = 10.0 ** rng.uniform(0, 3.5)
         method = "SLIDE-SVM" if depth else "Raw-SVM"
         rows.append(
             RunRow(f"r{i}", made, data, method, noise if depth else float("nan"), depth, "whole", i % 10)
             if i % 50 == 7
             else RunRow(
-                f"r{i}", made, data, method, noise, depth, "whole", i % 10, error, low, high, n,
+                f"r{i}", made, data, method, noise, depth, "whole", i % 10, rate,
                 10.0 ** rng.randrange(-1, 3), rng.randrange(300, 9000), times, tag,
             )
         )  # fmt: skip

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -13,13 +12,14 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.heat_map import ErrorPoint, HeatMap
+from tests.gui.given import rate
 
 Shown = Callable[..., Any]
 ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}
 
 
 def points() -> list[ErrorPoint]:
-    return [ErrorPoint(x, d, e, e - 0.1, e + 0.1, 50_000, f"{x}/{d}") for (x, d), e in ERRORS.items()]
+    return [ErrorPoint(x, d, rate(e), f"{x}/{d}") for (x, d), e in ERRORS.items()]
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_that_the_best_finished_cell_is_ringed(view: HeatMap) -> None:
     shot = view.grab().toImage()
     box = view.cell(1, 1)
     assert QColor(LIGHT.text).rgb() in {shot.pixel(int(box.left()) + d, int(box.center().y())) for d in (-1, 0)}
-    first = [replace(p, error=1.0, state="refining") if p.key == "0.0/0" else p for p in points()]
+    first = [replace(p, rate=rate(1.0), state="refining") if p.key == "0.0/0" else p for p in points()]
     view.set_points(first)
     assert "best 1.50\u202f% at noise 0.50, depth 1" in view.accessibleDescription()
 
@@ -59,7 +59,7 @@ def test_that_hover_and_click_tell_the_point_and_holes_nothing(view: HeatMap) ->
     view.point_hovered.connect(hovered.append)
     view.point_clicked.connect(clicked.append)
     QTest.mouseMove(view, corner(view, "0.9/1"))
-    assert view.accessibleDescription().startswith("3.00 ± 0.10")
+    assert view.accessibleDescription().startswith("3.00 % (2.90–3.10)")
     QTest.mouseMove(view, view.cell(0, 2).center().toPoint())
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.cell(0, 2).center().toPoint())
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=corner(view, "0.5/0"))
@@ -87,7 +87,7 @@ def test_that_keys_start_at_the_best_and_skip_holes(view: HeatMap) -> None:
 
 
 def test_that_noises_that_differ_only_in_rounding_share_a_column(view: HeatMap) -> None:
-    view.set_points([ErrorPoint(x, d, 2.0, 1.9, 2.1, 10, f"{x}/{d}") for d, x in ((0, 0.3), (1, 0.1 * 3))])
+    view.set_points([ErrorPoint(x, d, rate(2.0), f"{x}/{d}") for d, x in ((0, 0.3), (1, 0.1 * 3))])
     assert view.cell(0, 0).width() > 400
     assert view.current() is None
     QTest.keyClick(view, Qt.Key.Key_Down)
@@ -98,10 +98,7 @@ def test_that_noises_that_differ_only_in_rounding_share_a_column(view: HeatMap) 
 
 
 def test_that_running_cells_pulse_and_stale_ones_are_grey(view: HeatMap) -> None:
-    nan = math.nan
-    view.set_points(
-        [*points()[:-1], replace(points()[-1], state="stale"), ErrorPoint(0.9, 0, nan, nan, nan, 0, "w", "running")]
-    )
+    view.set_points([*points()[:-1], replace(points()[-1], state="stale"), ErrorPoint(0.9, 0, None, "w", "running")])
     assert view.is_pulsing()
     assert view.grab().toImage().pixelColor(corner(view, "0.9/1")) == QColor(LIGHT.hover)
     view.set_points(points())
@@ -111,7 +108,7 @@ def test_that_running_cells_pulse_and_stale_ones_are_grey(view: HeatMap) -> None
 @pytest.mark.parametrize(("width", "decimals"), [(340, 1), (900, 2)])
 def test_that_all_cells_carry_the_same_decimals(shown: Shown, width: int, decimals: int) -> None:
     view: HeatMap = shown(HeatMap(), width, 240)
-    view.set_points([ErrorPoint(i / 10, 1, 10.0 + i, 9.0, 21.0, 100, str(i)) for i in range(10)])
+    view.set_points([ErrorPoint(i / 10, 1, rate(10.0 + i, 9.0, 21.0), str(i)) for i in range(10)])
     assert view.decimals() == decimals
 
 

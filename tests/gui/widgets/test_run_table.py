@@ -14,14 +14,14 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets._run_model import COLUMNS, TAG
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
-from tests.gui.given import calls_in
+from tests.gui.given import calls_in, rate
 
 Shown = Callable[..., Any]
 TITLES = [c.title for c in COLUMNS]
 ROWS = [
-    RunRow("a", "2026-11-01 10:00", "Rectangles", "SLIDE-SVM", 0.5, 2, "whole", 1, 1.33, 1.23, 1.43, 50_000, 10.0, 812),
-    RunRow("b", "2026-11-02 10:00", "Rectangles", "Raw-SVM", math.nan, None, "whole", 1, 2.15, 2.0, 2.3, 50_000),
-    RunRow("c", "2026-11-03 10:00", "MNIST", "SLIDE-SVM", 0.3, 2, "whole", 10, 10.4, 10.0, 10.8, 10_000, 1.0, 9_835),
+    RunRow("a", "2026-11-01 10:00", "Rectangles", "SLIDE-SVM", 0.5, 2, "whole", 1, rate(1.33), 10.0, 812),
+    RunRow("b", "2026-11-02 10:00", "Rectangles", "Raw-SVM", math.nan, None, "whole", 1, rate(2.15)),
+    RunRow("c", "2026-11-03 10:00", "MNIST", "SLIDE-SVM", 0.3, 2, "whole", 10, rate(10.4, n=10_000), 1.0, 9_835),
     RunRow("d", "2026-11-04 10:00", "Convex", "SLIDE-SVM", 0.3, 3, "50/10/10", 2, tag="Figure 3"),
 ]
 
@@ -214,7 +214,15 @@ def test_that_a_chosen_row_lies_on_the_accents_wash(table: RunTable) -> None:
 def many_rows(n: int) -> list[RunRow]:
     return [
         RunRow(
-            f"k{i}", f"2026-11-{1 + i % 28:02d}", "Rectangles", "SLIDE-SVM", i % 10 / 10, i % 5, "whole", i, 1.0 + i / 9
+            f"k{i}",
+            f"2026-11-{1 + i % 28:02d}",
+            "Rectangles",
+            "SLIDE-SVM",
+            i % 10 / 10,
+            i % 5,
+            "whole",
+            i,
+            rate(1.0 + i / 200),
         )
         for i in range(n)
     ]

@@ -1,0 +1,67 @@
+"""Intervals of error rates against their definitions."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest, t
+
+from slide_gui.error_rate import ErrorRate
+
+
+@pytest.mark.parametrize(("wrong", "n"), [(0, 100), (1, 50), (7, 240), (620, 50_000), (50, 100), (100, 100)])
+def test_that_the_interval_of_one_run_is_wilsons(wrong: int, n: int) -> None:
+    found = ErrorRate.of_run(wrong / n, n)
+    exact = binomtest(wrong, n).proportion_ci(0.95, method="wilson")
+    assert (found.low, found.high) == pytest.approx((exact.low, exact.high), rel=1e-12, abs=1e-15)
+    assert 0.0 <= found.low <= found.error <= found.high <= 1.0
+    assert (found.n, found.n_splits, found.spread) == (n, 1, 0.0)
+
+
+def test_that_no_error_in_a_hundred_is_not_certainty() -> None:
+    assert str(ErrorRate.of_run(0.0, 100)) == "0.00 % (0.00–3.70)"
+
+
+def test_that_the_interval_of_a_mean_is_students() -> None:
+    errors = [0.1, 0.2, 0.3]
+    found = ErrorRate.of_splits(errors, 400)
+    half = t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
+    assert (found.error, found.spread, found.n_splits, found.n) == (pytest.approx(0.2), pytest.approx(0.1), 3, 400)
+    assert (found.low, found.high) == (0.0, pytest.approx(0.2 + half))
+    ten = np.random.default_rng(0).normal(0.3, 0.01, 10).tolist()
+    wide = t.interval(0.95, 9, np.mean(ten), np.std(ten, ddof=1) / math.sqrt(10))
+    assert (ErrorRate.of_splits(ten, 50).low, ErrorRate.of_splits(ten, 50).high) == pytest.approx(wide)
+
+
+def test_that_one_split_and_splits_that_are_all_alike_have_the_interval_of_one_run() -> None:
+    one = ErrorRate.of_run(0.02, 300)
+    assert ErrorRate.of_splits([0.02], 300) == one
+    alike = ErrorRate.of_splits([0.02] * 3, 300)
+    assert (alike.low, alike.high, alike.n_splits) == (one.low, one.high, 3)
+    assert ErrorRate.of_splits([0.0, 0.0], 100).high > 0.03
+
+
+def test_that_it_is_put_into_words_in_one_way() -> None:
+    rate = ErrorRate(0.014, 0.0131, 0.01499, 50_000)
+    assert str(rate) == "1.40 % (1.31–1.50)"
+    assert (rate.cell, rate.value, rate.interval) == ("1.40 (1.31–1.50)", "1.40", "1.31–1.50")
+
+
+def test_that_nothing_has_no_rate() -> None:
+    with pytest.raises(ValueError, match="there are 0"):
+        ErrorRate.of_run(0.0, 0)
+    with pytest.raises(ValueError, match="no errors"):
+        ErrorRate.of_splits([], 10)
+
+
+def test_that_scipy_waits_until_a_mean_is_asked_for() -> None:
+    code = (
+        "import sys; from slide_gui.error_rate import ErrorRate; ErrorRate.of_run(0.1, 10);"
+        "print('scipy' in sys.modules, 'numpy' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False"]
