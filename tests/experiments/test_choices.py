@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slide_gui import SLIDE, MultiWidthSVC
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice
 from slide_gui.core.criteria.evaluate import CRITERIA
@@ -17,6 +19,7 @@ from slide_gui.core.parameters import FIT_ON, StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.squashing import SQUASHINGS
 from slide_gui.core.svm import LOSSES, WIDTHS, SvmParameters
+from slide_gui.core.widths_objective import WidthOptions
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.spec import EVALUATE, FITTED_ON, TRAINING, RunSpec
 from slide_gui.experiments.sweep_spec import SweepSpec
@@ -155,3 +158,21 @@ def test_that_every_entry_has_its_own_key_and_words_that_stand_in_lists(table: d
         assert not choice.tip.endswith(".")
     with pytest.raises(TypeError):
         table["new"] = Choice("new", "new", "new")
+
+
+LISTED = [
+    (kind, name)
+    for kind in (SLIDE, MultiWidthSVC, StackParameters, SvmParameters, SdaParameters, WidthOptions)
+    for name in re.findall(r"^    (\w+) : \{", kind.__doc__ or "", re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize(("kind", "name"), LISTED)
+def test_that_what_help_lists_is_what_can_be_chosen(kind: type, name: str) -> None:
+    (listed,) = re.findall(rf"^    {name} : \{{(.*?)\}}", kind.__doc__ or "", re.MULTILINE)
+    assert re.findall(r'"(.*?)"', listed) == list(TABLES[name])
+
+
+def test_that_help_lists_all_that_can_be_chosen() -> None:
+    assert {name for kind, name in LISTED if kind is SLIDE} == {"squashing", "fit_on", "dtype"}
+    assert {name for kind, name in LISTED if kind is MultiWidthSVC} == {"criterion", "loss", "widths"}
