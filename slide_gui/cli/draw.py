@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 
 from slide_gui.cli.console import DONE, print_json, progress_bar, usage
@@ -39,6 +40,8 @@ def _run(arguments: argparse.Namespace) -> int:
     recipe = Recipe.read(arguments.recipe)
     arguments.output = arguments.output or Path(f"{recipe.figure}.pdf")
     outputs = figure_outputs(arguments)
+    if recipe.difference:
+        print(f"slide-gui: {arguments.recipe}: {recipe.difference}", file=sys.stderr)
     from slide_gui.figures.run_sheets import run_sheet
     from slide_gui.figures.sheet import save_sheet
 

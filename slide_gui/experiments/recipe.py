@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["FIGURES", "Recipe"]
@@ -38,16 +39,26 @@ class Recipe:
     source : DataSource
     points : tuple of SweepPoint
         What is shown; one for all but curves.
+    numerics : str
+        The version of the numbers shown; empty where it is not recorded.
     """
 
     figure: str
     source: DataSource
     points: tuple[SweepPoint, ...]
+    numerics: str = field(default_factory=lambda: str(numerics()))
 
     @classmethod
     def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> Recipe:
         """Return the recipe of a figure that shows one run."""
         return cls(figure, source, (SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, spec.seed, spec),))
+
+    @property
+    def difference(self) -> str:
+        """Why this program may draw other numbers; empty where it does not."""
+        if self.numerics in ("", str(numerics())):
+            return ""
+        return f"made by version {self.numerics} of the numbers, this is {numerics()}: they may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Return each run once, after the one that it starts from."""
@@ -89,7 +100,7 @@ class Recipe:
         points = [{**_place(point), "run": number[point.spec.hash]} for point in self.points]
         own = self.source
         source = {"key": own.key, "paths": list(own.paths), "seed": own.seed, "generated": own.generated}
-        document = {"format": _FORMAT, "figure": self.figure, "source": source}
+        document = {"format": _FORMAT, "figure": self.figure, "numerics": self.numerics, "source": source}
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
 
     @classmethod
@@ -135,7 +146,8 @@ class Recipe:
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and source.key not in {e.key for e in entries()}):
             raise ValueError("the source is neither a data set of the catalogue nor files")
-        return cls(document["figure"], source, tuple(points))
+        made_by = checked_value(str, document.get("numerics", ""), "numerics")
+        return cls(document["figure"], source, tuple(points), made_by)
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:

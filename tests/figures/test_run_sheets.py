@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -102,6 +103,19 @@ def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureF
     assert main(["draw", "widths.json"]) == 1
     assert "not the data of the run" in capsys.readouterr().err
     assert not Path("widths.pdf").exists()
+
+
+@pytest.mark.parametrize(("numerics", "said"), [("1", "made by version 1 of the numbers"), ("", ""), (None, "")])
+def test_that_a_figure_of_another_version_of_the_numbers_is_drawn_with_a_warning(
+    source: DataSource, capsys: pytest.CaptureFixture[str], numerics: str | None, said: str
+) -> None:
+    document = json.loads(recipe_of("confusion", source).text())
+    if numerics is not None:
+        document["numerics"] = numerics
+    Path("confusion.json").write_text(json.dumps(document), encoding="utf-8")
+    assert main(["draw", "confusion.json", "-o", "confusion.csv"]) == 0
+    assert said in capsys.readouterr().err
+    assert bool(Recipe.read("confusion.json").difference) == bool(said)
 
 
 def test_that_widths_that_were_not_learned_are_refused(source: DataSource) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -136,7 +137,8 @@ class ClassifierPage(Page):
                 from slide_gui.experiments.recipe import Recipe
                 from slide_gui.figures.run_sheets import run_sheet
 
-                return run_sheet(Recipe.of_run(name, source, result.spec), dataset, [result])
+                recipe = replace(Recipe.of_run(name, source, result.spec), numerics=result.numerics)
+                return run_sheet(recipe, dataset, [result])
 
             return Offer(name, title, sheet, Style(width="single" if name == "confusion" else "double"))
 
