@@ -8,18 +8,19 @@ import pytest
 
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.choice import PointResult, choose, final_points, final_spec, pooled
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.sweep_spec import SweepPoint
 
-FINGERPRINT = "ab" * 32
+FINGERPRINT, RATE = "ab" * 32, ErrorRate.of_run(0.5, 100)
 
 
 def answer(
     error: float | None, noise: float = 0.3, depth: int = 1, split: int = 0, seed: int = 0, **spec: object
 ) -> PointResult:
     own = RunSpec(FINGERPRINT, stack=StackParameters(noise=noise, depth=depth), split=split, seed=seed, **spec)  # type: ignore[arg-type]
-    return PointResult(SweepPoint(noise, depth, split, seed, own.checked()), 0.5, 0.1, 100, error, 1.0)
+    return PointResult(SweepPoint(noise, depth, split, seed, own.checked()), RATE, error, 1.0)
 
 
 def chosen(*answers: PointResult) -> PointResult:
@@ -56,7 +57,7 @@ def test_that_of_equals_again_fewer_layers_win_and_then_less_noise() -> None:
 def test_that_a_line_is_of_one_ridge_too() -> None:
     def ridged(error: float, noise: float, ridge: float) -> PointResult:
         stack = StackParameters(noise=noise, depth=1, ridge=ridge)
-        return PointResult(SweepPoint(noise, 1, 0, 0, RunSpec(FINGERPRINT, stack=stack)), 0.5, 0.1, 100, error, 1.0)
+        return PointResult(SweepPoint(noise, 1, 0, 0, RunSpec(FINGERPRINT, stack=stack)), RATE, error, 1.0)
 
     alone, flanked = ridged(0.1, 0.2, 1.0), ridged(0.1, 0.6, 10.0)
     assert chosen(alone, ridged(0.9, 0.3, 1.0), flanked, ridged(0.2, 0.7, 10.0), ridged(0.9, 0.25, 10.0)) is not alone
