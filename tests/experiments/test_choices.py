@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Iterator
 from dataclasses import fields, replace
@@ -163,13 +164,13 @@ def test_that_every_entry_has_its_own_key_and_words_that_stand_in_lists(table: d
 LISTED = [
     (kind, name)
     for kind in (SLIDE, MultiWidthSVC, StackParameters, SvmParameters, SdaParameters, WidthOptions)
-    for name in re.findall(r"^    (\w+) : \{", kind.__doc__ or "", re.MULTILINE)
+    for name in re.findall(r"^(\w+) : \{", inspect.getdoc(kind) or "", re.MULTILINE)
 ]
 
 
 @pytest.mark.parametrize(("kind", "name"), LISTED)
 def test_that_what_help_lists_is_what_can_be_chosen(kind: type, name: str) -> None:
-    (listed,) = re.findall(rf"^    {name} : \{{(.*?)\}}", kind.__doc__ or "", re.MULTILINE)
+    (listed,) = re.findall(rf"^{name} : \{{(.*?)\}}", inspect.getdoc(kind) or "", re.MULTILINE)
     assert re.findall(r'"(.*?)"', listed) == list(TABLES[name])
 
 
