@@ -86,7 +86,7 @@ def _kinds(name: str) -> list[str]:
         ("neighbors.KNeighborsClassifier", {"metric_params": 1}),
         ("ensemble.RandomForestClassifier", {"n_estimators": 10**6}),
         ("ensemble.AdaBoostClassifier", {"estimator": "deprecated"}),
-        ("neural_network.MLPClassifier", {"hidden_layer_sizes": [10**7]}),
+        ("neural_network.MLPClassifier", {"hidden_layer_sizes": [10, 10**7]}),
         ("neural_network.MLPClassifier", {"hidden_layer_sizes": [1] * 17}),
         ("neural_network.MLPClassifier", {"hidden_layer_sizes": ["a"]}),
         ("svm.SVC", {"cache_size": 1e9}),

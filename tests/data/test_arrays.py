@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from slide_gui.data import limits
 from slide_gui.data.arrays import read_npy, read_npz
 from slide_gui.data.errors import DataError
 from tests.data.writers import write_zip
@@ -36,6 +37,17 @@ def test_that_written_arrays_come_back(array: np.ndarray, fortran: bool, zipped:
         (part,) = read_npz(path) if zipped else read_npy(path)
     assert np.array_equal(part.rows, array.reshape(len(array), -1), equal_nan=array.dtype.kind == "f")
     assert part.image_shape == (array.shape[1:] if array.ndim == 3 else None)
+
+
+def test_that_arrays_that_fit_one_by_one_are_refused_if_they_do_not_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "x.npz", X_train=np.ones((100, 64)), X_test=np.ones((100, 64)))
+    monkeypatch.setattr(limits, "memory_limit", lambda: 80_000)
+    with pytest.raises(DataError, match=r"more than the .* this machine can spare"):
+        read_npz(tmp_path / "x.npz")
+    np.savez(tmp_path / "x.npz", X_train=np.ones((100, 64)), X_test=np.ones((50, 64)))
+    assert len(read_npz(tmp_path / "x.npz")) == 2
 
 
 @pytest.mark.parametrize(

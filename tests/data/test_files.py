@@ -100,6 +100,17 @@ def test_that_a_failed_write_leaves_what_was_there(tmp_path: Path) -> None:
     assert (tmp_path / "out").read_bytes() == b"old"
 
 
+def test_that_all_of_it_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[int, list[str]]] = []
+    monkeypatch.setattr(
+        os,
+        "fsync",
+        lambda handle: told.append((os.fstat(handle).st_size, [each.suffix for each in tmp_path.iterdir()])),
+    )
+    write_whole(tmp_path / "out.txt", lambda file: file.write(b"new"))
+    assert told == [(3, [".part"])]
+
+
 def test_that_the_longest_name_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 255)
     write_whole(path, lambda file: file.write(b"new"))

@@ -65,6 +65,14 @@ def test_that_what_does_not_fit_is_named(document: object, message: str) -> None
         from_document(Outer, document)
 
 
+def test_that_whole_numbers_fit_into_64_bits() -> None:
+    for kind in (int, float):
+        assert checked_value(kind, 2**63 - 1, "n") == 2**63 - 1
+        for number in (2**63, -(2**63)):
+            with pytest.raises(ValueError, match=r"n is -?9223372036854775808, expected a"):
+                checked_value(kind, number, "n")
+
+
 def test_that_one_of_several_kinds_is_enough() -> None:
     assert checked_value(str | tuple[float, ...], [1, 2.0], "widths") == (1, 2.0)
     assert checked_value(str | tuple[float, ...], "learn", "widths") == "learn"

@@ -20,7 +20,7 @@ from slide_gui.cli.bench.killing import kill_sweep
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import run
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store import FORMAT, RunStore
 from slide_gui.experiments.stored_run import ADDED
 from slide_gui.experiments.sweep import run_points
 from slide_gui.experiments.sweep_spec import SweepPoint
@@ -62,8 +62,27 @@ def test_that_results_come_back_to_the_bit(path: Path) -> None:
 
 def test_that_it_is_written_durably(path: Path) -> None:
     with RunStore(path) as store:
+        assert store._db.rows("PRAGMA user_version") == [(FORMAT,)]
         assert store._db.rows("PRAGMA journal_mode") == [("wal",)]
         assert store._db.rows("PRAGMA synchronous") == [(2,)]
+
+
+def test_that_a_file_and_its_name_are_on_the_disk_before_its_row(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[bool, int, str]] = []
+
+    def tell(handle: int) -> None:
+        found = os.fstat(handle)
+        last = max(folder.iterdir(), key=lambda file: file.stat().st_mtime_ns).suffix
+        told.append((stat.S_ISDIR(found.st_mode), found.st_size, last))
+
+    third = replace(RESULT, spec=replace(RESULT.spec, split=5))
+    with RunStore(path) as store:
+        folder = store.folder
+        monkeypatch.setattr(os, "fsync", tell)
+        store.save(third)
+    size = array_file(path, third).stat().st_size
+    assert [(is_folder, last) for is_folder, _, last in told] == [(False, ".part"), (True, ".npz")]
+    assert told[0][1] == size
 
 
 def test_that_nothing_is_overwritten(path: Path) -> None:
@@ -128,7 +147,7 @@ def test_that_orphans_are_swept_and_nothing_else(path: Path) -> None:
 def test_that_a_file_is_not_swept_while_another_process_saves_it(path: Path) -> None:
     with RunStore(path) as store, store._db.writing():
         name = store._write("0" * 64, b"x")
-        code = f"from slide_gui.experiments.store import RunStore; print(RunStore({str(path)!r}).swept)"
+        code = f"from slide_gui.experiments.store import FORMAT, RunStore; print(RunStore({str(path)!r}).swept)"
         child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
         with pytest.raises(subprocess.TimeoutExpired):
             child.wait(1.5)
@@ -339,7 +358,7 @@ def test_that_reading_leaves_everything_as_it_was(
 _READ_ONLY = """
 import sys
 from pathlib import Path
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store import FORMAT, RunStore
 path = Path(sys.argv[1])
 try:
     (path.parent / "x").touch()

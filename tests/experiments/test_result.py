@@ -1,0 +1,129 @@
+"""Results out of their parts: what does not fit is refused by name, packed or foreign archives before they are read."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.result import ARRAYS, RunResult, same_numbers
+from slide_gui.experiments.run import run
+from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
+from tests.experiments.tiny import rectangles, spec
+
+DATA = rectangles(60, 60, n_classes=3)
+RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
+WRONG = len(RESULT.misclassified)
+
+
+def parts() -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    return json.loads(json.dumps(RESULT.document())), RESULT.arrays()
+
+
+def test_that_parts_give_the_result_back() -> None:
+    assert WRONG > 2
+    document, arrays = parts()
+    again = RunResult.from_parts(document, unpack_arrays(pack_arrays(arrays), "place"))
+    assert same_numbers(again, RESULT)
+    assert again.timings == RESULT.timings
+    assert again.versions == RESULT.versions
+
+
+def changed(array: NDArray[Any], place: Any, value: float) -> NDArray[Any]:
+    copy = array.copy()
+    copy[place] = value
+    return copy
+
+
+A = RESULT.arrays()
+
+
+@pytest.mark.parametrize(
+    ("name", "array"),
+    [
+        ("confusion", A["confusion"][:2]),
+        ("confusion", changed(A["confusion"], (0, 0), A["confusion"][0, 0] + 1)),
+        ("confusion", A["confusion"].astype("<i4")),
+        ("confusion", A["confusion"].ravel()),
+        ("judged", np.empty(0, "<i8")),
+        ("judged", changed(A["judged"], 0, -1)),
+        ("misclassified", changed(A["misclassified"], 0, 10**6)),
+        ("predicted", A["predicted"][1:]),
+        ("predicted", changed(A["predicted"], 0, 3)),
+        ("predicted", changed(A["predicted"], 0, -1)),
+        ("decisions", A["decisions"][1:]),
+        ("decisions", A["decisions"][:, :2]),
+        ("coefficients", A["coefficients"][:, 1:]),
+        ("coefficients", A["coefficients"][1:]),
+        ("support", A["support"][1:]),
+    ],
+)
+def test_that_arrays_that_do_not_fit_are_refused(name: str, array: NDArray[Any]) -> None:
+    document, arrays = parts()
+    with pytest.raises(ValueError, match=r"confusion|judged|misclassified|predicted|decisions|coefficients"):
+        RunResult.from_parts(document, {**arrays, name: np.ascontiguousarray(array)})
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("labels", [0, 1], "confusion does not fit"),
+        ("labels", ["a"], "labels is 'a', expected a whole number"),
+        ("versions", [], "the versions that made it"),
+        ("versions", {"numpy": 2}, "versions is 2, expected a text"),
+        ("timings", {}, "timings has no entry 'fit'"),
+        ("classifier", [], "classifier is .*, expected an object"),
+        ("train_error", None, "train_error is None"),
+        ("judged", [1], "unknown entry 'judged'"),
+    ],
+)
+def test_that_documents_that_do_not_fit_are_refused(entry: str, value: object, message: str) -> None:
+    document, arrays = parts()
+    with pytest.raises(ValueError, match=message):
+        RunResult.from_parts({**document, entry: value}, arrays)
+
+
+@pytest.mark.parametrize("name", ["widths", "shares", "medians"])
+def test_that_a_classifier_has_one_width_a_layer(name: str) -> None:
+    document, arrays = parts()
+    document["classifier"][name] = document["classifier"][name][1:]
+    with pytest.raises(ValueError, match="widths does not fit"):
+        RunResult.from_parts(document, arrays)
+
+
+def archive(members: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", how) as target:
+        for name, content in members.items():
+            target.writestr(name, content)
+    return buffer.getvalue()
+
+
+def test_that_only_the_plain_archive_of_a_run_is_read() -> None:
+    with zipfile.ZipFile(io.BytesIO(pack_arrays(RESULT.arrays()))) as source:
+        members = {name: source.read(name) for name in source.namelist()}
+    assert set(unpack_arrays(archive(members), "place")) == set(ARRAYS)
+    few = {name: content for name, content in members.items() if name != "judged.npy"}
+    for content, message in (
+        (archive(members, zipfile.ZIP_DEFLATED), "confusion is packed"),
+        (archive(few), "its members are not those of a run"),
+        (archive({**members, "more.npy": members["judged.npy"]}), "its members are not those of a run"),
+        (archive({**members, "judged.npy": b"no array"}), "judged: has no readable NumPy header"),
+        (b"no archive", "is no readable .npz"),
+    ):
+        with pytest.raises(DataError, match=f"^place.*{message}"):
+            unpack_arrays(content, "place")
+
+
+def test_that_one_other_number_is_another_result() -> None:
+    for name, array in RESULT.arrays().items():
+        document, arrays = parts()
+        if name in ("decisions", "biases", "coefficients"):
+            arrays[name] = changed(array, (0,) * array.ndim, 0.123)
+            assert not same_numbers(RunResult.from_parts(document, arrays), RESULT)
