@@ -1,6 +1,7 @@
 """Damaged copies of files, the same for the same seed: bits, bytes, sizes and whole stretches of them changed.
 
-The suite tries a sample; ``SLIDE_GUI_MUTANTS=20000 python -m pytest tests/data/test_mutants.py`` tries so many.
+The suite tries a sample. ``SLIDE_GUI_MUTANTS=20000 python -m pytest --timeout 0 tests/data/test_mutants.py`` tries so
+many, as it does with the mutants of stores (tests/experiments/test_store_mutants.py).
 """
 
 from __future__ import annotations

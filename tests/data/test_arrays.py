@@ -39,6 +39,18 @@ def test_that_written_arrays_come_back(array: np.ndarray, fortran: bool, zipped:
     assert part.image_shape == (array.shape[1:] if array.ndim == 3 else None)
 
 
+def test_that_a_member_without_a_name_is_passed_over(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", X=np.ones((4, 64)), z=np.ones(3))
+    content = bytearray((tmp_path / "x.npz").read_bytes())
+    at = content.rindex(b"PK\x01\x02")  # the directory's entry of the last member
+    name = int.from_bytes(content[at + 28 : at + 30], "little")
+    content[at + 28 : at + 32] = bytes((0, 0, name, 0))  # its name is said to be something else
+    content[at + 46 : at + 46 + name] = bytes(name)
+    (tmp_path / "x.npz").write_bytes(bytes(content))
+    (part,) = read_npz(tmp_path / "x.npz")
+    assert part.rows.shape == (4, 64)
+
+
 def test_that_arrays_that_fit_one_by_one_are_refused_if_they_do_not_together(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

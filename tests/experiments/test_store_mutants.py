@@ -1,7 +1,4 @@
-"""Damaged and hostile stores: every command that reads or writes one ends in DataError, and nothing whole is lost.
-
-The suite tries a sample; ``SLIDE_GUI_MUTANTS=3000 python -m pytest tests/experiments/test_store_mutants.py`` more.
-"""
+"""Damaged and hostile stores: every command that reads or writes one ends in DataError, and nothing whole is lost."""
 
 from __future__ import annotations
 
