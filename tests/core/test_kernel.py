@@ -6,14 +6,14 @@ from slide_gui.core.kernel import Embedding, Gram, Vectors
 from tests.core.svm_data import StopAfter
 
 
-def test_that_groups_that_divide_give_equal_blocks_and_others_differ_by_one():
+def test_that_groups_that_divide_the_columns_give_equal_blocks():
     assert block_sizes(3920, 5) == (784,) * 5
-    assert block_sizes(10, 4) == (3, 3, 2, 2)
-    assert block_sizes(2, 4) == (1, 1)
+    assert block_sizes(7, 7) == (1,) * 7
     assert block_sizes(7, None) == (7,)
+    assert block_sizes(7, (3, 4)) == (3, 4)
 
 
-@pytest.mark.parametrize("groups", [0, (3, 3), (4, -1, 4), ()])
+@pytest.mark.parametrize("groups", [0, 2, 8, (3, 3), (4, -1, 4), (0, 7), ()])
 def test_that_groups_that_cannot_be_are_refused(groups):
     with pytest.raises(ValueError, match="groups"):
         block_sizes(7, groups)
