@@ -479,9 +479,8 @@ class Tree:
                 shutil.copy2(source / name, tree.root / name)
         # Runs carry a version derived from the sources: a fault is to be found by what it does, not as a change.
         record = tree.root / "resources" / "numerics.toml"
-        record.write_text(
-            record.read_text(encoding="utf-8").partition("[modules]")[0] + "[modules]\n", encoding="utf-8"
-        )
+        head, _, _ = record.read_text(encoding="utf-8").partition("[modules]")
+        record.write_text(f"{head}[modules]\n", encoding="utf-8")
         return tree
 
     def pytest(self, job: dict[str, object], timeout: float, keep_bytecode: bool = False) -> tuple[int | None, Any]:
