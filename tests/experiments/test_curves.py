@@ -1,0 +1,125 @@
+"""Averages of sweeps and of runs with few labels, and what is gathered of a run while it goes on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.sda_history import SdaEpoch, SdaHistory
+from slide_gui.core.stack import Stack
+from slide_gui.core.svm import TrainingStep
+from slide_gui.core.svm_decomposition import SolverStep
+from slide_gui.core.svm_grid import GridPoint
+from slide_gui.core.widths import WidthsStep
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments import run_progress
+from slide_gui.experiments.choice import PointResult
+from slide_gui.experiments.curves import error_curves
+from slide_gui.experiments.labels import label_curves, label_points
+from slide_gui.experiments.run_progress import Estimate, RunProgress, Watch
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.sweep_spec import SweepPoint
+from tests.core.svm_data import StopAfter
+from tests.experiments.tiny import rectangles, spec
+
+DATA = rectangles(60, 40)
+
+
+def answer(noise: float, depth: int, error: float, split: int = 0, **changes: object) -> PointResult:
+    own = spec(DATA, noise, depth, split=split, training="split", **changes)
+    return PointResult(SweepPoint(noise, depth, split, 0, own), ErrorRate.of_run(error, 40), None, 1.0)
+
+
+def test_that_a_curve_has_the_mean_over_the_splits_at_each_noise_and_depth() -> None:
+    found = error_curves(
+        DATA,
+        [answer(0.6, 2, 0.3), answer(0.3, 2, 0.1), answer(0.3, 2, 0.2, 1), answer(0.3, 1, 0.4), answer(0.3, 2, 0.2, 1)],
+    )
+    assert (found.dataset, found.generated, found.method, found.evaluate) == ("tiny", True, "SLIDE-SVM", "test")
+    assert found.depths == (1, 2)
+    assert [(point.noise, point.depth) for point in found.points] == [(0.3, 1), (0.3, 2), (0.6, 2)]
+    assert [point.noise for point in found.line(2)] == [0.3, 0.6]
+    assert found.line(2)[0].rate == ErrorRate.of_splits([0.1, 0.2], 40)
+    assert found.line(1)[0].rate == ErrorRate.of_run(0.4, 40)
+
+
+def test_that_curves_of_two_methods_or_parts_are_refused() -> None:
+    one = answer(0.3, 1, 0.1)
+    for other in (answer(0.3, 1, 0.1, method="median"), answer(0.3, 1, 0.1, evaluate="validation")):
+        with pytest.raises(ValueError, match="not of 2 kinds"):
+            error_curves(DATA, [one, other])
+    with pytest.raises(ValueError, match="not of 0 kinds"):
+        error_curves(DATA, [])
+
+
+BASE = RunSpec(DATA.fingerprint, stack=StackParameters(noise=0.4, depth=2))
+
+
+def test_that_labels_are_used_in_three_ways_by_number_and_seed() -> None:
+    points = label_points(BASE, [40, 20, 20], [1, 0])
+    assert [(p.spec.labels, p.seed) for p in points] == [(n, s) for n in (20, 40) for s in (0, 1) for _ in range(3)]
+    assert [p.spec.method for p in points[:3]] == ["slide-svm", "slide-svm", "raw-svm"]
+    assert [p.spec.fitted_on for p in points[:2]] == ["training", "labelled"]
+    assert all(p.spec.seed == p.seed and p.depth == p.spec.stack.depth for p in points)
+    assert [p.depth for p in points[:3]] == [2, 2, 0]
+
+
+def test_that_label_curves_average_over_the_seeds() -> None:
+    points = label_points(BASE, [20, 40], [0, 1])
+    answers = [PointResult(p, ErrorRate.of_run((k % 7) / 10, 40), None, 1.0) for k, p in enumerate(points)]
+    found = label_curves(DATA, answers[::-1])
+    assert (found.dataset, found.evaluate, found.noise, found.depth) == ("tiny", "test", 0.4, 2)
+    by_name = {line.name: line.points for line in found.lines}
+    assert set(by_name) == {"SLIDE-SVM, fitted on all rows", "SLIDE-SVM, fitted on labelled rows", "Raw-SVM"}
+    for way, name in enumerate(("SLIDE-SVM, fitted on all rows", "SLIDE-SVM, fitted on labelled rows", "Raw-SVM")):
+        for number, point in enumerate(by_name[name]):
+            errors = [(k % 7) / 10 for k in (6 * number + 3 + way, 6 * number + way)]
+            assert point.labels == (20, 40)[number]
+            assert point.rate.error == pytest.approx(np.mean(errors))
+            assert point.rate.n_splits == 2
+
+
+def test_that_label_curves_of_nothing_or_without_layers_are_refused() -> None:
+    for counts, seeds in (((), (0,)), ((20,), ())):
+        with pytest.raises(ValueError, match="labels or seeds are empty"):
+            label_points(BASE, counts, seeds)
+    for base in (replace(BASE, method="raw-svm"), replace(BASE, stack=StackParameters(depth=0))):
+        with pytest.raises(ValueError, match="has no layers to fit without labels"):
+            label_points(base, [20], [0])
+    with pytest.raises(ValueError, match="no answers to average"):
+        label_curves(DATA, [])
+
+
+def test_that_an_estimate_is_the_share_of_the_rows_so_far() -> None:
+    estimate = Estimate(3, 40, 100)
+    assert estimate.rate == ErrorRate.of_run(3 / 40, 40)
+
+
+def test_that_a_run_gathers_whatever_its_parts_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(10, 100))
+    monkeypatch.setattr(run_progress.time, "perf_counter", lambda: float(next(clock)))
+    listener = StopAfter()
+    watch = Watch("hash", listener)
+    assert watch.learned == watch.started == 10.0
+    stack = Stack(StackParameters(depth=0), (), 4, 10)
+    steps = [WidthsStep(k, 0, 1.0 - k, (1.0,), (1.0,), 1.0, 5) for k in range(2)]
+    grid, epochs = GridPoint(1.0, 2.0, 0.3), SdaHistory((SdaEpoch("pre-training", 1, 1, 2.0),))
+    training, estimate = TrainingStep(0, 1, SolverStep(0, 1.0, 3)), Estimate(1, 2, 3)
+    fit, learn, test = watch.phase("fit", 0.0, 0.2), watch.phase("learn", 0.2, 0.6), watch.phase("test", 0.6, 1.0)
+    fit.report(0.5)
+    assert listener.payloads == []  # nothing new is to be seen
+    fit.report(1.0, stack)
+    learn.report(0.0)
+    for payload in (*steps, grid, epochs, training):
+        learn.report(0.5, payload)
+    assert watch.learned == 13.0  # at the grid's point; training and epochs are no learning
+    test.report(1.0, estimate)
+    assert vars(listener.payloads[0]) == vars(RunProgress("hash", "fit", stack))
+    assert vars(listener.payloads[1]) == vars(RunProgress("hash", "learn", stack))
+    assert [len(each.history) for each in listener.payloads[2:5]] == [1, 2, 2]
+    last = RunProgress("hash", "test", stack, tuple(steps), (grid,), training, epochs, test=estimate)
+    assert vars(listener.payloads[-1]) == vars(last)
+    assert listener.fractions == pytest.approx([0.1, 0.2, 0.2, 0.4, 0.4, 0.4, 0.4, 0.4, 1.0])
