@@ -29,7 +29,7 @@ _SDA = (
 
 def add_run_options(parser: argparse.ArgumentParser) -> None:
     """Add the classifier's options and the protocol's."""
-    from slide_gui.core.criteria.evaluate import CRITERIA
+    from slide_gui.core.criteria.evaluate import LEARNED_BY
     from slide_gui.core.svm import LOSSES, WIDTHS, SvmParameters
     from slide_gui.experiments.methods import METHODS
     from slide_gui.experiments.spec import EVALUATE, TRAINING
@@ -39,7 +39,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     for name, meaning, table, default in (
         ("method", "representation and classifier", METHODS, "slide-svm, or custom where one of its parts is given"),
         ("widths", "kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths)),
-        ("criterion", "what learning the widths minimises", CRITERIA, usual.criterion),
+        ("criterion", "what learning the widths minimises", LEARNED_BY, usual.criterion),
         ("loss", "what a point inside the margin costs", LOSSES, usual.loss),
     ):
         group.add_argument(f"--{name}", metavar="NAME", help=choice_help(meaning, table, default))

@@ -61,6 +61,7 @@ def describe_result(result: RunResult) -> dict[str, Any]:
         "error": result.rate.error,
         "low": result.rate.low,
         "high": result.rate.high,
+        "chosen_by": result.chosen_by,
         "n_test": result.n_test,
         "n_support": None if result.classifier is None else result.classifier.n_support,
         "confusion": result.confusion.tolist(),
@@ -120,7 +121,7 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
 
 def print_result(result: RunResult) -> None:
     """Say what came out, for people."""
-    from slide_gui.experiments.describe import describe_spec
+    from slide_gui.experiments.describe import describe_chosen, describe_spec
 
     spec, own, times = result.spec, result.classifier, result.timings
     mark = " (generated)" if result.generated and "generated" not in result.dataset else ""
@@ -131,6 +132,8 @@ def print_result(result: RunResult) -> None:
     print(f"training error {100 * result.train_error:.2f} %{validation}, {result.n_train} rows trained on")
     if own is not None:
         print(f"widths {', '.join(f'{w:.4g}' for w in own.widths)}; shares {', '.join(f'{s:.2f}' for s in own.shares)}")
+        if own.chosen is not None:
+            print(describe_chosen(own.chosen))
         print(f"C = {own.C:.4g}, {own.n_support} support vectors{'' if own.converged else ', NOT converged'}")
     parts = {"fit": times.fit, "features": times.transform, "widths": times.widths, "train": times.train}
     if own is None:

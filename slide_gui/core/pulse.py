@@ -27,5 +27,13 @@ class Steady(Progress):
 
     @property
     def pulse(self) -> Progress:
-        """A progress for inner loops: any report of it repeats the fraction reached, and may cancel."""
-        return self.part(0.0, 0.0)
+        """A progress for inner loops: a report of it repeats the fraction reached, without payload, and may cancel."""
+        return _Pulse(self)
+
+
+class _Pulse(Progress):
+    def __init__(self, steady: Steady) -> None:
+        self._steady = steady
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._steady.report(0.0)

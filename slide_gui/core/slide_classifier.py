@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from slide_gui.core.criteria.evaluate import AUTO
 from slide_gui.core.denoiser import RIDGE
 from slide_gui.core.estimators import fitted_rows, labelled_rows
 from slide_gui.core.slide import SLIDE
@@ -67,7 +68,7 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dtype: str = "float32",
         batch_size: int = 4096,
         widths: str | ArrayLike = "learn",
-        criterion: str = "radius-margin",
+        criterion: str = AUTO,
         loss: str = "squared_hinge",
         C: float | None = None,
         tol: float = 1e-3,

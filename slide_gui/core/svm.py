@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
-from slide_gui.core.criteria.evaluate import CRITERIA
+from slide_gui.core.criteria.evaluate import AUTO, LEARNED_BY
 from slide_gui.core.distances import block_sizes, median_distances, shares_of, widths_from
 from slide_gui.core.errors import check_flag, check_number, check_whole
 from slide_gui.core.kernel import Embedding, Values, varying_columns
@@ -19,7 +18,8 @@ from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_decomposition import SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm_model import SvmModel
 from slide_gui.core.svm_multiclass import pairs_of
-from slide_gui.core.widths import LearnedWidths, WidthsStep, learn_widths
+from slide_gui.core.widths import WidthsSample, WidthsStep, learn_on
+from slide_gui.core.widths_guard import ChosenBy, guarded
 from slide_gui.core.widths_objective import WidthOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -61,7 +61,7 @@ class SvmParameters:
     groups : int, tuple of int, or None
         Blocks of columns, one width each.
     widths : "learn", "median" or tuple of float
-    criterion : {"radius-margin", "span", "hold-out", "press"}
+    criterion : {"auto", "radius-margin", "span", "hold-out", "press"}
     loss : {"squared_hinge", "hinge"}
     C : float or None
     tol : float
@@ -82,7 +82,7 @@ class SvmParameters:
 
     groups: int | tuple[int, ...] | None = None
     widths: str | tuple[float, ...] = "learn"
-    criterion: str = "radius-margin"
+    criterion: str = AUTO
     loss: str = "squared_hinge"
     C: float | None = None
     tol: float = 1e-3
@@ -102,7 +102,7 @@ class SvmParameters:
         ValueError
             If one is out of its range; says which and what it may be.
         """
-        check_choice("criterion", self.criterion, CRITERIA)
+        check_choice("criterion", self.criterion, LEARNED_BY)
         check_choice("loss", self.loss, LOSSES)
         C, max_iter = self.C, self.max_iter
         if C is not None:
@@ -183,7 +183,7 @@ def fit_svm(
     sizes = block_sizes(Z.shape[1], parameters.groups)
     medians = median_distances(Z, sizes, seed=parameters.seed, progress=progress.part(0.0, 0.0))
     learning = 0.3 if parameters.widths == "learn" else 0.0
-    widths, C, history = _choose(Z, codes, sizes, medians, parameters, progress.part(0.0, learning + 0.2))
+    widths, C, history, chosen = _choose(Z, codes, sizes, medians, parameters, progress.part(0.0, learning + 0.2))
     return train(
         Z,
         codes,
@@ -192,6 +192,7 @@ def fit_svm(
         C,
         parameters,
         history=history,
+        chosen=chosen,
         medians=medians,
         start=start,
         progress=progress.part(learning + 0.2, 1.0),
@@ -205,11 +206,11 @@ def _choose(
     medians: Array,
     parameters: SvmParameters,
     progress: Progress,
-) -> tuple[Array, float, tuple[WidthsStep, ...]]:
-    """Return widths, C and the history of learning."""
+) -> tuple[Array, float, tuple[WidthsStep, ...], ChosenBy | None]:
+    """Return widths, C, the history of learning, and what chose the widths if they were learned."""
     from slide_gui.core.svm_tuning import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, enough_fresh, tune
 
-    hinge, given = not LOSSES[parameters.loss].squared, parameters.C
+    given = parameters.C
     if not isinstance(parameters.widths, str):
         widths = np.asarray(parameters.widths, dtype=np.float64)
         if len(widths) != len(sizes):
@@ -217,41 +218,34 @@ def _choose(
                 f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
             )
         C = given if given is not None else tune(Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress)[1]
-        return widths, C, ()
+        return widths, C, (), None
     if parameters.widths == "median":
         widths = widths_from(medians, float(len(sizes)))
         if given is not None:
-            return widths, given, ()
+            return widths, given, (), None
         scale, C = tune(Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress)
-        return widths * scale, C, ()
-    learned = _learn(Z, codes, sizes, parameters, progress.part(0.0, 0.6))
-    widths, C = np.asarray(learned.widths), learned.C
-    fresh = enough_fresh(len(learned.subset), len(codes))
-    if parameters.retune and (fresh or (hinge and given is None)):
-        factors: Sequence[float] = (1.0,) if given is not None else (NEAR_CS if not hinge else C_GRID)
-        base = C if given is not None or not hinge else 1.0
-        scales = NEAR_SCALES if fresh else (1.0,)
-        choices = tuple(base * factor for factor in factors)
-        seen = learned.subset if fresh else None  # without fresh rows only the hinge's C is chosen, not the widths
-        part = progress.part(0.6, 1.0)
-        scale, C = tune(Z, codes, sizes, widths, scales, choices, parameters, part, learned_on=seen)
-        widths = widths * scale
-    return widths, C, learned.history
-
-
-def _learn(
-    Z: NDArray[np.floating], codes: Indices, sizes: tuple[int, ...], parameters: SvmParameters, progress: Progress
-) -> LearnedWidths:
+        return widths * scale, C, (), None
     options = WidthOptions(
         parameters.criterion,
-        parameters.C,
+        given,
         parameters.subset_size,
         parameters.starts,
         seed=parameters.seed,
         memory=parameters.memory,
         near=parameters.near,
     )
-    return learn_widths(Z, codes, sizes, options, progress=progress)
+    sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0))
+    learned = learn_on(sample, options, progress=progress.part(0.0, 0.6))
+    squared, memory, seed = LOSSES[parameters.loss].squared, parameters.memory, parameters.seed
+    part = progress.part(0.6, 0.8)
+    widths, C, chosen = guarded(sample, learned, squared=squared, C=given, memory=memory, seed=seed, progress=part)
+    if parameters.retune and enough_fresh(len(sample.rows), len(codes)):
+        del sample
+        Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
+        part = progress.part(0.8, 1.0)
+        scale, C = tune(Z, codes, sizes, widths, NEAR_SCALES, Cs, parameters, part, learned_on=learned.subset)
+        widths = widths * scale
+    return widths, C, learned.history, chosen
 
 
 class _Pair(Progress):
@@ -275,6 +269,7 @@ def train(
     parameters: SvmParameters,
     *,
     history: tuple[WidthsStep, ...] = (),
+    chosen: ChosenBy | None = None,
     medians: Array | None = None,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
@@ -318,7 +313,7 @@ def train(
     largest = np.linalg.norm(coefficients, axis=1).max()
     vectors = embedding(Z, support, np.float64 if largest > _LARGE else np.float32, steady.pulse)
     return SvmModel(
-        embedding, vectors, support, coefficients, biases, n_classes, shares, C, history, gap, steps, converged
+        embedding, vectors, support, coefficients, biases, n_classes, shares, C, history, chosen, gap, steps, converged
     )
 
 

@@ -12,9 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from slide_gui.core.criteria.evaluate import AUTO
 from slide_gui.core.distances import block_sizes
 from slide_gui.core.estimators import fitted_rows, labelled_rows, layer_sizes, parameters_of
 from slide_gui.core.svm import SvmParameters, fit_svm
+from slide_gui.core.widths_guard import ChosenBy
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["MultiWidthSVC"]
@@ -39,16 +41,19 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     widths : {"learn", "median"} or sequence of float, default="learn"
         The widths σ_t, one a block. "median": σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖², with σ² = number of blocks, or
         chosen with C on held-out rows where C is None.
-    criterion : {"radius-margin", "span", "hold-out", "press"}, default="radius-margin"
+    criterion : {"auto", "radius-margin", "span", "hold-out", "press"}, default="auto"
         What learning minimises: radius over margin, the smoothed leave-one-out error by the span of the support
         vectors, the smoothed error on a held-out fifth, or the leave-one-out squared error of kernel ridge
         regression. With more than two classes the first three are averaged over the one-vs-one problems, "press"
-        over one-vs-rest targets.
+        over one-vs-rest targets. "auto" is an estimate of the error, "press". Radius over margin is not one: on classes
+        that are far from separable its optimum is at widths and a C so small that every point is a support vector.
+        Whatever the criterion, the widths learned are compared with median widths times one scale by cross-validation
+        on the rows learned on; where those are clearly better they are taken, and `chosen_by_` says so.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         L2-SVM or C-SVC. Widths are learned with the squared hinge in either case.
     C : float or None, default=None
-        None: learned with the widths; chosen from 1, 10, 100, 1000 on a held-out fifth where widths are not learned
-        or the loss is the hinge.
+        None: learned with the widths; chosen from 1, 10, 100, 1000 on a held-out fifth where widths are not learned,
+        by cross-validation on the rows learned on where the loss is the hinge.
     tol : float, default=1e-3
         Largest violation of the optimality conditions.
     max_iter : int or None, default=None
@@ -81,7 +86,10 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Signed dual coefficients; positive for the second class of a pair (i, j), i < j.
     intercept_ : ndarray of shape (n_pairs,)
     history_ : list of WidthsStep
-        Criterion, widths, shares, C and support vectors at each iteration of learning.
+        Criterion, prior, widths, shares, C and support vectors at each iteration of learning.
+    chosen_by_ : str
+        The criterion that the widths were learned by, "median widths (guard)" where cross-validation overruled it,
+        "median widths" or "given".
     n_iter_ : int
         Pair steps of the solver.
     model_ : SvmModel
@@ -103,7 +111,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         groups: str | int | Sequence[int] | None = "auto",
         widths: str | ArrayLike = "learn",
-        criterion: str = "radius-margin",
+        criterion: str = AUTO,
         loss: str = "squared_hinge",
         C: float | None = None,
         tol: float = 1e-3,
@@ -164,6 +172,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.dual_coef_ = model.coefficients
         self.intercept_ = model.biases
         self.history_ = list(model.history)
+        self.chosen_by_ = _chosen_by(model.chosen, self.widths)
         self.n_iter_ = max(1, model.steps)
         return self
 
@@ -203,3 +212,9 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the class of each row."""
         rows = fitted_rows(self, Z, _DTYPES)
         return np.asarray(self.classes_[self.model_.predict(rows)])
+
+
+def _chosen_by(chosen: ChosenBy | None, widths: object) -> str:
+    if chosen is not None:
+        return chosen.name
+    return "median widths" if isinstance(widths, str) else "given"

@@ -7,7 +7,7 @@ chooses the global σ of k = exp(−(1/σ²) Σ_t D_t/σ_t²). The distances are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from slide_gui.core.svm_decomposition import SolverOptions, solve
 from slide_gui.core.svm_multiclass import class_scores, pairs_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["GridPoint", "GridResult", "median_width_search", "stratified_folds"]
+__all__ = ["CrossValidation", "GridPoint", "GridResult", "median_width_search", "stratified_folds"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -81,6 +81,61 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
     return folds
 
 
+class CrossValidation:
+    """Which rows an SVM gets wrong that was trained without their fold, at kernels exp(−factor · D) of one matrix D.
+
+    A training starts from the answer of the same fold at the last C of the same kernel.
+
+    Parameters
+    ----------
+    distances : ndarray of shape (n, n), float32 or float64
+    codes : ndarray of int, shape (n,)
+        Classes 0 … k − 1.
+    folds : ndarray of int, shape (n,)
+        As `stratified_folds` returns them.
+    options : SolverOptions
+        Its C is that of each call.
+    """
+
+    def __init__(self, distances: NDArray[np.floating], codes: Indices, folds: Indices, options: SolverOptions) -> None:
+        self._distances, self._codes, self._folds, self._options = distances, codes, folds, options
+        self._factor = np.nan
+        self._starts: dict[tuple[int, int, int], Array] = {}
+
+    def wrong(
+        self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
+    ) -> NDArray[np.bool_]:
+        """Return whether each row of these folds is wrong, in the order of the rows."""
+        if factor != self._factor:
+            self._factor, self._starts = factor, {}
+        source = Gram(self._distances, np.arange(len(self._codes)), factor)
+        wrong = np.zeros(len(self._codes), bool)
+        for fold in folds:
+            wrong[self._folds == fold] = self._judged(source, C, fold, progress)
+        return wrong[np.isin(self._folds, folds)]
+
+    def _judged(self, source: Gram, C: float, fold: int, progress: Progress) -> NDArray[np.bool_]:
+        """Return which rows of one fold are wrong."""
+        codes, inside = self._codes, self._folds != fold
+        n_classes = int(codes.max()) + 1
+        outside = np.flatnonzero(~inside)
+        margins = np.empty((len(outside), len(pairs_of(n_classes))))
+        for column, pair in enumerate(pairs_of(n_classes)):
+            members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
+            y = np.where(codes[members] == pair[1], 1.0, -1.0)
+            options, start = replace(self._options, C=C), self._starts.get((fold, *pair))
+            found = solve(source.take(members), y, options, start=start, progress=progress)
+            self._starts[fold, pair[0], pair[1]] = found.beta
+            support = np.flatnonzero(found.beta)
+            values = source.between(outside, members[support], progress=progress)
+            margins[:, column] = values @ found.beta[support] + found.bias
+        if n_classes == 2:
+            predicted = (margins[:, 0] > 0.0).astype(np.intp)
+        else:
+            predicted = np.argmax(class_scores(margins, n_classes), axis=1)
+        return np.asarray(predicted != codes[outside])
+
+
 def median_width_search(
     Z: NDArray[np.floating],
     codes: Indices,
@@ -134,16 +189,15 @@ def median_width_search(
     sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
     distances = Vectors(Embedding.of(Z, sizes, widths, pulse)(Z, progress=pulse)).distances(pulse)
+    options = SolverOptions(squared, 1.0, memory=memory // 2, seed=seed)
+    judged = CrossValidation(distances, codes, folds, options)
     points: list[GridPoint] = []
     total = len(factors) * len(Cs) + len(FINER)
 
     def judge(sigma: float, Cs: Sequence[float]) -> None:
-        starts: dict[tuple[int, int, int], Array] = {}
         for C in Cs:
-            source = Gram(distances, np.arange(n), 1.0 / sigma**2)
-            options = SolverOptions(squared, C, memory=memory // 2, seed=seed)
-            wrong = sum(_errors(source, codes, folds != fold, options, starts, fold, pulse) for fold in range(n_folds))
-            points.append(GridPoint(sigma, C, wrong / n))
+            wrong = judged.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
+            points.append(GridPoint(sigma, C, float(np.mean(wrong))))
             steady.report(len(points) / total, points[-1])
 
     for factor in factors:
@@ -157,31 +211,3 @@ def median_width_search(
 
 def _error(point: GridPoint) -> float:
     return point.error
-
-
-def _errors(
-    source: Gram,
-    codes: Indices,
-    inside: NDArray[np.bool_],
-    options: SolverOptions,
-    starts: dict[tuple[int, int, int], Array],
-    fold: int,
-    progress: Progress,
-) -> int:
-    """Count the errors on the rows not inside, each pair starting from its answer at the last C."""
-    n_classes = int(codes.max()) + 1
-    outside = np.flatnonzero(~inside)
-    margins = np.empty((len(outside), len(pairs_of(n_classes))))
-    for column, pair in enumerate(pairs_of(n_classes)):
-        members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
-        y = np.where(codes[members] == pair[1], 1.0, -1.0)
-        found = solve(source.take(members), y, options, start=starts.get((fold, *pair)), progress=progress)
-        starts[fold, pair[0], pair[1]] = found.beta
-        support = np.flatnonzero(found.beta)
-        values = source.between(outside, members[support], progress=progress)
-        margins[:, column] = values @ found.beta[support] + found.bias
-    if n_classes == 2:
-        predicted = (margins[:, 0] > 0.0).astype(np.intp)
-    else:
-        predicted = np.argmax(class_scores(margins, n_classes), axis=1)
-    return int(np.count_nonzero(predicted != codes[outside]))

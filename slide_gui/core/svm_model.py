@@ -11,6 +11,7 @@ from slide_gui.core.kernel import Embedding, kernel_tiles, squared_norms
 from slide_gui.core.pulse import Steady
 from slide_gui.core.svm_multiclass import class_scores
 from slide_gui.core.widths import WidthsStep
+from slide_gui.core.widths_guard import ChosenBy
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SvmModel"]
@@ -42,6 +43,8 @@ class SvmModel:
     C : float
     history : tuple of WidthsStep
         How the widths were learned; empty if they were not.
+    chosen : ChosenBy or None
+        What chose the widths; None if they were not learned.
     gap : float
         Largest gap of the optimality conditions over the pairs.
     steps : int
@@ -58,6 +61,7 @@ class SvmModel:
     shares: tuple[float, ...]
     C: float
     history: tuple[WidthsStep, ...]
+    chosen: ChosenBy | None
     gap: float
     steps: int
     converged: bool

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.pulse import Steady
 from slide_gui.core.rows import taken
+from slide_gui.core.stage import Stage
 from slide_gui.core.stratified import held_out_mask, stratified_subset
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -78,7 +79,7 @@ def tune(
     best, fewest = points[0], len(outside) + 1
     medians = np.ones(len(sizes))
     for number, (scale, C) in enumerate(points):
-        steady.report(number / len(points))
+        steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
         model = train(
             fitted, codes[inside], sizes, widths * scale, C, parameters, medians=medians, progress=steady.pulse
         )

@@ -15,16 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.choices import check_choice
-from slide_gui.core.criteria.evaluate import CRITERIA
 from slide_gui.core.distances import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.pulse import Steady
 from slide_gui.core.rows import taken
+from slide_gui.core.stage import Stage
 from slide_gui.core.stratified import stratified_subset
 from slide_gui.core.widths_objective import Objective, WidthOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["LearnedWidths", "WidthsStep", "learn_widths"]
+__all__ = ["LearnedWidths", "WidthsSample", "WidthsStep", "learn_on", "learn_widths"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -34,6 +33,7 @@ _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PRIOR = 0.01
 _REACH = 4.0
+_TILE = 256
 
 
 @dataclass(frozen=True)
@@ -74,12 +74,22 @@ class WidthsStep:
 
 @dataclass(frozen=True)
 class LearnedWidths:
-    """The iteration that minimises J + prior over all starts: `widths` σ_t and `C`; all iterations, the subset's rows.
+    """What was learned.
 
-    What was only tried in a line search is not taken: without its prior it may have a lower J, at widths that
-    the prior is there to keep away from.
+    Attributes
+    ----------
+    criterion : str
+        What was minimised, "auto" resolved.
+    kept : WidthsStep
+        The iteration with the least J + prior over all starts. What was only tried in a line search is not taken:
+        without its prior it may have a lower J, at widths that the prior is there to keep away from.
+    history : tuple of WidthsStep
+        All iterations.
+    subset : ndarray of int
+        The rows learned on.
     """
 
+    criterion: str
     kept: WidthsStep
     history: tuple[WidthsStep, ...]
     subset: Indices
@@ -182,6 +192,60 @@ def _minimize(progress: Progress) -> Callable[..., Any]:
     return minimize  # type: ignore[no-any-return]
 
 
+@dataclass(frozen=True, eq=False)
+class WidthsSample:
+    """The rows that widths are learned on, and the distances between them.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n,)
+        A stratified subset, sorted.
+    codes : ndarray of int, shape (n,)
+        Their classes.
+    medians : ndarray of shape (L,)
+        Median D_t.
+    distances : ndarray of shape (L, n, n)
+        D_t.
+    """
+
+    rows: Indices
+    codes: Indices
+    medians: Array
+    distances: Array
+
+    @classmethod
+    def of(
+        cls,
+        Z: NDArray[np.floating],
+        codes: Indices,
+        sizes: tuple[int, ...],
+        options: WidthOptions,
+        progress: Progress = NO_PROGRESS,
+    ) -> WidthsSample:
+        """Draw the rows; arguments and errors as of `learn_widths`."""
+        rows = stratified_subset(codes, options.subset_size, options.seed)
+        need = 8 * len(rows) ** 2 * (len(sizes) + 6)
+        if need > options.memory:
+            raise MemoryError(
+                f"learning {len(sizes)} widths on {len(rows)} points needs about {need / 1e6:.0f} MB, more than the "
+                f"{options.memory / 1e6:.0f} MB it may use; raise the memory or learn on a smaller subset"
+            )
+        steady = Steady(progress)
+        steady.report(0.0, Stage(f"distances between {len(rows)} rows"))
+        own = taken(Z, rows, steady.pulse)
+        medians = median_distances(own, sizes, seed=options.seed, progress=steady.pulse)
+        return cls(rows, codes[rows], medians, layer_distances(own, sizes, steady.pulse))
+
+    def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
+        """Return Σ_t D_t / σ_t², (n, n)."""
+        exponents = np.empty(self.distances.shape[1:], np.float32)
+        for top in range(0, len(exponents), _TILE):
+            tile = self.distances[:, top : top + _TILE]
+            exponents[top : top + _TILE] = np.tensordot(widths**-2.0, tile, 1)
+            progress.report(0.0)
+        return exponents
+
+
 def learn_widths(
     Z: NDArray[np.floating],
     codes: Indices,
@@ -211,32 +275,26 @@ def learn_widths(
     MemoryError
         If the matrices need more than the stated memory; says how much.
     """
-    check_choice("criterion", options.criterion, CRITERIA)
-    subset = stratified_subset(codes, options.subset_size, options.seed)
-    need = 8 * len(subset) ** 2 * (len(sizes) + 6)
-    if need > options.memory:
-        raise MemoryError(
-            f"learning {len(sizes)} widths on {len(subset)} points needs about {need / 1e6:.0f} MB, more than the "
-            f"{options.memory / 1e6:.0f} MB it may use; raise the memory or learn on a smaller subset"
-        )
     steady = Steady(progress)
-    sample = taken(Z, subset, steady.pulse)
-    quiet = steady.pulse
-    medians = median_distances(sample, sizes, seed=options.seed, progress=quiet)
-    distances = layer_distances(sample, sizes, quiet)
-    objective = Objective(distances, codes[subset], options, quiet)
-    origins = _origins(objective, medians, quiet)
+    return learn_on(WidthsSample.of(Z, codes, sizes, options, steady.part(0.0, 0.0)), options, progress=steady)
+
+
+def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress = NO_PROGRESS) -> LearnedWidths:
+    """Learn σ_t, and C unless it is given, on these rows; the rest as `learn_widths`."""
+    steady = Steady(progress)
+    objective = Objective(sample.distances, sample.codes, options, steady.pulse)
+    origins = _origins(objective, sample.medians, steady)
     history: list[WidthsStep] = []
     for number, origin in enumerate(origins):
         share = steady.part(number / len(origins), (number + 1) / len(origins))
         objective.starts.clear()
-        _Descent(objective, medians, number, origin, share, history).run()
+        _Descent(objective, sample.medians, number, origin, share, history).run()
     if not history:
         raise ValueError(
-            f"the {options.criterion} criterion has no finite value at any start on these {len(subset)} rows, for the "
-            "SVM did not converge there; give C or the widths, or learn on fewer rows"
+            f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows, "
+            "for the SVM did not converge there; give C or the widths, or learn on fewer rows"
         )
-    return LearnedWidths(min(history, key=_objective), tuple(history), subset)
+    return LearnedWidths(objective.criterion, min(history, key=_objective), tuple(history), sample.rows)
 
 
 def _objective(step: WidthsStep) -> float:
@@ -257,15 +315,15 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
     few = stratified_subset(objective.codes, _START_ROWS, options.seed)
     small = objective
     if len(few) < len(objective.codes):
-        small = Objective(objective.distances[:, few[:, None], few], objective.codes[few], options, progress)
+        small = Objective(objective.distances[:, few[:, None], few], objective.codes[few], options, objective.progress)
+    points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
     judged = []
-    for scale in _SCALES:
+    for number, (scale, C) in enumerate(points):
+        progress.report(0.0, Stage(f"starts of {objective.criterion}", number, len(points)))
         log_widths = np.log(widths_from(medians, scale * len(medians)))
-        for C in _START_CS if options.C is None else (options.C,):
-            theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
-            small.starts.clear()
-            value, _ = small(theta)
-            judged.append((value, theta))
-    judged = [entry for entry in judged if np.isfinite(entry[0])]
-    judged.sort(key=lambda entry: entry[0])
+        theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
+        small.starts.clear()
+        value, _ = small(theta)
+        judged.append((value, theta))
+    judged = sorted((entry for entry in judged if np.isfinite(entry[0])), key=lambda entry: entry[0])
     return [*near, *(theta for _, theta in judged[: 1 if near else max(1, options.starts)])]

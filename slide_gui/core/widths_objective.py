@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
+from slide_gui.core.criteria.evaluate import AUTO, CRITERIA, evaluate, resolved
 from slide_gui.core.stratified import held_out_mask
 from slide_gui.core.svm_newton import NotConverged
 from slide_gui.progress import Progress
@@ -31,7 +31,7 @@ class WidthOptions:
 
     Attributes
     ----------
-    criterion : {"radius-margin", "span", "hold-out", "press"}
+    criterion : {"auto", "radius-margin", "span", "hold-out", "press"}
     C : float or None
         Kept at this value; None: learned.
     subset_size : int
@@ -48,7 +48,7 @@ class WidthOptions:
         Start here too (a neighbouring problem's answer), beside the best point of the grid.
     """
 
-    criterion: str = "radius-margin"
+    criterion: str = AUTO
     C: float | None = None
     subset_size: int = 2500
     starts: int = 2
@@ -75,8 +75,9 @@ class Objective:
     def __init__(self, distances: Array, codes: Indices, options: WidthOptions, progress: Progress) -> None:
         self.distances, self.codes, self.options = distances, codes, options
         self.progress = progress
+        self.criterion = resolved(options.criterion, int(codes.max()) + 1)
         self.held_out = (
-            held_out_mask(codes, options.seed) if CRITERIA[options.criterion].holds_out else np.zeros(len(codes), bool)
+            held_out_mask(codes, options.seed) if CRITERIA[self.criterion].holds_out else np.zeros(len(codes), bool)
         )
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
@@ -96,9 +97,7 @@ class Objective:
         self.progress.report(0.0)
         kernel = self._kernel(rates)
         try:
-            found = evaluate(
-                self.options.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress
-            )
+            found = evaluate(self.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
         except NotConverged:
             self.starts.clear()  # what lies near it may be as hard to solve from there
             return np.inf, np.zeros(len(theta))

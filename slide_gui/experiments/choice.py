@@ -27,17 +27,20 @@ class PointResult:
     validation_error : float or None
     seconds : float
         That the run took.
+    chosen_by : str
+        What chose the widths; empty where they were not learned, or it is not known.
     """
 
     point: SweepPoint
     rate: ErrorRate
     validation_error: float | None
     seconds: float
+    chosen_by: str = ""
 
     @classmethod
     def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
         """Return the answer of a point."""
-        return cls(point, result.rate, result.validation_error, result.timings.total)
+        return cls(point, result.rate, result.validation_error, result.timings.total, result.chosen_by)
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.widths_guard import GUARD, ChosenBy
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.spec import FITTED_ON, RunSpec
 
-__all__ = ["describe_choice", "describe_spec"]
+__all__ = ["describe_choice", "describe_chosen", "describe_spec", "describe_widths"]
 
 
 def describe_spec(spec: RunSpec) -> str:
@@ -18,6 +19,26 @@ def describe_spec(spec: RunSpec) -> str:
 def describe_choice(spec: RunSpec) -> str:
     """Return what the representation and classifier were asked for, for people; empty if there is no choice."""
     return ", ".join(_choices(spec))
+
+
+def describe_widths(chosen_by: str) -> str:
+    """Return what chose the widths, for people, from its name; empty if there is none."""
+    if chosen_by in ("", GUARD):
+        return chosen_by
+    return f"widths by {chosen_by}"
+
+
+def describe_chosen(chosen: ChosenBy) -> str:
+    """Return what chose the widths, and how the choice did in cross-validation, for people."""
+    if chosen.learned_error is None or chosen.median_error is None:
+        return describe_widths(chosen.name)
+    learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
+    if chosen.guarded:
+        return (
+            f"median widths: the guard overruled those learned by {chosen.criterion}, which get {learned} of the rows "
+            f"learned on wrong in cross-validation, against {median}"
+        )
+    return f"widths by {chosen.criterion}: {learned} wrong in cross-validation, median widths {median}"
 
 
 def _choices(spec: RunSpec) -> list[str]:

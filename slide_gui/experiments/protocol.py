@@ -10,6 +10,7 @@ from itertools import product
 from typing import Any
 
 from slide_gui.core.choices import check_choice
+from slide_gui.core.criteria.evaluate import AUTO
 from slide_gui.core.parameters import StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.svm import SvmParameters
@@ -68,7 +69,7 @@ class CellPlan:
     draws: int = 1
     loss: str = "hinge"
     widths: str = "learn"
-    criterion: str = "radius-margin"
+    criterion: str = AUTO
     starts: int = 2
     C: float | None = None
     labels: int | None = None

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
+from slide_gui.core.widths_guard import ChosenBy
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.networks import NetworkRecord
@@ -46,7 +47,7 @@ class Timings:
     fit : float
         Fitting the representation, or as much of it as was not taken from other runs.
     widths : float
-        Learning the widths, or searching the grid.
+        Learning the widths and comparing them with the median ones, or searching the grid.
     train : float
         Training, with the last adjustment of scale and C. Fine-tuning that other runs share counts in each.
     test : float
@@ -94,6 +95,8 @@ class Classifier:
     coefficients : ndarray of shape (n_pairs, n_support)
         Signed dual coefficients.
     biases : ndarray of shape (n_pairs,)
+    chosen : ChosenBy or None
+        What chose the widths; None if they were not learned, or nothing was recorded of it.
     """
 
     widths: tuple[float, ...]
@@ -108,6 +111,7 @@ class Classifier:
     support: Integers
     coefficients: Array
     biases: Array
+    chosen: ChosenBy | None = None
 
     @property
     def n_support(self) -> int:
@@ -203,6 +207,12 @@ class RunResult:
         """The error with its 95 % interval."""
         return ErrorRate.of_run(self.error, self.n_test)
 
+    @property
+    def chosen_by(self) -> str:
+        """What chose the widths; empty where they were not learned, or it is not known."""
+        chosen = None if self.classifier is None else self.classifier.chosen
+        return "" if chosen is None else chosen.name
+
     def document(self) -> dict[str, Any]:
         """Return all but the arrays as what JSON can hold."""
         return {
@@ -274,11 +284,12 @@ class RunResult:
 
 def _plain(classifier: Classifier) -> dict[str, Any]:
     """Return all but the arrays of a classifier as what JSON can hold."""
-    apart = (*_OF_CLASSIFIER, "history", "grid")
+    apart = (*_OF_CLASSIFIER, "history", "grid", "chosen")
     return {
         **{key: value for key, value in vars(classifier).items() if key not in apart},
         "history": [asdict(step) for step in classifier.history],
         "grid": [asdict(point) for point in classifier.grid],
+        "chosen": None if classifier.chosen is None else asdict(classifier.chosen),
     }
 
 

@@ -16,6 +16,7 @@ from slide_gui.blas import loaded_blas
 from slide_gui.core.baselines import fit_classifier
 from slide_gui.core.distances import block_sizes
 from slide_gui.core.kernel import Embedding
+from slide_gui.core.stage import Stage
 from slide_gui.core.svm import SvmModel
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
@@ -78,6 +79,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     fitted = represent(dataset, spec, fitted_on, reuse, watch.phase("fit", 0.0, 0.1))
     done = time.perf_counter()
     learning = watch.phase("learn", 0.1, 0.6)
+    learning.report(0.0, Stage(f"features of {len(rows)} rows"))
     Z = fitted.representation.transform(_taken(dataset.train, rows), progress=learning.part(0.0, 0.04))
     made = time.perf_counter()
     codes, rest = classes.train[rows], learning.part(0.04, 1.0)

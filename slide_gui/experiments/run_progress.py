@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from slide_gui.core.sda_history import SdaHistory
 from slide_gui.core.stack import Stack
+from slide_gui.core.stage import Stage
 from slide_gui.core.svm import TrainingStep
 from slide_gui.core.svm_grid import GridPoint
 from slide_gui.core.widths import WidthsStep
+from slide_gui.core.widths_guard import ChosenBy
 from slide_gui.error_rate import ErrorRate
 from slide_gui.progress import Progress
 
@@ -57,8 +59,12 @@ class RunProgress:
         The widths' iterations so far.
     grid : tuple of GridPoint
         The points of cross-validation so far.
+    chosen : ChosenBy or None
+        What chose the widths, once it is known.
     training : TrainingStep or None
         The solver's last step.
+    stage : Stage or None
+        What it is doing within its phase, where that has a name.
     epochs : SdaHistory or None
         The epochs of autoencoders so far.
     train, validation, test : Estimate or None
@@ -69,7 +75,9 @@ class RunProgress:
     stack: Stack | None = None
     history: tuple[WidthsStep, ...] = ()
     grid: tuple[GridPoint, ...] = ()
+    chosen: ChosenBy | None = None
     training: TrainingStep | None = None
+    stage: Stage | None = None
     epochs: SdaHistory | None = None
     train: Estimate | None = None
     validation: Estimate | None = None
@@ -84,7 +92,7 @@ class Watch:
         self._state = RunProgress(spec_hash)
         self.started = time.perf_counter()
         self.learned = self.started
-        """When the last step of learning widths, or of the grid, was seen."""
+        """When the last that there is of learning widths, or of the grid, was seen."""
 
     def phase(self, name: str, start: float, stop: float) -> Progress:
         """Return the progress of one part of the run, from `start` to `stop` of the whole."""
@@ -102,6 +110,11 @@ class Watch:
             case GridPoint():
                 change = {"grid": (*self._state.grid, payload)}
                 self.learned = time.perf_counter()
+            case ChosenBy():
+                change = {"chosen": payload}
+                self.learned = time.perf_counter()
+            case Stage():
+                change = {"stage": payload}
             case SdaHistory():
                 change = {"epochs": payload}
             case TrainingStep():
@@ -110,7 +123,7 @@ class Watch:
                 change = {phase: payload}
         if not change and phase == self._state.phase:
             return None
-        self._state = replace(self._state, phase=phase, **change)  # type: ignore[arg-type]
+        self._state = replace(self._state, **{"phase": phase, "stage": None, **change})  # type: ignore[arg-type]
         return self._state
 
 

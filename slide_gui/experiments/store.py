@@ -422,12 +422,12 @@ class RunStore:
             raise self._damaged_row(row[0], "error", row[_ERROR])
         if row[_N_TEST] < 1:
             raise self._damaged_row(row[0], "n_test", row[_N_TEST])
-        spec_hash, data, generated, *rest, created, tags, deleted, C, n_support, numbers = row
+        spec_hash, data, generated, *rest, created, tags, deleted, C, n_support, numbers, chosen_by = row
         if not _is_time(created):
             raise self._damaged_row(spec_hash, "created", created)
         words = tuple(tags.split(",")) if tags else ()
         values: list[Any] = [spec_hash, data, bool(generated), *rest, created, words, bool(deleted)]
-        values += [C, n_support, numbers]
+        values += [C, n_support, numbers, chosen_by]
         return StoredRun(*values)
 
     def _damaged_row(self, spec_hash: object, column: str, value: object) -> DamagedRun:

@@ -31,13 +31,14 @@ COLUMNS = {
     "C": "REAL",
     "n_support": "INTEGER",
     "numerics": "TEXT",
+    "chosen_by": "TEXT",
 }
 """Column → SQL type; the attributes of `StoredRun` after its hash."""
 
 DROPPED = ("half",)
 """Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
 
-ADDED = ("C", "n_support", "numerics")
+ADDED = ("C", "n_support", "numerics", "chosen_by")
 """Columns that stores made by earlier versions lack; they are added there, and filled from the runs."""
 
 
@@ -73,6 +74,8 @@ class StoredRun:
         Number of its support vectors.
     numerics : str or None
         The version of the numbers that it was made by; None where it is not known.
+    chosen_by : str or None
+        What chose the widths, a criterion or the guard; empty where they were not learned, None where it is not known.
     """
 
     hash: str
@@ -96,6 +99,7 @@ class StoredRun:
     C: float | None = None
     n_support: int | None = None
     numerics: str | None = None
+    chosen_by: str | None = None
 
     @property
     def is_current(self) -> bool:
@@ -132,4 +136,5 @@ def columns_of(result: RunResult, created: float) -> dict[str, object]:
         "C": None if result.classifier is None else result.classifier.C,
         "n_support": None if result.classifier is None else result.classifier.n_support,
         "numerics": result.numerics,
+        "chosen_by": result.chosen_by,
     }

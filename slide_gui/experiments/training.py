@@ -105,6 +105,7 @@ def _classifier(model: SvmModel, medians: tuple[float, ...], grid: tuple[GridPoi
         model.support.astype(np.int64),
         model.coefficients,
         model.biases,
+        model.chosen,
     )
 
 
@@ -120,6 +121,7 @@ def model_of(own: Classifier, embedding: Embedding, vectors: NDArray[np.floating
         own.shares,
         own.C,
         own.history,
+        own.chosen,
         own.gap,
         0,
         own.converged,

@@ -68,7 +68,7 @@ def extent_of(quick: bool, splits: int | None = None) -> Extent:
         plan("full", splits=splits),
         noises,
         (0, 1, 2, 3, 4),
-        SvmParameters(criterion="span"),  # Rectangles has two classes
+        SvmParameters(),
         left_out=(
             "10 splits on Rectangles and 3 on Rectangles-Images and Convex, where the paper averages over 50 and 10; "
             "grids and their reasons stand in the program’s resources/protocol.toml.",

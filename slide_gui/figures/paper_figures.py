@@ -99,7 +99,8 @@ def _curves(title: str, workshop: Workshop, progress: Progress) -> Made:
     state = run_sweep(dataset, sweep, workshop.store, progress=progress, pause=workshop.pause)
     curves = error_curves(dataset, state.done)
     runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())
-    learned = f"widths learned by {e.svm.criterion} at every point" if warm else "one global width by cross-validation"
+    by = ", ".join(sorted({answer.chosen_by for answer in state.done if answer.chosen_by}))
+    learned = f"widths learned at every point, by {by}" if warm else "one global width by cross-validation"
     return workshop.made(
         title,
         [sheet_of("curves", curves, draw_curves, curves_csv)],

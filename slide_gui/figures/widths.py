@@ -44,8 +44,10 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
         raise ValueError("there is nothing to draw: the widths of this run were not learned")
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
-    second = f"{spec.svm.criterion}, noise 1 − p = {spec.stack.noise:g}, {spec.stack.depth} layers; ends at "
-    second += "shares " + ", ".join(f"{share:.2f}" for share in own.shares)
+    second = (
+        f"{result.chosen_by or spec.svm.criterion}, noise 1 − p = {spec.stack.noise:g}, {spec.stack.depth} layers; "
+    )
+    second += "ends at shares " + ", ".join(f"{share:.2f}" for share in own.shares)
     plot.title(f"{titled(result.dataset, result.generated)}: learning the widths", second)
     names = [f"h{str(t).translate(_SUPERSCRIPTS)}" for t in range(len(history[0].shares))]
     left, top = 13.0 * s, 10.5 * s

@@ -15,6 +15,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE
 from slide_gui.core.estimators import layer_sizes
+from slide_gui.core.stage import Stage
 from slide_gui.core.stratified import stratified_subset
 from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
 from slide_gui.core.svm_estimator import MultiWidthSVC
@@ -22,6 +23,7 @@ from slide_gui.core.svm_grid import median_width_search, stratified_folds
 from slide_gui.core.svm_model import SvmModel
 from slide_gui.core.svm_multiclass import class_scores
 from slide_gui.core.widths import WidthsStep
+from slide_gui.core.widths_guard import ChosenBy
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter, layers, three_classes
 
@@ -147,7 +149,14 @@ def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     listener = StopAfter()
     model = fit_svm(Z, y, parameters, progress=listener)
     kinds = [type(payload) for payload in listener.payloads]
-    assert kinds.index(TrainingStep) == kinds.count(WidthsStep)
+    assert list(dict.fromkeys(kinds)) == [Stage, WidthsStep, ChosenBy, TrainingStep]
+    assert listener.payloads[kinds.index(ChosenBy)] == model.chosen
+    names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
+    assert list(dict.fromkeys(names)) == [
+        "distances between 60 rows",
+        "starts of press",
+        "comparing with median widths",
+    ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
     assert np.all(np.diff(listener.fractions) >= 0)
     assert model.history

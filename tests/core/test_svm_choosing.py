@@ -7,7 +7,8 @@ from slide_gui.core.distances import median_distances, widths_from
 from slide_gui.core.stratified import stratified_subset
 from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
 from slide_gui.core.svm_tuning import tune
-from slide_gui.core.widths import learn_widths
+from slide_gui.core.widths import WidthsSample, learn_on
+from slide_gui.core.widths_guard import guarded
 from slide_gui.core.widths_objective import WidthOptions
 from tests.core.svm_data import StopAfter, layers, three_classes
 
@@ -43,27 +44,32 @@ def test_that_median_widths_get_one_scale_tuned_with_C_unless_C_is_given(loss):
 
 
 @pytest.mark.parametrize(("loss", "given"), [("hinge", None), ("squared_hinge", None), ("hinge", 7.0)])
-def test_that_learned_widths_are_tuned_on_the_rows_not_learned_on(loss, given):
+def test_that_learned_widths_are_compared_with_median_ones_then_tuned_on_the_rows_not_learned_on(loss, given):
     parameters = SvmParameters(SIZES, criterion="span", loss=loss, C=given, subset_size=80, starts=1, seed=2)
-    learned = learn_widths(Z, CODES, SIZES, WidthOptions("span", C=given, subset_size=80, starts=1, seed=2))
-    own = np.array(learned.widths)
-    Cs = (given,) if given else ALL_CS if loss == "hinge" else tuple(learned.C * f for f in (1.0, 0.3, 3.0))
+    learned, (own, C, chosen) = _learned(loss, given, subset_size=80)
+    Cs = (given,) if given else tuple(C * f for f in (1.0, 0.3, 3.0))
     scales = (1.0, 0.5**0.5, 2.0**0.5)
     scale, C = tune(Z, CODES, SIZES, own, scales, Cs, parameters, learned_on=stratified_subset(CODES, 80, 2))
     found = fit_svm(Z, CODES, parameters)
     assert found.widths == pytest.approx(own * scale, rel=1e-9)
     assert pytest.approx(C, rel=1e-9) == found.C
+    assert (found.history, found.chosen) == (learned.history, chosen)
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
+def test_that_nothing_is_tuned_where_all_rows_were_learned_on(loss):
+    learned, (widths, C, chosen) = _learned(loss, None, subset_size=2500)
+    found = fit_svm(Z, CODES, SvmParameters(SIZES, criterion="span", loss=loss, starts=1, seed=2))
+    assert (found.widths, found.C, found.chosen) == (pytest.approx(widths), C, chosen)
     assert found.history == learned.history
 
 
-def test_that_widths_learned_on_all_rows_are_kept_and_only_the_C_of_a_hinge_is_tuned():
-    learned = learn_widths(Z, CODES, SIZES, WidthOptions("span", starts=1, seed=2))
-    squared = fit_svm(Z, CODES, SvmParameters(SIZES, criterion="span", starts=1, seed=2))
-    assert (squared.widths, squared.C) == (pytest.approx(learned.widths), learned.C)
-    parameters = SvmParameters(SIZES, criterion="span", loss="hinge", starts=1, seed=2)
-    hinge = fit_svm(Z, CODES, parameters)
-    assert hinge.widths == pytest.approx(learned.widths)
-    assert tune(Z, CODES, SIZES, np.array(learned.widths), (1.0,), ALL_CS, parameters)[1] == hinge.C
+def _learned(loss, given, subset_size):
+    """What is learned, and what the guard makes of it."""
+    options = WidthOptions("span", C=given, subset_size=subset_size, starts=1, seed=2)
+    sample = WidthsSample.of(Z, CODES, SIZES, options)
+    learned = learn_on(sample, options)
+    return learned, guarded(sample, learned, squared=loss == "squared_hinge", C=given, seed=2)
 
 
 def test_that_shares_are_those_of_the_medians_at_the_widths():

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from slide_gui import SLIDE, MultiWidthSVC
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice
-from slide_gui.core.criteria.evaluate import CRITERIA
+from slide_gui.core.criteria.evaluate import LEARNED_BY
 from slide_gui.core.parameters import FIT_ON, StackParameters
 from slide_gui.core.sda_parameters import SdaParameters
 from slide_gui.core.squashing import SQUASHINGS
@@ -28,7 +28,7 @@ from slide_gui.figures.style import LEVELS
 
 DTYPES = ("float32", "float64")
 TABLES: dict[str, Any] = {
-    "squashing": SQUASHINGS, "fit_on": FIT_ON, "criterion": CRITERIA, "loss": LOSSES, "widths": WIDTHS,
+    "squashing": SQUASHINGS, "fit_on": FIT_ON, "criterion": LEARNED_BY, "loss": LOSSES, "widths": WIDTHS,
     "method": METHODS, "training": TRAINING, "evaluate": EVALUATE, "fitted_on": FITTED_ON, "dtype": DTYPES,
 }  # fmt: skip
 FREE_TEXT = {"fingerprint", "source"}

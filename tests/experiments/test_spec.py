@@ -92,32 +92,32 @@ def test_that_what_cannot_change_a_result_does_not_change_the_hash(same: tuple[R
 
 PLAIN = RunSpec("f" * 64)
 KNOWN = {
-    "725ab3662cdcb674d8f11af652c4036c10a47d67d79044a992a835bf95f65a58": PLAIN,
-    "a7b2435dd81fb13cbc13c5ca326e3c34d352f12110e6d9104a23ad4c3e15d6eb": replace(
+    "c25b7223c3c9ef48da122af55e206be1ea2885b0fdf562ffd81b74ce6175ecc3": PLAIN,
+    "b0ccd022b713624828f9d0d7cbc13b7d88a58fcc21ec6a24a08568bd1c7181c8": replace(
         PLAIN, method="raw-svm", split=3, training="split", evaluate="validation", svm=SvmParameters(loss="hinge")
     ),
-    "21ef01dfb7fbb30cb6fb116aaacf7e0b3184a1cff12e8fc6403b6c858b7b5e09": replace(PLAIN, method="median"),
-    "4668f429d7ee11e5d07cf5fc658b60e18e93a9dc5464d551a971868c6e7deaf1": RunSpec(
+    "8556154199a197f576c0800793e77b2c304f48bd5fbbae84ffaef4a312d09601": replace(PLAIN, method="median"),
+    "a263d6eae6ce0a1fef761fc1fab4af4b156f5939cb1ee25af175b0cf2011c215": RunSpec(
         "f" * 64, stack=StackParameters(noise=0.5, depth=2), neighbour=PLAIN, training="split"
     ),
-    "88718fb0c9889a10c68ffc0002f7699aab2d79e30b8d6bf77f7e01d0cda2cce4": replace(
+    "c0dfeee5830c490f823152acaaac1b9c2600090b175eed9c4d393c8dd6ea539b": replace(
         PLAIN, stack=StackParameters(0.1, 1, 0.4, "tanh", "thresholded", 1e-4, "float64", 10)
     ),
-    "8bfeffde046905fbb83f591dc255489b7ac4e6e16e6f686c48a56d04fd76f3d4": replace(
+    "53e1cce5ae0669621427696efce1566d9ce74324b348a8828ee1fb661d15cd33": replace(
         PLAIN, svm=SvmParameters(widths=(1, 2.5, 3, 4), C=3, tol=1e-4, max_iter=9, memory=1 << 20)
     ),
     "23c66843a6b4375f3018ef71e1dc9aa8a4ef9c6f4217b2a12f7109c43af6431c": replace(
         PLAIN, svm=SvmParameters(criterion="press", loss="hinge", subset_size=99, starts=1, retune=False), seed=4
     ),
-    "a222a2e466fee899c0d9e5bb4a05404b8130d78982b84c80a47ff371aee2dfd2": replace(PLAIN, method="white-svm", kept=0.9),
-    "d0dcd06d832ff6f3c8452259164280f220b3c7cd4229744b29881cc0e39248f9": replace(PLAIN, method="randproj-svm", kept=9),
-    "4fb45ba4f27ee3d2a1958384f3f15368002f0b25114ed779bd955dcefcb5dfda": replace(
+    "87d11b7a50c21fad375e1ef227f91ffc480fde3050875b2bd600c6a0d0f53182": replace(PLAIN, method="white-svm", kept=0.9),
+    "57175972e4008e94be3aec302d8aa4f95b70cd86fafdee164efe21c1b3a21ff9": replace(PLAIN, method="randproj-svm", kept=9),
+    "2d71ba8ede58ad6effe991cc4502c5b13fa059b3ce9b47adb444b2ed9d9f0017": replace(
         PLAIN, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))
     ),
-    "4e176f36cf4e1078b229ce8283822d02a04dbda09a4abaaef373853f4a81f1d0": replace(
+    "bbfa5e3ad4ad7b991f838c6f15c7448b738f78c77fc8adb2ece55ef774302583": replace(
         PLAIN, method="sda-svm", training="split", test_rows=100
     ),
-    "a6c8371296a363392585be1663de1344c4dc9942dd4309cd351e6c416d130585": replace(
+    "f8584eff3ff5d08304ab354a32ede63d037a5012a1b007a30758c19e273bf01c": replace(
         PLAIN, method="custom", classifier=KNN, labels=20, fitted_on="labelled"
     ),
 }

@@ -74,7 +74,8 @@ def test_that_a_result_of_other_parameters_says_so(window):
     window.workspace.set_parameters(noise=0.8)
     settle(0.02)
     assert "not of the panel" in classifier._details.text()
-    assert "widths by radius-margin" in classifier._details.text()
+    assert "widths by span" in classifier._details.text()
+    assert "in cross-validation, median widths" in classifier._details.toolTip()
     classifier._narrow((0, 1))
     assert classifier._gallery._stale
     wait(lambda: not window.lane.busy)

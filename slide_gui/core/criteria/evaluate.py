@@ -17,7 +17,7 @@ from slide_gui.core.criteria.span import span
 from slide_gui.core.svm_multiclass import pairs_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["CRITERIA", "Criterion", "evaluate"]
+__all__ = ["AUTO", "CRITERIA", "LEARNED_BY", "Criterion", "evaluate", "resolved"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -59,6 +59,27 @@ CRITERIA = table_of(
         any_classes=True,
     ),
 )
+
+AUTO = "auto"
+
+LEARNED_BY = table_of(
+    Choice(AUTO, "automatic", "an estimate of the error, span for two classes and press for more"), *CRITERIA.values()
+)
+"""What can be asked for."""
+
+
+def resolved(criterion: str, n_classes: int) -> str:
+    """Return the key in `CRITERIA` that a key in `LEARNED_BY` stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is none of them.
+    """
+    check_choice("criterion", criterion, LEARNED_BY)
+    if criterion == AUTO:
+        return "span" if n_classes == 2 else "press"
+    return criterion
 
 
 def evaluate(

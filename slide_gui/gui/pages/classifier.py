@@ -10,8 +10,9 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
-from slide_gui.core.criteria.evaluate import CRITERIA
+from slide_gui.core.criteria.evaluate import LEARNED_BY
 from slide_gui.core.svm import LOSSES, SvmParameters
+from slide_gui.experiments.describe import describe_chosen, describe_widths
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_progress import RunProgress
@@ -96,7 +97,7 @@ class ClassifierPage(Page):
         )
         self._train.clicked.connect(self._toggle)
         self._method = self._choice(row, "Method", [method for method in METHODS.values() if method.plain])
-        self._by = self._choice(row, "Widths by", CRITERIA.values())
+        self._by = self._choice(row, "Widths by", LEARNED_BY.values())
         self._loss = self._choice(row, "Loss", LOSSES.values())
         row.addStretch(1)
 
@@ -186,6 +187,7 @@ class ClassifierPage(Page):
 
     def _show_training(self, seen: RunProgress) -> None:
         self._criterion.set_placeholder("The criterion is drawn as the widths are learned.")
+        self._criterion.set_name("Criterion")
         self._set_history(seen.history)
         if seen.test is not None and seen.test.done:
             self._found.setText(str(seen.test.rate))
@@ -202,7 +204,8 @@ class ClassifierPage(Page):
         }[seen.phase]
         solver = seen.training
         gap = f" · gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors" if solver is not None else ""
-        self._details.setText(f"{doing}{gap}")
+        self._details.setText(f"{seen.stage or doing}{gap}")
+        self._details.setToolTip("" if seen.chosen is None else describe_chosen(seen.chosen))
 
     def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
         steps = [CriterionStep(s.iteration, s.objective, s.C, s.n_support, s.start) for s in history]
@@ -228,8 +231,11 @@ class ClassifierPage(Page):
         self._found.setText(str(result.rate))
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
         svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
-        if own is not None and own.history:
-            svm = f"widths by {result.spec.svm.criterion} · {svm}"
+        chosen = None if own is None else own.chosen
+        if chosen is not None:
+            svm = f"{describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name)} · {svm}"
+        self._details.setToolTip("" if chosen is None else describe_chosen(chosen))
+        self._criterion.set_name("Criterion" if chosen is None else f"Criterion: {chosen.criterion}, with its prior")
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         behind += "" if result.is_current else f" · by version {result.numerics} of the numbers, not this program’s"
         self._details.setText(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QWidget
 
 from slide_gui.core.parameters import LARGEST_NOISE
 from slide_gui.core.svm import SvmParameters
+from slide_gui.experiments.describe import describe_widths
 from slide_gui.experiments.paper import data_key, published, sensitivity
 from slide_gui.experiments.run_progress import Estimate, RunProgress
 from slide_gui.experiments.stored_run import StoredRun
@@ -85,14 +85,8 @@ class CurvesPage(Page):
     # What is asked ---------------------------------------------------------------------------------------------
 
     def svm(self) -> SvmParameters:
-        """Return how the points of this page are classified: widths and C learned.
-
-        Of two classes by the span, which at much noise finds better widths of deep layers, in less time.
-        """
-        dataset = self._workspace.dataset
-        labels = None if dataset is None else dataset.train_labels
-        two = labels is not None and len(np.unique(labels)) == 2
-        return SvmParameters(criterion="span" if two else "radius-margin")
+        """Return how the points of this page are classified: widths and C learned."""
+        return SvmParameters()
 
     @Slot()
     def _toggle_sweep(self) -> None:
@@ -208,7 +202,7 @@ class CurvesPage(Page):
         if sweep is not None:
             for done in sweep.done:
                 place = done.point.noise, done.point.depth
-                note = f"{done.seconds:.1f} s"
+                note = _note(done.chosen_by, done.seconds)
                 points[place] = ErrorPoint(*place, done.rate, done.point.spec.hash, "done", note)
             if sweep.current is not None and self._desk.sweeping:
                 place = sweep.current.noise, sweep.current.depth
@@ -248,7 +242,11 @@ class CurvesPage(Page):
 
 
 def _stored_point(run: StoredRun, noise: float) -> ErrorPoint:
-    return ErrorPoint(noise, run.depth, run.rate, run.hash, "done", f"{run.seconds:.1f} s")
+    return ErrorPoint(noise, run.depth, run.rate, run.hash, "done", _note(run.chosen_by, run.seconds))
+
+
+def _note(chosen_by: str | None, seconds: float) -> str:
+    return "\n".join(filter(None, [describe_widths(chosen_by or ""), f"{seconds:.1f} s"]))
 
 
 def _running(noise: float, depth: int, seen: RunProgress | None) -> ErrorPoint:

@@ -11,6 +11,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from slide_gui.experiments.comparison import Comparison
+from slide_gui.experiments.describe import describe_widths
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.figures.sheet import Sheet
@@ -171,4 +172,5 @@ def _row(run: StoredRun) -> RunRow:
         run.seconds,
         ", ".join(run.tags),
         "" if run.is_current else f"Version {run.numerics or 'unknown'} of the numbers: answers nothing asked now",
+        describe_widths(run.chosen_by or ""),
     )

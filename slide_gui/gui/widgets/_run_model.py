@@ -44,6 +44,8 @@ class RunRow:
         Time it took.
     note : str
         Why it counts less than the others; empty where it does not.
+    widths : str
+        What chose the widths, in words; empty where there is nothing to say.
     """
 
     key: str
@@ -60,6 +62,7 @@ class RunRow:
     seconds: float = math.nan
     tag: str = ""
     note: str = ""
+    widths: str = ""
 
 
 @dataclass(frozen=True)
@@ -190,7 +193,8 @@ class RunModel(QAbstractTableModel):
         said = self._said.get(row.key)
         if said is None:
             numbers = f"noise={row.noise:.2f}; depth={row.depth}; seed={row.seed}; {_value(row)}"
-            said = " ".join((row.made, row.data, row.method, row.split, numbers, row.tag, row.note)).lower()
+            words = (row.made, row.data, row.method, row.split, numbers, row.tag, row.note, row.widths)
+            said = " ".join(words).lower()
             self._said[row.key] = said
         return all(word in said for word in self._words)
 
@@ -267,6 +271,8 @@ def _tip(row: RunRow) -> str:
     lines = [f"{row.method} on {row.data}, {row.made}"]
     if row.rate is not None:
         lines.append(str(row.rate))
+    if row.widths:
+        lines.append(row.widths[0].upper() + row.widths[1:])
     if row.note:
         lines.append(row.note)
     return "\n".join([*lines, "Enter or a double click loads it on every page"])
