@@ -12,8 +12,9 @@ run: .venv/ready
 	echo "Without a window, the main job (fit, weight figure, picture of the window) goes to out/:"; \
 	exec $(BIN)/slide-gui demo --out out
 
+# A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
 test: .venv/ready-tests lint
-	$(BIN)/python -m pytest
+	ulimit -c unlimited 2>/dev/null; PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest
 
 lint: .venv/ready-tests
 	$(BIN)/ruff check .
