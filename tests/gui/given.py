@@ -65,10 +65,11 @@ def wait(done: Callable[[], object], seconds: float = 10.0) -> None:
         assert time.monotonic() < end, "it did not happen"
 
 
-def settle(seconds: float = 0.15) -> None:
-    """Let Qt work for a while."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+def settle(seconds: float = 0.02) -> None:
+    """Let Qt work for a while, and in any case as long as what it does asks for more at once."""
+    end, rounds = time.monotonic() + seconds, 5
+    while time.monotonic() < end or rounds > 0:
+        rounds -= 1
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
         time.sleep(0.001)
 

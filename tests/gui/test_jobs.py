@@ -77,7 +77,7 @@ def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_n
     assert begun.wait(5)
     lane.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
     wait(lambda: delivered)
-    settle()
+    settle(0.15)
     assert delivered == ["new"]
 
 
@@ -87,7 +87,7 @@ def test_that_a_superseded_job_that_had_already_finished_delivers_nothing(lane):
     assert lane._jobs[number].future.result(5) == "old"  # finished, but it still waits in the event queue
     lane.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
     wait(lambda: delivered)
-    settle()
+    settle(0.15)
     assert delivered == ["new"]
 
 

@@ -17,7 +17,7 @@ from slide_gui.gui.widgets._demo_points import points as many_points
 from slide_gui.gui.widgets._motion import REDUCED_MOTION
 from slide_gui.gui.widgets._points import lines_of
 from slide_gui.gui.widgets.error_plot import ErrorMark, ErrorPlot, ErrorPoint
-from tests.gui.given import rate
+from tests.gui.given import rate, wait
 
 Shown = Callable[..., Any]
 ERRORS = {0: (2.0, 2.0, 2.0), 1: (2.0, 1.8, 1.9), 2: (2.0, 1.4, 1.6)}
@@ -252,13 +252,11 @@ def test_that_only_points_being_computed_pulse_and_the_timer_stops_with_them(plo
     plot.set_points([*points()[:-1], replace(points()[-1], state="running")])
     assert plot.is_pulsing()
     plot.hide()
-    QTest.qWait(10)
-    assert not plot.is_pulsing()
+    wait(lambda: not plot.is_pulsing())
     plot.show()
-    QTest.qWait(10)
-    assert plot.is_pulsing()
-    seen = {colour(plot, at(plot, "0.8/2") + QPoint(5, 0)).rgb() for _ in range(4) if QTest.qWait(110) is None}
-    assert len(seen) >= 2
+    wait(plot.is_pulsing)
+    seen: set[int] = set()
+    wait(lambda: seen.add(colour(plot, at(plot, "0.8/2") + QPoint(5, 0)).rgb()) or len(seen) >= 2)
     plot.set_points(points())
     assert not plot.is_pulsing()
 

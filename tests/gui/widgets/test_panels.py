@@ -13,6 +13,7 @@ from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
 from slide_gui.gui.widgets.readout import Readout
+from tests.gui.given import settle
 
 Shown = Callable[..., Any]
 FOUR = ("h¹", "h²", "h³", "h⁴")
@@ -56,7 +57,7 @@ def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown: Shown) -
     assert view.is_turned()
     assert view.height() >= view.heightForWidth(view.width()) == 24 + 8 * 22
     window.resize(900, 420)
-    QTest.qWait(10)
+    settle()
     assert not view.is_turned()
 
 
@@ -118,14 +119,14 @@ def test_that_a_kind_of_notice_is_known(notice: Notice) -> None:
 def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
     bar: JobBar = shown(JobBar(), 700, 32)
     bar.set_job("Fitting layer 3 of 4", 0.5, "2 min 10 s left")
-    QTest.qWait(10)
+    settle()
     before = bar._cancel.geometry()
     bar.set_job("Fitting layer 3 of 4", 0.51, "9 s left")
-    QTest.qWait(10)
+    settle()
     assert bar._cancel.geometry() == before
     assert bar._bar.value() == 510
     bar.clear("Ready")
-    QTest.qWait(10)
+    settle()
     assert [w.isVisible() for w in (bar._text, bar._bar, bar._left, bar._cancel)] == [True, False, False, False]
     assert bar.height() == 26
 
@@ -146,6 +147,6 @@ def test_that_cancel_is_heard_by_mouse_and_key(shown: Shown) -> None:
 def test_that_a_long_text_leaves_room_for_cancel(shown: Shown) -> None:
     bar: JobBar = shown(JobBar(), 480, 32)
     bar.set_job("Reading " + "a very long name of a file " * 10, 0.1, "1 s left")
-    QTest.qWait(10)
+    settle()
     assert bar.width() == 480
     assert bar._cancel.geometry().right() <= 480

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtGui import QColor
-from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.theme import DARK, LIGHT, Theme
@@ -23,6 +22,7 @@ from slide_gui.gui.widgets._motion import REDUCED_MOTION, Pulse, Settle, motion_
 from slide_gui.gui.widgets._numbers import decimals_of, nice_ticks
 from slide_gui.gui.widgets._sequential import BLUE, ORANGE, contrast, ink_on, sequential
 from slide_gui.gui.widgets._trace import Column, curve
+from tests.gui.given import wait
 
 Shown = Callable[..., Any]
 
@@ -32,15 +32,6 @@ def still(app: QApplication) -> Iterator[None]:
     app.setProperty(REDUCED_MOTION, True)
     yield
     app.setProperty(REDUCED_MOTION, None)
-
-
-def waited(moving: Callable[[], bool]) -> bool:
-    """Return whether motion ended within two seconds."""
-    for _ in range(200):
-        if not moving():
-            return True
-        QTest.qWait(10)
-    return False
 
 
 def test_that_the_examples_of_numbers_hold() -> None:
@@ -134,15 +125,12 @@ def test_that_a_pulse_runs_only_while_wanted_and_seen(shown: Shown) -> None:
     pulse = Pulse(widget, lambda: steps.append(pulse.level))
     assert (pulse.is_running(), pulse.level) == (False, 1.0)
     pulse.set_wanted(True)
-    QTest.qWait(350)
-    assert len(steps) >= 2
+    wait(lambda: len(steps) >= 2)
     assert all(0.0 <= level <= 1.0 for level in steps)
     widget.hide()
-    QTest.qWait(10)
-    assert not pulse.is_running()
+    wait(lambda: not pulse.is_running())
     widget.show()
-    QTest.qWait(10)
-    assert pulse.is_running()
+    wait(pulse.is_running)
     pulse.set_wanted(False)
     assert not pulse.is_running()
 
@@ -154,7 +142,7 @@ def test_that_numbers_settle_within_150_ms_and_end_exactly(shown: Shown) -> None
     settle.go((0.5, 0.25))
     assert settle.is_running()
     assert settle.values == (0.0, 1.0)
-    assert waited(settle.is_running)
+    wait(lambda: not settle.is_running())
     assert settle.values == (0.5, 0.25)
 
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets._run_model import COLUMNS, TAG
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
-from tests.gui.given import calls_in, rate
+from tests.gui.given import calls_in, rate, settle, wait
 
 Shown = Callable[..., Any]
 TITLES = [c.title for c in COLUMNS]
@@ -130,8 +130,7 @@ def test_that_a_double_click_opens_and_on_the_tag_edits(table: RunTable, heard: 
     assert isinstance(editor, QLineEdit)
     QTest.keyClicks(editor, "seen")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    QTest.qWait(10)
-    assert heard["tag"] == [("c", "seen")]
+    wait(lambda: heard["tag"] == [("c", "seen")])
     assert column(table, "Tag") == ["Figure 3", "seen", "", ""]
     table.set_filter("seen")
     assert order(table) == "c"
@@ -146,7 +145,7 @@ def test_that_f2_edits_the_tag_and_enter_in_it_opens_nothing(table: RunTable, he
     assert isinstance(editor, QLineEdit)
     assert editor.text() == "Figure 3"
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    QTest.qWait(10)
+    settle()
     assert heard["tag"] == []
     assert heard["open"] == []
 
@@ -170,9 +169,8 @@ def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
     table.set_rows(list(rows.values()))
     QTest.keyClicks(editor, "st")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    QTest.qWait(20)
+    wait(lambda: column(table, "Tag") == ["", "Figure 3", "", "", "best"])
     assert heard["tag"] == [("a", "best")]
-    assert column(table, "Tag") == ["", "Figure 3", "", "", "best"]
     assert table.selected() == ("a",)
 
 

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets._motion import REDUCED_MOTION
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
+from tests.gui.given import wait
 
 Shown = Callable[..., Any]
 SHARES = [LayerShare(0, 0.5, 3.18), LayerShare(1, 0.3, 12.6), LayerShare(2, 0.2, math.inf)]
@@ -32,15 +33,6 @@ def still(app: QApplication) -> Iterator[None]:
     app.setProperty(REDUCED_MOTION, None)
 
 
-def waited(moving: Callable[[], bool]) -> bool:
-    """Return whether motion ended within two seconds."""
-    for _ in range(200):
-        if not moving():
-            return True
-        QTest.qWait(10)
-    return False
-
-
 def test_that_bars_are_as_long_as_their_shares_of_one_track(bars: ShareBars) -> None:
     shot = bars.grab().toImage()
     whole = bars.bar(0).width() / 0.5
@@ -57,7 +49,7 @@ def test_that_bars_go_to_new_values_and_end_there(bars: ShareBars) -> None:
     bars.set_shares([LayerShare(0, 0.1, 9.0), LayerShare(1, 0.1, 9.0), LayerShare(2, 0.8, 1.0)])
     assert bars.is_moving()
     assert bars.bar(0).width() == before
-    assert waited(bars.is_moving)
+    wait(lambda: not bars.is_moving())
     assert bars.bar(0).width() == pytest.approx(before / 5)
 
 

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
-from tests.gui.given import calls_in
+from tests.gui.given import calls_in, wait
 
 Shown = Callable[..., Any]
 COLUMNS = ("layer 1", "layer 2")
@@ -183,13 +183,12 @@ def test_that_everything_fits_the_width_in_whole_device_pixels(app: QApplication
 
 def test_that_sixteen_rows_scroll_instead_of_shrinking(shown: Shown) -> None:
     area: QScrollArea = shown(QScrollArea(), 560, 400)
-    view = WeightTiles()
+    view = WeightTiles(area)
     area.setWidgetResizable(True)
     area.setWidget(view)
     rows = tuple(row(*(tile(r, (28, 28)) for _ in range(4))) for r in range(16))
     view.set_content(("layer",) * 4, rows)
-    QTest.qWait(30)
-    assert view.height() == view.heightForWidth(view.width()) > 16 * 80
+    wait(lambda: view.height() == view.heightForWidth(view.width()) > 16 * 80)
     assert area.verticalScrollBar().maximum() > 0
     assert area.horizontalScrollBar().maximum() == 0
 
