@@ -120,6 +120,7 @@ def test_that_a_run_gathers_whatever_its_parts_report(monkeypatch: pytest.Monkey
     assert vars(listener.payloads[0]) == vars(RunProgress("hash", "fit", stack))
     assert vars(listener.payloads[1]) == vars(RunProgress("hash", "learn", stack))
     assert [len(each.history) for each in listener.payloads[2:5]] == [1, 2, 2]
-    last = RunProgress("hash", "test", stack, tuple(steps), (grid,), training, epochs, test=estimate)
+    gathered = {"history": tuple(steps), "grid": (grid,), "training": training, "epochs": epochs, "test": estimate}
+    last = RunProgress("hash", "test", stack, **gathered)
     assert vars(listener.payloads[-1]) == vars(last)
     assert listener.fractions == pytest.approx([0.1, 0.2, 0.2, 0.4, 0.4, 0.4, 0.4, 0.4, 1.0])

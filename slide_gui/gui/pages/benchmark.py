@@ -61,7 +61,7 @@ class BenchmarkPage(Page):
                 ("Running time", "The paper’s Table 2: feature generation, SLIDE against autoencoders"),
             ),
         )
-        self._tabs.idClicked.connect(self._show_view)
+        self._tabs.chosen.connect(self._show_view)
         export = add_button(self, row, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self._controls = BenchmarkControls(desk, self)
@@ -128,7 +128,7 @@ class BenchmarkPage(Page):
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
-        self._tabs.button(view).setChecked(True)
+        self._tabs.choose(view)
         self._views.setCurrentIndex(view)
         for explained in (self._legend, self._notes):
             explained.setVisible(view == 0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.experiments.comparison import Comparison, compare_errors
 from slide_gui.experiments.methods import METHODS
@@ -20,6 +20,7 @@ from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
 from slide_gui.gui.widgets._numbers import significant
+from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.tile_scroll import TileScroll
@@ -45,8 +46,8 @@ class ComparisonView(QWidget):
         self._why_not.setProperty("role", "secondary")
         self._why_not.setWordWrap(True)
         self._why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._pixels = QButtonGroup(self)
-        self._pixels.idClicked.connect(self._choose_pixel)
+        self._pixels = ChoiceButtons(self)
+        self._pixels.chosen.connect(self._choose_pixel)
         self._weights_title = QLabel("", self)
         self._weights_title.setProperty("role", "secondary")
         self._matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
@@ -130,11 +131,7 @@ class ComparisonView(QWidget):
         self._weights_title.setText("" if rows is None else "rows of W for")
         names = [] if shown is None or rows is None else [place(pixel, shown.image_shape) for pixel in rows.pixels]
         for number in range(len(self._pixels.buttons()), len(names)):
-            button = QPushButton(self)
-            button.setProperty("kind", "segment")
-            button.setCheckable(True)
-            self._pixels.addButton(button, number)
-            self._pixel_row.addWidget(button)
+            self._pixel_row.addWidget(self._pixels.add(number, "", self._body))
         for number, each in enumerate(self._pixels.buttons()):
             each.setVisible(number < len(names))
             if number < len(names):

@@ -48,7 +48,7 @@ class CurvesPage(Page):
             _SUBTITLES[0],
             (("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")),
         )
-        self._tabs.idClicked.connect(self._show_view)
+        self._tabs.chosen.connect(self._show_view)
         self._build_controls(nested(layout, QHBoxLayout()))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
         self._views = QStackedWidget(self)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.gui.layouts import nested
+from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 
 __all__ = ["add_button", "column", "header"]
 
@@ -21,8 +22,8 @@ def column(page: QWidget, right: int = 20) -> QVBoxLayout:
 
 def header(
     page: QWidget, layout: QVBoxLayout, title: str, subtitle: str, tabs: Sequence[tuple[str, str]] = ()
-) -> tuple[QHBoxLayout, QLabel, QButtonGroup]:
-    """Add the first row of a page: return it, the label of the subtitle, and the group of tabs, the first one chosen.
+) -> tuple[QHBoxLayout, QLabel, ChoiceButtons]:
+    """Add the first row of a page: return it, the label of the subtitle, and the tabs, the first one chosen.
 
     Parameters
     ----------
@@ -41,13 +42,12 @@ def header(
     row.addStrut(28)  # as high with tabs as without
     row.addWidget(heading)
     row.addWidget(secondary, 1)
-    group = QButtonGroup(page)
+    choice = ChoiceButtons(page)
     for number, (text, tip) in enumerate(tabs):
-        button = add_button(page, row, text, tip, kind="segment")
-        button.setCheckable(True)
-        button.setChecked(number == 0)
-        group.addButton(button, number)
-    return row, secondary, group
+        button = choice.add(number, text, page)
+        button.setToolTip(tip)
+        row.addWidget(button)
+    return row, secondary, choice
 
 
 def add_button(page: QWidget, row: QHBoxLayout, text: str, tip: str, kind: str = "") -> QPushButton:

@@ -50,7 +50,7 @@ class RunsPage(Page):
             "every run is kept",
             (("Table", "Every run, to filter and sort"), ("Comparison", "Two runs, A and B, and their difference")),
         )
-        self._tabs.idClicked.connect(self._show_view)
+        self._tabs.chosen.connect(self._show_view)
         self._undelete = add_button(self, row, "Undo delete", "Bring the runs deleted last back")
         self._undelete.clicked.connect(desk.kept.undelete)
         copy = add_button(self, row, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")
@@ -104,7 +104,7 @@ class RunsPage(Page):
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
-        self._tabs.button(view).setChecked(True)
+        self._tabs.choose(view)
         self._views.setCurrentIndex(view)
 
     @Slot(object)

@@ -122,7 +122,7 @@ class WeightsPage(Page):
         row, self._subtitle, self._tabs = header(
             self, layout, "Weights", subtitle, [(view.text, view.tip) for view in VIEWS]
         )
-        self._tabs.idClicked.connect(self._tab_chosen)
+        self._tabs.chosen.connect(self._tab_chosen)
         self._toggles = {}
         for panel in PANELS:
             button = add_button(self, row, panel.text, panel.tip, kind="segment")
@@ -135,7 +135,7 @@ class WeightsPage(Page):
     def set_view(self, name: str) -> None:
         """Show one of `VIEWS`."""
         number = [view.name for view in VIEWS].index(name)
-        self._tabs.button(number).setChecked(True)
+        self._tabs.choose(number)
         self._sample.setVisible(not VIEWS[number].whole)
         self._show_subtitle()
         self._views.setCurrentWidget(self._view(VIEWS[number]))
@@ -268,7 +268,7 @@ class WeightsPage(Page):
     def _show_subtitle(self) -> None:
         noun = "pixels" if self._shape() or self._workspace.dataset is None else "features"
         usual = f"which {noun} each layer reconstructs the chosen {noun[:-1]} from"
-        self._subtitle.setText(VIEWS[max(self._tabs.checkedId(), 0)].about or usual)
+        self._subtitle.setText(VIEWS[self._tabs.number()].about or usual)
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QButtonGroup, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.stack import Stack
 from slide_gui.experiments.flow import Flow, Forward, survivors
@@ -22,6 +22,7 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.weights.flow_columns import flow_columns
 from slide_gui.gui.weights.shown_image import ImageRow
 from slide_gui.gui.weights.view import View, ViewContext
+from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.flow_view import FlowView
 from slide_gui.progress import Progress
@@ -103,15 +104,14 @@ class FlowPart(View):
         caption = QLabel("brush", self)
         caption.setProperty("role", "secondary")
         row.addWidget(caption)
-        self._brushes = QButtonGroup(self)
+        self._brushes = ChoiceButtons(self)
         for side in _BRUSHES:
             tip = f"Strokes {side} pixel{'s' if side > 1 else ''} wide; left draws, right or Shift erases"
-            button = add_button(self, row, str(side), tip, kind="segment")
-            button.setCheckable(True)
-            button.setChecked(side == 1)
+            button = self._brushes.add(side, str(side), drawing)
+            button.setToolTip(tip)
             button.setAccessibleName(f"brush {side}")
-            self._brushes.addButton(button, side)
-        self._brushes.idClicked.connect(self.view.canvas.set_brush)
+            row.addWidget(button)
+        self._brushes.chosen.connect(self.view.canvas.set_brush)
         self._undo = add_button(self, row, "Undo stroke", "Take the last stroke back (Ctrl+Z in the image)", "flat")
         self._undo.clicked.connect(self.view.canvas.undo)
         self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")

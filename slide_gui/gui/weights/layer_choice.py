@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 
 __all__ = ["LayerChoice"]
 
@@ -17,8 +19,8 @@ class LayerChoice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.layer = 1
-        self._buttons = QButtonGroup(self)
-        self._buttons.idClicked.connect(self._choose)
+        self._buttons = ChoiceButtons(self)
+        self._buttons.chosen.connect(self._choose)
         caption = QLabel("layer", self)
         caption.setProperty("role", "secondary")
         self._row = QHBoxLayout(self)
@@ -30,16 +32,13 @@ class LayerChoice(QWidget):
         """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""
         self.layer = max(1, min(self.layer, depth))
         for k in range(len(self._buttons.buttons()) + 1, depth + 1):
-            button = QPushButton(str(k), self)
-            button.setProperty("kind", "segment")
-            button.setCheckable(True)
+            button = self._buttons.add(k, str(k), self)
             button.setAccessibleName(f"layer {k}")
-            self._buttons.addButton(button, k)
             self._row.addWidget(button)
         for k, each in enumerate(self._buttons.buttons(), start=1):
             each.setVisible(k <= depth)
         if depth:
-            self._buttons.button(self.layer).setChecked(True)
+            self._buttons.choose(self.layer)
 
     @Slot(int)
     def _choose(self, layer: int) -> None:
