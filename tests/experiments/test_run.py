@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -12,10 +13,11 @@ from slide_gui.core.parameters import StackParameters
 from slide_gui.core.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.result import same_numbers
+from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import Reuse, live_spec, restore, run
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.splits import split_rows
+from slide_gui.experiments.stored_run import columns_of
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles, spec
 
@@ -135,6 +137,37 @@ def test_that_progress_rises_and_tells_all_that_came_before() -> None:
     assert last.validation.error == found.validation_error
     assert {payload.phase for payload in heard.payloads} >= {"fit", "learn", "train", "validation", "test"}
     assert all(payload.spec_hash == found.spec.hash for payload in heard.payloads)
+
+
+def test_that_every_part_of_learning_is_named_before_it_begins() -> None:
+    heard = Listener()
+    found = run(THREE, spec(THREE, depth=1), progress=heard)
+    names = [payload.stage.name for payload in heard.payloads if payload.stage is not None]
+    rows = len(THREE.train)
+    assert list(dict.fromkeys(names)) == [
+        f"features of {rows} rows",
+        f"distances between {rows} rows",
+        "starts of press",
+        "comparing with median widths",
+    ]
+    first = next(payload for payload in heard.payloads if payload.history)
+    assert first.stage is None
+    assert next(payload.chosen for payload in heard.payloads if payload.chosen) == found.classifier.chosen
+    assert heard.payloads[-1].stage is None
+
+
+def test_that_what_chose_the_widths_is_kept_with_the_result() -> None:
+    found = run(DATA, spec(DATA))
+    chosen = found.classifier.chosen
+    assert found.spec.svm.criterion == "auto"
+    assert found.chosen_by == chosen.name == "span"
+    again = RunResult.from_parts(json.loads(json.dumps(found.document())), found.arrays())
+    assert again.classifier.chosen == chosen
+    assert columns_of(found, 0.0)["chosen_by"] == "span"
+    before = found.document()
+    del before["classifier"]["chosen"]  # as earlier versions wrote it
+    assert RunResult.from_parts(before, found.arrays()).chosen_by == ""
+    assert run(DATA, spec(DATA, widths="median", C=10.0)).chosen_by == ""
 
 
 def test_that_the_live_estimate_grows_and_its_interval_shrinks() -> None:

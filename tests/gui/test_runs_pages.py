@@ -3,11 +3,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSlider
 
+from slide_gui.core.stage import Stage
 from slide_gui.core.svm import SvmParameters
+from slide_gui.core.widths_guard import ChosenBy
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.run import run
+from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.store import RunStore
 from slide_gui.gui import desk as desk_module
 from tests.gui.given import Given, labelled, settle, wait
@@ -79,6 +83,45 @@ def test_that_a_result_of_other_parameters_says_so(window):
     classifier._narrow((0, 1))
     assert classifier._gallery._stale
     wait(lambda: not window.lane.busy)
+
+
+def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterion(window):
+    classifier = page(window, "classifier")
+    classifier._toggle()
+    wait(lambda: window.desk.result is not None, 60)
+    wait(lambda: not window.lane.busy)
+    result = window.desk.result
+    overruled = ChosenBy("radius-margin", True, 0.334, 0.251)
+    window.desk.result = replace(result, classifier=replace(result.classifier, chosen=overruled))
+    classifier.refresh()
+    said = classifier._details.text()
+    assert "median widths: the guard overruled those learned by radius-margin, which get 33.4 % of the rows" in said
+    assert "wrong in cross-validation, against 25.1 %" in said
+
+
+def test_that_a_training_says_what_it_does_before_the_first_widths_are_there(window):
+    classifier = page(window, "classifier")
+    window.desk.training = RunProgress("x", phase="learn", stage=Stage("starts of press", 2, 12))
+    classifier.refresh()
+    assert classifier._details.text() == "starts of press, 3 of 12"
+    window.desk.training = RunProgress("x", phase="learn")
+    classifier.refresh()
+    assert classifier._details.text() == "learning the widths"
+
+
+def test_that_curves_and_runs_name_what_decided_the_widths(window):
+    window.desk.train(window.desk.spec_of(SvmParameters(starts=1)))
+    wait(lambda: window.desk.kept.runs and not window.lane.busy, 60)
+    assert window.desk.kept.runs[0].chosen_by == window.desk.result.chosen_by == "span"
+    (point,) = [point for point in page(window, "curves")._points() if point.key]
+    assert point.note.startswith("widths by span\n")
+    runs = page(window, "runs")
+    model = runs._table._model
+    assert "\nWidths by span\n" in model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
+    runs._table.set_filter("span")
+    assert runs._table.shown() == (window.desk.result.hash,)
+    runs._table.set_filter("median")
+    assert runs._table.shown() == ()
 
 
 def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):

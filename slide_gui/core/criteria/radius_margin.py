@@ -1,4 +1,4 @@
-"""Radius over margin: J = R²·‖w‖²/n, with R² the variance in feature space (smooth; the first choice)."""
+"""Radius over margin: J = R²·‖w‖²/n, R² the variance in feature space (smooth; the package says where it fails)."""
 
 from __future__ import annotations
 
