@@ -1,0 +1,105 @@
+"""A data set cut down to some of its rows, and what runs are expected to cost."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from slide_gui.core.baselines import Estimator
+from slide_gui.core.parameters import StackParameters
+from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.experiments.cost import CostModel, RunKind
+from slide_gui.experiments.result import Timings
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.splits import stratified_sample
+from slide_gui.experiments.subset import subset
+from tests.experiments.tiny import rectangles, spec
+
+DATA = rectangles(100, 60)
+
+
+def test_that_each_part_is_a_sorted_stratified_sample_and_the_source_says_so() -> None:
+    assert DATA.train_labels is not None
+    assert DATA.test_labels is not None
+    cut = subset(DATA, 40, 20, seed=5)
+    train, test = (
+        np.sort(stratified_sample(own, n, 5)) for own, n in ((DATA.train_labels, 40), (DATA.test_labels, 20))
+    )
+    np.testing.assert_array_equal(cut.train, DATA.train[train])
+    np.testing.assert_array_equal(cut.train_labels, DATA.train_labels[train])
+    np.testing.assert_array_equal(cut.test, DATA.test[test])
+    np.testing.assert_array_equal(cut.test_labels, DATA.test_labels[test])
+    assert cut.source == f"{DATA.source} (40 of 100 training and 20 of 60 test rows)"
+    assert (cut.name, cut.image_shape, cut.generated) == (DATA.name, DATA.image_shape, DATA.generated)
+    assert not np.array_equal(subset(DATA, 40, 20).train, cut.train)
+
+
+def test_that_a_part_of_no_more_rows_is_kept_whole() -> None:
+    for n_train, n_test in ((None, None), (100, 60), (None, 60), (200, 61)):
+        assert subset(DATA, n_train, n_test) is DATA
+    cut = subset(DATA, 99, None)
+    assert (len(cut.train), cut.test is DATA.test, cut.test_labels is DATA.test_labels) == (99, True, True)
+    assert cut.source.endswith("(99 of 100 training and 60 of 60 test rows)")
+    cut = subset(DATA, 100, 59)
+    assert cut.train is DATA.train
+    assert cut.source.endswith("(100 of 100 training and 59 of 60 test rows)")
+
+
+def test_that_rows_without_labels_are_cut_down_too() -> None:
+    cut = subset(replace(DATA, train_labels=None, test_labels=None), 40, 20)
+    assert (len(cut.train), len(cut.test)) == (40, 20)
+    assert cut.train_labels is None
+
+
+def test_that_a_kind_of_run_is_its_data_method_layers_rows_and_start() -> None:
+    first = spec(DATA, 0.3, 2)
+    assert RunKind.of(first, 100) == RunKind(DATA.fingerprint, "slide-svm", 2, 100)
+    assert RunKind.of(replace(first, labels=30).checked(), 100).rows == 30
+    assert RunKind.of(replace(first, labels=300).checked(), 100).rows == 100
+    warm = replace(spec(DATA, 0.4, 2), neighbour=first).checked()
+    assert RunKind.of(warm, 100).warm
+
+
+def test_that_the_nearest_kind_measured_is_of_the_same_method_then_data_then_rows_then_layers() -> None:
+    def seconds(*measured: RunKind) -> float | None:
+        model = CostModel()
+        for number, kind in enumerate(measured):
+            model.add(kind, 10.0 ** (number + 1))
+        return model.seconds(RunKind("a", "slide-svm", 1, 100))
+
+    same = RunKind("a", "slide-svm", 1, 100)
+    assert seconds(replace(same, method="raw-svm"), replace(same, data="b", rows=100)) == pytest.approx(100.0)
+    assert seconds(replace(same, data="b"), replace(same, rows=200)) == pytest.approx(100.0 / 4)
+    assert seconds(replace(same, rows=300), replace(same, rows=40)) == pytest.approx(100.0 * 100**2 / 40**2)
+    assert seconds(replace(same, rows=150), replace(same, layers=5)) == pytest.approx(100.0 * 2 / 6)
+    assert seconds(replace(same, layers=2), replace(same, warm=True)) == pytest.approx(100.0)
+    assert seconds(replace(same, warm=True), same) == pytest.approx(100.0)
+    assert seconds() is None
+
+
+def test_that_several_measurements_count_by_their_median() -> None:
+    model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100)
+    for seconds in (1.0, 2.0, 60.0):
+        model.add(kind, seconds)
+    assert model.seconds(kind) == 2.0
+    assert model.left([kind, kind, replace(kind, layers=3)], 0.25) == pytest.approx(2 + 2 + 4 - 0.5)
+
+
+def test_that_a_run_took_the_sum_of_its_parts() -> None:
+    assert Timings(1.0, 2.0, 4.0, 8.0, 16.0, 99.0).total == 31.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "layers"),
+    [
+        ({"stack": StackParameters(depth=3)}, 3),
+        ({"method": "raw-svm", "stack": StackParameters(depth=3)}, 0),
+        ({"method": "pca-svm", "kept": 0.9}, 0),
+        ({"method": "sda-svm", "sda": SdaParameters((5, 4))}, 2),
+        ({"method": "custom", "classifier": Estimator.of("svm.SVC"), "stack": StackParameters(depth=1)}, 1),
+    ],
+)
+def test_that_layers_are_those_that_are_fitted(changes: dict[str, object], layers: int) -> None:
+    assert RunSpec("ab" * 32, **changes).checked().layers == layers  # type: ignore[arg-type]
