@@ -10,9 +10,9 @@ a seed, evenly over all files. Texts, annotations, assertions, imports and `__re
 
 The first run measures, test by test, which lines each covers and how long it takes (some minutes; kept until a file
 changes). A fault then meets only the tests that cover its line, fastest first, at most `--seconds` of them. It is
-caught when one fails, or when they take three times as long as they should and 20 s; a line that no test covers
+caught when one fails, or when they need three times as long as they should and 20 s; a line that no test covers
 survives untried. Everything happens in copies of the tree. Survivors are printed for a person to judge: some change
-nothing that could be observed.
+nothing that could be observed. Broken off, the same command goes on from what is in `--out`.
 
 With `--only FILE` or `--only FILE:LINE` every fault there is planted. Needs `coverage` besides the test tools.
 """
@@ -36,7 +36,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
@@ -443,9 +443,10 @@ class Chosen:
 
 def child(job: Path) -> int:
     """Run pytest as a job file says; its answer goes beside it."""
-    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     asked = json.loads(job.read_text())
-    arguments = ["--tb=no", "-p", "no:cacheprovider", f"--basetemp={asked['scratch']}", *asked["files"]]
+    resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
+    resource.setrlimit(resource.RLIMIT_CPU, (asked["most"], asked["most"] + 10))
+    arguments = ["--tb=no", "--timeout=0", "-p", "no:cacheprovider", f"--basetemp={asked['scratch']}", *asked["files"]]
     if asked["record"]:
         recorder = Recorder(Path.cwd(), job.with_suffix(".coverage"))
         code = pytest.main(arguments, plugins=[recorder])
@@ -483,9 +484,10 @@ class Tree:
         record.write_text(f"{head}[modules]\n", encoding="utf-8")
         return tree
 
-    def pytest(self, job: dict[str, object], timeout: float, keep_bytecode: bool = False) -> tuple[int | None, Any]:
-        """Run a job; None for the exit code where it took too long."""
-        self.job.write_text(json.dumps({"scratch": str(self.place / "tmp" / "pytest"), **job}))
+    def pytest(self, job: dict[str, object], most: float, keep_bytecode: bool = False) -> tuple[int | None, Any]:
+        """Run a job; None for the exit code where it needed more seconds of the processor, or ten times as many."""
+        scratch = str(self.place / "tmp" / "pytest")
+        self.job.write_text(json.dumps({"scratch": scratch, "most": math.ceil(most), **job}))
         answer = self.job.with_suffix(".answer")
         answer.unlink(missing_ok=True)
         (self.place / "tmp").mkdir(exist_ok=True)
@@ -509,14 +511,14 @@ class Tree:
             start_new_session=True,
         )
         try:
-            output, _ = process.communicate(timeout=timeout)
+            output, _ = process.communicate(timeout=10.0 * most)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
             return None, {}
         found = json.loads(answer.read_text()) if answer.exists() else {}
         found["output"] = output.decode(errors="replace")
-        return process.returncode, found
+        return None if process.returncode == -signal.SIGXCPU else process.returncode, found
 
 
 @dataclass
@@ -644,9 +646,9 @@ def _stamps() -> dict[str, str]:
     return {"": shared.hexdigest(), **stamps}
 
 
-def measured(place: Path) -> tuple[Tree, Coverage]:
+def measured(place: Path, stamps: dict[str, str]) -> tuple[Tree, Coverage]:
     """Return a copy of the project and what its tests cover, measured anew for the test files that have changed."""
-    kept, stamps = place / "coverage.json", _stamps()
+    kept = place / "coverage.json"
     known = json.loads(kept.read_text()) if kept.exists() else {"stamps": {}, "coverage": {}}
     coverage = Coverage(**known["coverage"])
     if known["stamps"].get("") != stamps[""]:
@@ -671,10 +673,10 @@ def measured(place: Path) -> tuple[Tree, Coverage]:
     return tree, coverage
 
 
-def try_tests(tree: Tree, tests: list[str], timeout: float) -> tuple[str, str]:
+def try_tests(tree: Tree, tests: list[str], most: float) -> tuple[str, str]:
     """Return the verdict on whatever stands in the tree, and what caught it."""
     files = list(dict.fromkeys(test.split("::")[0] for test in tests))
-    code, found = tree.pytest({"record": False, "files": files, "ids": tests}, timeout)
+    code, found = tree.pytest({"record": False, "files": files, "ids": tests}, most)
     if code is None:
         return "caught", "took too long"
     if code == 0:
@@ -754,7 +756,8 @@ def main() -> int:
         return child(asked.child)
 
     asked.place.mkdir(parents=True, exist_ok=True)
-    original, coverage = measured(asked.place)
+    stamps = _stamps()
+    original, coverage = measured(asked.place, stamps)
     root = original.root  # what stands here may change in the meantime
     uses = Uses(root)
     paths = [file.relative_to(root).as_posix() for part in PARTS for file in sorted((root / part).rglob("*.py"))]
@@ -769,23 +772,31 @@ def main() -> int:
     for number in range(asked.workers):
         trees.put(Tree.fresh(asked.place / f"worker-{number}", root))
 
+    known: dict[str, dict[str, Any]] = {}
+    if asked.out and asked.out.exists():
+        before = json.loads(asked.out.read_text())
+        known = before["verdicts"] if before["stamps"] == stamps else {}
+
     def one(fault: Fault) -> Verdict:
+        key = f"{fault.path}:{fault.start}-{fault.end}:{fault.new}"
+        if key in known:
+            return Verdict(**known[key])
         tree = trees.get()
         try:
             verdict = plant(fault, tree, coverage, uses, asked.seconds)
         finally:
             trees.put(tree)
         print(f"{verdict.verdict:9} {verdict.path}:{verdict.line} {verdict.kind}  {verdict.by}", flush=True)
+        known[key] = asdict(verdict)
+        if asked.out:
+            asked.out.write_text(json.dumps({"stamps": stamps, "verdicts": dict(known)}, indent=1))
         return verdict
 
     start = time.monotonic()
     with ThreadPoolExecutor(asked.workers) as pool:
         verdicts = list(pool.map(one, drawn))
     print(summary(verdicts))
-    kinds = Counter(f"{v.kind}: {v.verdict}" for v in verdicts)
     print(f"{len(drawn)} of {len(faults)} faults, seed {asked.seed}, {(time.monotonic() - start) / 60:.1f} minutes")
-    if asked.out:
-        asked.out.write_text(json.dumps({"kinds": kinds, "faults": [asdict(v) for v in verdicts]}, indent=1))
     return 0
 
 
