@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from slide_gui.core.widths_guard import GUARD
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer
 from slide_gui.experiments.choice import PointResult
@@ -147,7 +148,7 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
     return SplitAnswer(
         split,
         result.hash,
-        describe_choice(result.spec),
+        ", ".join(filter(None, [describe_choice(result.spec), GUARD if result.chosen_by == GUARD else ""])),
         result.error,
         result.n_train,
         result.n_test,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -96,11 +97,16 @@ class Networks:
     """Networks trained lately, so that runs which need the same ones do not train them again."""
 
     def __init__(self) -> None:
-        self._pretrained: list[tuple[str, SdaFeatures]] = []
+        self._pretrained: list[tuple[tuple[str, str], SdaFeatures]] = []
         self._tuned: dict[str, Tuned] = {}
 
     def pretrained(
-        self, dataset: Dataset, parameters: SdaParameters, *, progress: Progress = NO_PROGRESS
+        self,
+        dataset: Dataset,
+        parameters: SdaParameters,
+        rows: Indices | None = None,
+        *,
+        progress: Progress = NO_PROGRESS,
     ) -> SdaFeatures:
         """Return autoencoders pre-trained on the training part, from the first layers of deeper ones where there are.
 
@@ -109,13 +115,16 @@ class Networks:
         dataset : Dataset
         parameters : SdaParameters
             In their normal form.
+        rows : ndarray of int, optional
+            Only on these.
         progress : Progress
         """
-        for fingerprint, known in self._pretrained:
-            if fingerprint == dataset.fingerprint and _begins(known.sda.parameters, parameters):
+        key = dataset.fingerprint, "" if rows is None else hashlib.sha256(rows.tobytes()).hexdigest()
+        for of, known in self._pretrained:
+            if of == key and _begins(known.sda.parameters, parameters):
                 return known.first(len(parameters.n_units))
-        made = pretrained(dataset.train, parameters, progress=progress)
-        self._pretrained = [*self._pretrained[1 - _MOST :], (dataset.fingerprint, made)]
+        made = pretrained(dataset.train if rows is None else dataset.train[rows], parameters, progress=progress)
+        self._pretrained = [*self._pretrained[1 - _MOST :], (key, made)]
         return made
 
     def tuned(self, spec_hash: str) -> Tuned | None:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+import numpy as np
+
 from slide_gui.core.choices import check_choice
 from slide_gui.core.criteria.evaluate import AUTO
 from slide_gui.core.parameters import StackParameters
@@ -17,18 +19,19 @@ from slide_gui.core.svm import SvmParameters
 from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
+from slide_gui.experiments.sweep_spec import SweepPoint
 from slide_gui.resources import resource
 
-__all__ = ["EXTENTS", "CellPlan", "plan"]
+__all__ = ["EXTENTS", "CellPlan", "plan", "split_seed"]
 
 EXTENTS = ("full", "quick")
 """The whole evaluation, or a small version of it."""
 
 _OF_STACK = {"noise", "depth", "ridge"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
-_OF_DATA = ("labels", "train_rows", "test_rows", "C")
-_OF_CELL = ("widths", "criterion", "starts", "train", "fitted_on", "draws")
+_OF_ALL = ("loss", "criterion", "starts", "fitted_on")
+_OF_DATA = ("widths", "draws", "labels", "train_rows", "test_rows", "C")
+_SEEDS = 10_000
 
 
 @dataclass(frozen=True)
@@ -46,20 +49,20 @@ class CellPlan:
         What is chosen on validation.
     draws : int
         A split chooses by the mean validation error of so many random 80/20 divisions of its own.
-    loss, widths, criterion : str
-        Of the SVM; median widths go with one global width by cross-validation.
+    loss, criterion : str
+        Of the SVM, and of learning its widths.
     starts : int
         Descents of learning the widths.
+    widths : {"learn", "median"}
+        Median widths, for those that would learn them too, go with one global width by cross-validation.
     C : float or None
         Given; None: chosen.
     labels : int or None
         A candidate is trained on so many rows of its split; None: all.
     train_rows, test_rows : int or None
         The data set is cut down to so many rows, stratified; None: all.
-    train : {"whole", "split"}
-        Which rows what was chosen is trained on.
     fitted_on : {"training", "split"}
-        Which rows SLIDE is fitted on while it is chosen.
+        Which rows the representation is fitted on while it is chosen.
     """
 
     data: str
@@ -68,14 +71,13 @@ class CellPlan:
     axes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
     draws: int = 1
     loss: str = "hinge"
-    widths: str = "learn"
     criterion: str = AUTO
     starts: int = 2
+    widths: str = "learn"
     C: float | None = None
     labels: int | None = None
     train_rows: int | None = None
     test_rows: int | None = None
-    train: str = "whole"
     fitted_on: str = "training"
 
     @property
@@ -86,8 +88,15 @@ class CellPlan:
             count *= len(values)
         return count
 
+    @property
+    def train(self) -> str:
+        """Which rows what was chosen is trained on: a network stops early on validation rows, so it keeps its split."""
+        return "split" if METHODS[self.method].fine_tunes else "whole"
+
     def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
         """Return the runs of a split to choose from, each judged on its validation rows: those of each draw in turn.
+
+        All have the seed of the split; what was chosen keeps it.
 
         Parameters
         ----------
@@ -95,48 +104,34 @@ class CellPlan:
             Of the data, as in `RunSpec`.
         split : int
         """
-        axes = dict(self.axes)
-        first = split * self.draws
-        draws = range(first, first + (self.draws if self.n_candidates > 1 else 1))
-        found: list[SweepPoint] = []
-        if self.method == "slide-svm":
-            for ridge in axes.get("ridge", (StackParameters().ridge,)):
-                sweep = SweepSpec(
-                    fingerprint,
-                    source,
-                    axes["noise"],
-                    axes["depth"],
-                    tuple(draws),
-                    method="median" if self.widths == "median" else self.method,
-                    training="split",
-                    evaluate="validation",
-                    stack=StackParameters(ridge=ridge),
-                    svm=self._svm(),
-                    warm=self.labels is None and self.fitted_on == "training",
-                )
-                found += sweep.points()
-            return tuple(replace(point, spec=self._limited(point.spec)) for point in found)
-        for draw in draws:
-            for values in product(*axes.values()):
-                spec = self._spec(fingerprint, source, draw, dict(zip(axes, values, strict=True)))
-                spec = self._limited(replace(spec, training="split", evaluate="validation"))
-                found.append(SweepPoint(0.0, 0, draw, 0, spec))
+        draws = self.draws if self.n_candidates > 1 else 1
+        names, values = [name for name, _ in self.axes], [values for _, values in self.axes]
+        found = []
+        for draw in range(split * self.draws, split * self.draws + draws):
+            for chosen in product(*values):
+                spec = self._spec(fingerprint, source, draw, split_seed(split), dict(zip(names, chosen, strict=True)))
+                found.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, spec.seed, spec))
         return tuple(found)
 
-    def _limited(self, spec: RunSpec) -> RunSpec:
-        spec = replace(spec, fitted_on=self.fitted_on)
-        return spec.checked() if self.labels is None else replace(spec, labels=self.labels, neighbour=None).checked()
-
-    def _svm(self) -> SvmParameters:
-        return SvmParameters(loss=self.loss, widths=self.widths, C=self.C, criterion=self.criterion, starts=self.starts)
-
-    def _spec(self, fingerprint: str, source: str, split: int, chosen: Mapping[str, Any]) -> RunSpec:
-        spec = RunSpec(fingerprint, source, self.method, StackParameters(), self._svm(), split)
-        if "kept" in chosen:
-            return replace(spec, kept=chosen["kept"])
-        if METHODS[self.method].network:
-            return replace(spec, sda=SdaParameters(**chosen))
-        return spec
+    def _spec(self, fingerprint: str, source: str, draw: int, seed: int, chosen: Mapping[str, Any]) -> RunSpec:
+        """Return one candidate."""
+        kind = METHODS[self.method]
+        method = "median" if kind.stacked and self.widths == "median" else self.method
+        return RunSpec(
+            fingerprint,
+            source,
+            method,
+            StackParameters(**chosen) if kind.stacked else StackParameters(),
+            SvmParameters(loss=self.loss, widths=self.widths, C=self.C, criterion=self.criterion, starts=self.starts),
+            draw,
+            seed,
+            training="split",
+            evaluate="validation",
+            kept=chosen.get("kept"),
+            sda=SdaParameters(**chosen) if kind.network else None,
+            labels=self.labels,
+            fitted_on=self.fitted_on,
+        ).checked()
 
     def final(self, point: SweepPoint) -> SweepPoint:
         """Return the run that judges a candidate on the test part."""
@@ -145,6 +140,11 @@ class CellPlan:
     def best(self, answers: Sequence[PointResult]) -> PointResult:
         """Return the candidate to judge, of the answers of one split (see `choose` and `pooled`)."""
         return choose(pooled(answers))[0]
+
+
+def split_seed(split: int) -> int:
+    """Return the seed of a split, from which its divisions, networks, projections and subsamples are drawn."""
+    return int(np.random.SeedSequence(_document()["seed"], spawn_key=(split,)).generate_state(1)[0]) % _SEEDS
 
 
 def plan(
@@ -181,22 +181,22 @@ def plan(
     for key in document["data"]:
         table = document[extent].get(key, document[extent].get("each"))
         for method in document["methods"]:
-            if (not data or key in data) and (not methods or method in methods):
-                cells.append(_cell(key, method, table, document["loss"], splits))
+            if (not data or key in data) and (not methods or method in methods) and method in table:
+                cells.append(_cell(key, method, table, splits))
     return tuple(cells)
 
 
-def _cell(key: str, method: str, table: Mapping[str, Any], loss: str, splits: int | None) -> CellPlan:
+def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
+    """Return a cell: its table holds what it chooses from; all else holds for every method alike."""
     kind = check_choice("method", method, METHODS)
-    own = dict(table[method])
-    given = {name: own.pop(name) for name in _OF_CELL if name in own}
     known = _OF_STACK if kind.stacked else _OF_SDA if kind.network else {"kept"} if kind.projection else set()
-    unknown = own.keys() - known
+    unknown = table[method].keys() - known
     if unknown:
         raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is no axis of it")
-    axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in own.items())
-    rows = {name: table[name] for name in _OF_DATA if name in table}
-    return CellPlan(key, method, table["splits"] if splits is None else splits, axes, loss=loss, **rows, **given)
+    axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in table[method].items())
+    document = _document()
+    alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
+    return CellPlan(key, method, table["splits"] if splits is None else splits, axes, **alike)
 
 
 def _frozen(value: Any) -> Any:

@@ -13,7 +13,7 @@ from slide_gui.core.baselines import fit_transformer
 from slide_gui.core.stack import InputScatter, Stack, StackParameters, fit_stack, input_scatter
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.networks import Networks, pretrained
+from slide_gui.experiments.networks import Networks
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -120,10 +120,8 @@ def represent(dataset: Dataset, spec: RunSpec, own: Indices, reuse: Reuse, progr
         return Fitted(made, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
     if method.network:
         assert spec.sda is not None
-        if spec.fitted_on == "training":
-            features = reuse.networks.pretrained(dataset, spec.sda, progress=progress)
-        else:
-            features = pretrained(rows, spec.sda, progress=progress)
+        some = None if spec.fitted_on == "training" else own
+        features = reuse.networks.pretrained(dataset, spec.sda, some, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
     chosen = spec.transformer
     if method.projection is not None:

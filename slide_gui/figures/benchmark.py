@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.experiments.benchmark_state import REFERENCE, BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.timing import TimeRow
-from slide_gui.figures.benchmark_text import INTERVALS, MARKS, seconds_text
+from slide_gui.figures.benchmark_text import INTERVALS, MARKS, seconds_text, unlearned
 from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, per_cent, titled
 from slide_gui.figures.style import Style
 from slide_gui.figures.text import fitted, wrapped
@@ -68,7 +68,11 @@ def draw_errors(figure: Figure, state: BenchmarkState, style: Style) -> None:
     s = style.scale
     tallest = max(len(cells) for _, cells in panels)
     height = _HEAD + _FOOT + _ROW * tallest
-    notes = [line for note in _NOTES for line in wrapped(note, _NOTE_SIZE * s, style.width_mm - 4.0 * s)]
+    notes = [
+        line
+        for note in (*_NOTES, *unlearned(state.data))
+        for line in wrapped(note, _NOTE_SIZE * s, style.width_mm - 4.0 * s)
+    ]
     foot = _LEGEND + _NOTE_LINE * len(notes)
     plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + foot)
     plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")

@@ -58,7 +58,8 @@ def error_rows(
         name = next((cell.name for cell in cells if cell is not None), "")
         if name:
             said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
-            rows.append(BenchmarkRow(method, name, said, strong=method == REFERENCE))
+            title, _, note = name.partition(", ")
+            rows.append(BenchmarkRow(method, title, said, note=note, strong=method == REFERENCE))
     own = {row.title for row in rows}
     others: dict[tuple[str, str], dict[str, float]] = {}
     for key in keys:

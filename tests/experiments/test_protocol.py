@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from slide_gui.core.svm import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments import benchmark as benchmark_module
@@ -16,8 +17,8 @@ from slide_gui.experiments.benchmark import run_benchmark
 from slide_gui.experiments.benchmark_reader import read_benchmark
 from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, SplitAnswer, compare
 from slide_gui.experiments.choice import PointResult, choose, final_points
-from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.protocol import CellPlan, plan
+from slide_gui.experiments.protocol import CellPlan, plan, split_seed
+from slide_gui.experiments.run import restore
 from slide_gui.experiments.splits import split_rows
 from slide_gui.experiments.statistics import holm, mcnemar, resampled_t
 from slide_gui.experiments.store import RunStore
@@ -32,7 +33,7 @@ CELLS = (
     CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1, 2))), widths="median"),
     CellPlan("rectangles", "raw-svm", 2),
     CellPlan("rectangles", "pca-svm", 2, (("kept", (0.6, 0.9)),)),
-    CellPlan("rectangles", "sda", 1, SDA, train="split"),
+    CellPlan("rectangles", "sda", 1, SDA),
 )
 
 
@@ -81,10 +82,13 @@ def same(first: BenchmarkState, second: BenchmarkState) -> bool:
 def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
     for extent in ("full", "quick"):
         cells = plan(extent)
-        assert {cell.data for cell in cells} == {"rectangles", "convex", "rectangles-images", "mnist"}
-        assert {METHODS[cell.method].text for cell in cells} == {
-            "SLIDE-SVM", "Raw-SVM", "PCA-SVM", "White-SVM", "Rand Proj-SVM", "SdA-SVM", "SdA",
-        }  # fmt: skip
+        methods = ["slide-svm", "median", "raw-svm", "pca-svm", "white-svm", "randproj-svm", "sda-svm", "sda"]
+        assert [(cell.data, cell.method) for cell in cells] == [
+            (data, method)
+            for data in ("rectangles", "convex", "rectangles-images", "mnist")
+            for method in methods
+            if (data, method) != ("mnist", "median")
+        ]
         for cell in cells:
             points = cell.candidates("ab" * 32, "", 0)
             n_runs = cell.n_candidates * (cell.draws if cell.n_candidates > 1 else 1)
@@ -100,22 +104,80 @@ def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
         plan("full", ["cifar"])
 
 
+@pytest.mark.parametrize("extent", ["full", "quick"])
+def test_that_slide_svm_learns_its_widths_wherever_there_are_two_classes(extent: str) -> None:
+    for cell in plan(extent, methods=["slide-svm", "median", "sda-svm"]):
+        for point in (cell.candidates("ab" * 32, "", 0)[0], cell.final(cell.candidates("ab" * 32, "", 0)[0])):
+            learned = cell.method != "median" and cell.data != "mnist"
+            assert point.spec.svm.widths == ("learn" if learned else "median")
+            assert (point.spec.method == "slide-svm") == (cell.method == "slide-svm" and learned)
+            assert point.spec.svm.criterion == ("span" if learned else SvmParameters().criterion)
+
+
+@pytest.mark.parametrize("extent", ["full", "quick"])
+def test_that_what_one_method_may_choose_every_method_may_choose_alike(extent: str) -> None:
+    own = {"data", "method", "axes"}
+    for data in ("rectangles", "convex", "rectangles-images", "mnist"):
+        alike = [
+            {item.name: getattr(cell, item.name) for item in fields(cell) if item.name not in own}
+            for cell in plan(extent, [data])
+        ]
+        assert all(one == alike[0] for one in alike)
+    for data in ("rectangles", "convex", "rectangles-images"):
+        slide, median = plan(extent, [data], ["slide-svm", "median"])
+        assert slide.axes == median.axes
+    for cell in plan("full", methods=["pca-svm", "sda-svm", "slide-svm"]):
+        assert {point.spec.fitted_on for point in cell.candidates("ab" * 32, "", 0)} == {"split"}
+
+
+def test_that_a_split_is_a_seed_too() -> None:
+    seeds = [split_seed(split) for split in range(100)]
+    assert len(set(seeds)) == 100
+    assert seeds[:3] == [split_seed(0), split_seed(1), split_seed(2)]
+    for method in ("slide-svm", "randproj-svm", "sda-svm", "sda", "raw-svm"):
+        (cell,) = plan("full", ["rectangles"], [method])
+        for split in (0, 3):
+            points = cell.candidates("ab" * 32, "", split)
+            specs = [spec for point in points for spec in (point.spec, cell.final(point).spec)]
+            assert {spec.seed for spec in specs} == {split_seed(split)}
+            assert all(spec.sda is None or spec.sda.seed == split_seed(split) for spec in specs)
+            assert all(spec.svm.seed in (split_seed(split), 0) for spec in specs)
+
+
+def test_that_splits_have_networks_projections_and_labelled_rows_of_their_own(
+    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path
+) -> None:
+    cells = (
+        CellPlan("rectangles", "randproj-svm", 2, (("kept", (20,)),), C=10.0),
+        CellPlan("rectangles", "sda-svm", 2, (("n_units", ((6,),)), ("pretraining_epochs", (1,))), widths="median"),
+    )
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        state = run_benchmark(cells, load, store)
+        for cell in state.cells:
+            first, second = (restore(DATA, store.load(answer.spec_hash))[0] for answer in cell.answers)
+            assert not np.allclose(first.transform(DATA.train[:5]), second.transform(DATA.train[:5]))
+
+
 def test_that_slides_candidates_are_those_of_a_sweep_that_chooses() -> None:
     cell = plan("full", ["rectangles"], ["slide-svm"])[0]
     axes = dict(cell.axes)
-    svm = replace(SweepSpec("").svm, loss="hinge", widths="median")
     sweep = SweepSpec(
         "ab" * 32,
-        method="median",
         noises=axes["noise"],
         depths=axes["depth"],
         splits=(9, 10, 11),  # the three divisions of the split 3
+        seeds=(split_seed(3),),
         training="split",
         evaluate="validation",
-        svm=svm,
+        svm=SvmParameters(loss="hinge", criterion="span"),
+        warm=False,
     )
     asked = [replace(point.spec, fitted_on="split").hash for point in sweep.points()]
-    assert [point.spec.hash for point in cell.candidates("ab" * 32, "", 3)] == asked
+    points = cell.candidates("ab" * 32, "", 3)
+    assert [point.spec.hash for point in points] == asked
+    assert [(p.noise, p.depth, p.split, p.seed) for p in points] == [
+        (p.noise, p.depth, p.split, p.seed) for p in sweep.points()
+    ]
 
 
 def test_that_a_choice_by_several_divisions_takes_the_least_mean_of_their_errors() -> None:
@@ -152,20 +214,21 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
 ) -> None:
     state, path, _ = whole
     plan_of = CELLS[0]
-    points = [point for split in (0, 1) for point in plan_of.candidates(DATA.fingerprint, "rectangles", split)]
-    svm = points[0].spec.svm
-    sweep = SweepSpec(
-        DATA.fingerprint,
-        noises=(0.3, 0.5),
-        depths=(1, 2),
-        splits=(0, 1),
-        method="median",
-        training="split",
-        evaluate="validation",
-        svm=svm,
-    )
+    chosen = []
     with RunStore(tmp_path / "other.sqlite") as store:
-        chosen = choose(run_sweep(DATA, sweep, store).done)
+        for split in (0, 1):
+            sweep = SweepSpec(
+                DATA.fingerprint,
+                noises=(0.3, 0.5),
+                depths=(1, 2),
+                splits=(split,),
+                seeds=(split_seed(split),),
+                method="median",
+                training="split",
+                evaluate="validation",
+                svm=plan_of.candidates(DATA.fingerprint, "rectangles", split)[0].spec.svm,
+            )
+            chosen += choose(run_sweep(DATA, sweep, store).done)
     finals = final_points(chosen)
     cell = state.cell("rectangles", "slide-svm")
     assert cell is not None
@@ -184,7 +247,7 @@ def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[Benc
     assert cell is not None
     with RunStore(path) as store:
         result = store.load(cell.answers[0].spec_hash)
-    inside, _ = split_rows(DATA.train_labels, 0, 0)
+    inside, _ = split_rows(DATA.train_labels, 0, split_seed(0))
     assert result.n_train == len(inside)
     assert result.spec.evaluate == "test"
     assert cell.answers[0].features is not None
@@ -329,13 +392,14 @@ def test_that_a_protocol_is_checked_where_it_is_read() -> None:
     with pytest.raises(ValueError, match="its methods are slide-svm"):
         plan("full", (), ["svm"])
     with pytest.raises(ValueError, match="convex, pca-svm: depth is no axis of it"):
-        protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": [1]}}, "hinge", None)
+        protocol_module._cell("convex", "pca-svm", {"splits": 1, "pca-svm": {"depth": [1]}}, None)
 
 
 def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
-    table = {"splits": 3, "labels": 50, "C": 2.0, "sda": {"n_units": [[5], [5, 4]], "train": "split", "draws": 2}}
-    cell = protocol_module._cell("convex", "sda", table, "hinge", None)
+    table = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": [[5], [5, 4]]}}
+    cell = protocol_module._cell("convex", "sda", table, None)
     axes = (("n_units", ((5,), (5, 4))),)
-    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, loss="hinge", train="split", labels=50, C=2.0)
-    assert protocol_module._cell("convex", "sda", table, "hinge", 7).n_splits == 7
+    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, labels=50, C=2.0, fitted_on="split")
+    assert (cell.train, replace(cell, method="sda-svm").train) == ("split", "whole")
+    assert protocol_module._cell("convex", "sda", table, 7).n_splits == 7
     assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2  # type: ignore[union-attr]

@@ -27,7 +27,7 @@ CELLS = (
     CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0),
     CellPlan("rectangles", "raw-svm", 2, C=10.0),
     CellPlan("rectangles", "pca-svm", 1, (("kept", (0.6, 0.9)),), C=10.0),
-    CellPlan("rectangles", "sda", 1, SDA, train="split"),
+    CellPlan("rectangles", "sda", 1, SDA),
     CellPlan("convex", "raw-svm", 1, C=10.0),
 )
 
@@ -249,6 +249,17 @@ def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
     assert first.note == "split 2 of 3: choosing 7 / 28"
     assert first.fraction == pytest.approx(7 / 29 / 3)
     assert rows["raw-svm"].cells[0].note == "not asked"
+
+
+def test_that_median_widths_are_a_row_beside_slide_svm_but_where_no_widths_are_learned():
+    choice = BenchmarkChoice.everything()
+    cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
+    rows = error_rows(BenchmarkState((), (), cells), choice, False)
+    keys = [row.key for row in rows]
+    median = rows[keys.index("median")]
+    assert keys.index("median") == keys.index("slide-svm") + 1
+    assert (median.title, median.note) == ("SLIDE-SVM", "median widths")
+    assert [cell.note for cell in median.cells] == ["not run yet"] * 3 + ["not in the protocol"]
 
 
 def test_that_a_cell_of_autoencoders_counts_their_epochs():

@@ -121,7 +121,7 @@ COLUMNS = (
     Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
     Column("Depth", "Layers of the stack", lambda r: r.depth, lambda r: _whole(r.depth), "00"),
     Column("Split", _SPLIT, lambda r: r.split, lambda r: r.split, "00, val.", False),
-    Column("Seed", "Of split and solver", lambda r: r.seed, lambda r: _whole(r.seed), "00"),
+    Column("Seed", "Of split and solver", lambda r: r.seed, lambda r: _whole(r.seed), "0\u202f000"),
     Column("Error %", "Test error in per cent", _error, _value, "00.00"),
     Column("95 %", "Interval of the error, per cent", _length, _interval, "00.00–00.00"),
     Column("n test", "Test samples", _rows, lambda r: _whole(_rows(r)), "50\u202f000"),

@@ -15,7 +15,7 @@ __all__ = ["PADDING", "ROW", "TEXT", "RunDelegate", "RunView"]
 LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 ROW = 28
-PADDING = 5
+PADDING = 3
 TEXT = SECONDARY + 1
 
 

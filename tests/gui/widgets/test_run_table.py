@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QGuiApplication
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
-from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.theme import LIGHT, figure_font
 from slide_gui.gui.widgets._run_model import COLUMNS, TAG
+from slide_gui.gui.widgets._run_view import PADDING, TEXT
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
 from tests.gui.given import calls_in, rate, settle, wait
 
@@ -240,6 +241,20 @@ def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_fi
     assert calls_in(lambda: table.view().sortByColumn(by_error, Qt.SortOrder.AscendingOrder)) < 20 * len(rows)
     assert calls_in(table.grab) < 1.1 * painted
     assert table.view().model().rowCount() == 2000
+
+
+def test_that_every_column_stands_whole_in_a_window_of_1280(shown: Shown) -> None:
+    table: RunTable = shown(RunTable(), 920, 400)
+    long = RunRow(
+        "k", "2026-11-21 03:05", "Rectangles-Images (generated)", "Rand Proj-SVM", 0.5, 2, "29, val.", 9876,
+        rate(22.14, 21.78, 22.5), 1000.0, 50_000, 1234.5,
+    )  # fmt: skip
+    table.set_rows([long])
+    view = table.view()
+    assert view.horizontalScrollBar().maximum() == 0
+    room = [view.horizontalHeader().sectionSize(number) - 2 * PADDING for number in range(len(COLUMNS))]
+    font = QFontMetricsF(figure_font(table, TEXT))
+    assert [font.horizontalAdvance(c.text(long)) <= wide for c, wide in zip(COLUMNS, room, strict=True)] == [True] * 14
 
 
 def test_that_the_empty_table_says_what_to_do(table: RunTable, heard: dict[str, list[Any]]) -> None:
