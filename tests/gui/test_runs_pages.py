@@ -14,6 +14,7 @@ from slide_gui.experiments.run import run
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.store import RunStore
 from slide_gui.gui import desk as desk_module
+from slide_gui.gui.widgets._points import lines_of
 from tests.gui.given import Given, labelled, settle, wait
 
 
@@ -99,6 +100,56 @@ def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterio
     assert "wrong in cross-validation, against 25.1 %" in said
 
 
+def test_that_a_training_shows_its_first_sign_with_the_click(window):
+    window.workspace.set_parameters(depth=3)
+    wait(lambda: not window.lane.busy)
+    classifier = page(window, "classifier")
+    classifier._toggle()  # nothing has been computed yet: no event was processed
+    assert classifier._details.text() == "fitting the layers, 1 of 3"
+    assert classifier._found.text() == "…"
+    classifier._toggle()
+    wait(lambda: not window.lane.busy)
+
+
+def _ten_classes(n=200):
+    random = np.random.default_rng(0)
+    labels = np.arange(2 * n) % 10
+    rows = random.random((2 * n, 36)).astype("float32")
+    rows[np.arange(2 * n), 3 * labels] += 2.0
+    return Dataset("ten", rows[:n], rows[n:], labels[:n], labels[n:], image_shape=(6, 6))
+
+
+def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins(window, every_payload, monkeypatch):
+    window.workspace.open(Given(_ten_classes()))
+    wait(lambda: window.workspace.dataset.name == "ten" and not window.lane.busy)
+    window.workspace.set_parameters(depth=2)
+    wait(lambda: not window.lane.busy)
+    classifier = page(window, "classifier")
+    said = [""]
+
+    def look():
+        if classifier._details.text() != said[-1]:
+            said.append(classifier._details.text())
+
+    window.desk.training_changed.connect(look)
+    classifier._toggle()
+    wait(lambda: window.desk.result is not None, 60)
+    parts = list(dict.fromkeys(words.split(" · ")[0] for words in said[1:]))
+    assert parts[:6] == [
+        "fitting the layers, 1 of 2",
+        "fitting the layers, 2 of 2",
+        "features of 200 rows",
+        "distances between 200 rows",
+        "starts of press, 1 of 12",
+        "starts of press, 2 of 12",
+    ]
+    assert [words for words in parts if words.startswith("training")] == [
+        *(f"training, {pair} of 45" for pair in range(1, 46)),
+    ]
+    named = [words for words in said if words.startswith("training, 45 of 45")]
+    assert all(words.endswith(" · widths by press") for words in named)
+
+
 def test_that_a_training_says_what_it_does_before_the_first_widths_are_there(window):
     classifier = page(window, "classifier")
     window.desk.training = RunProgress("x", phase="learn", stage=Stage("starts of press", 2, 12))
@@ -114,7 +165,8 @@ def test_that_curves_and_runs_name_what_decided_the_widths(window):
     wait(lambda: window.desk.kept.runs and not window.lane.busy, 60)
     assert window.desk.kept.runs[0].chosen_by == window.desk.result.chosen_by == "span"
     (point,) = [point for point in page(window, "curves")._points() if point.key]
-    assert point.note.startswith("widths by span\n")
+    assert point.by == "widths by span"
+    assert page(window, "curves")._said.text().endswith("widths by span")
     runs = page(window, "runs")
     model = runs._table._model
     assert "\nWidths by span\n" in model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
@@ -122,6 +174,25 @@ def test_that_curves_and_runs_name_what_decided_the_widths(window):
     assert runs._table.shown() == (window.desk.result.hash,)
     runs._table.set_filter("median")
     assert runs._table.shown() == ()
+
+
+def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_path):
+    spec = window.desk.spec_of(SvmParameters(C=1.0))
+    made = [
+        run(labelled(), replace(spec, stack=replace(spec.stack, depth=1, noise=noise))) for noise in (0.2, 0.4, 0.6)
+    ]
+    overruled = ChosenBy("span", True, 0.334, 0.251)
+    made[1] = replace(made[1], classifier=replace(made[1].classifier, chosen=overruled))
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for result in made:
+            store.save(result)
+    window.desk.kept.refresh()
+    wait(lambda: len(window.desk.kept.runs) == 3)
+    curves = page(window, "curves")
+    assert curves._said.text().endswith("widths by span at 2 points, median widths (guard) at 1 point")
+    (point,) = [point for point in curves._points() if point.noise == 0.4]
+    assert "median widths (guard)" in lines_of(point)
+    wait(lambda: not window.lane.busy)
 
 
 def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):

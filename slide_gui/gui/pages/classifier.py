@@ -11,11 +11,13 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidg
 
 from slide_gui.core.choices import Choice
 from slide_gui.core.criteria.evaluate import LEARNED_BY
+from slide_gui.core.stage import Stage
 from slide_gui.core.svm import LOSSES, SvmParameters
 from slide_gui.experiments.describe import describe_chosen, describe_widths
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.style import Style
 from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.desk import RunDesk
@@ -195,17 +197,14 @@ class ClassifierPage(Page):
             self._details.setText(f"test error so far, {done} of {total} images")
             return
         self._found.setText("…")
-        doing = {
-            "fit": "fitting the layers",
-            "learn": "learning the widths",
-            "train": "counting training errors",
-            "validation": "counting validation errors",
-            "test": "testing",
-        }[seen.phase]
-        solver = seen.training
-        gap = f" · gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors" if solver is not None else ""
-        self._details.setText(f"{seen.stage or doing}{gap}")
-        self._details.setToolTip("" if seen.chosen is None else describe_chosen(seen.chosen))
+        chosen, solver = seen.chosen, seen.training
+        parts = [_doing(seen, self._desk.spec)]
+        if solver is not None:
+            parts.append(f"gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors")
+        if chosen is not None:
+            parts.append(describe_widths(chosen.name))
+        self._details.setText(" · ".join(parts))
+        self._details.setToolTip("" if chosen is None else describe_chosen(chosen))
 
     def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
         steps = [CriterionStep(s.iteration, s.objective, s.C, s.n_support, s.start) for s in history]
@@ -284,3 +283,23 @@ class ClassifierPage(Page):
                 Thumbnail(int(row), shaped, caption, f"test image {thousands(int(row) + 1)}: {was}, taken for {taken}")
             )
         self._gallery.set_images(items, stale)
+
+
+_PHASES = {
+    "fit": "fitting the layers",
+    "learn": "learning the widths",
+    "train": "counting training errors",
+    "validation": "counting validation errors",
+    "test": "testing",
+}
+
+
+def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
+    """Return what a run is doing, and how much of it is done where that is counted."""
+    solver, depth = seen.training, 0 if spec is None else spec.stack.depth
+    if seen.phase == "fit":
+        done = 0 if seen.stack is None else len(seen.stack.layers)
+        return str(Stage(_PHASES["fit"], min(done, depth - 1), depth) if depth else Stage(_PHASES["fit"]))
+    if seen.phase == "learn" and seen.stage is None and solver is not None:
+        return str(Stage("training", solver.pair, solver.n_pairs if solver.n_pairs > 1 else 0))
+    return str(seen.stage or _PHASES[seen.phase])

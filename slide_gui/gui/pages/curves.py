@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Slot
@@ -11,10 +13,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QWidget
 
 from slide_gui.core.parameters import LARGEST_NOISE
 from slide_gui.core.svm import SvmParameters
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.describe import describe_widths
 from slide_gui.experiments.paper import data_key, published, sensitivity
 from slide_gui.experiments.run_progress import Estimate, RunProgress
-from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.gui.desk import RunDesk
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
@@ -188,7 +190,7 @@ class CurvesPage(Page):
             view.set_placeholder(self._desk.why_not() or "No point yet: press Sweep, or let the noise slider rest.")
         self._plot.set_cursor(self._workspace.state.parameters.noise)
         self._plot.set_marks(self._marks())
-        self._show_sweep()
+        self._show_sweep(_decided(points))
 
     def _points(self) -> list[ErrorPoint]:
         points = {}
@@ -197,13 +199,13 @@ class CurvesPage(Page):
         for run in stored:
             # Without layers there is no noise: one run answers them all.
             for noise in (run.noise,) if run.depth else noises or [run.noise]:
-                points[noise, run.depth] = _stored_point(run, noise)
+                points[noise, run.depth] = _done((noise, run.depth), run.rate, run.hash, run.chosen_by, run.seconds)
         sweep = self._desk.sweep
         if sweep is not None:
             for done in sweep.done:
                 place = done.point.noise, done.point.depth
-                note = _note(done.chosen_by, done.seconds)
-                points[place] = ErrorPoint(*place, done.rate, done.point.spec.hash, "done", note)
+                key = done.point.spec.hash
+                points[place] = _done(place, done.rate, key, done.chosen_by, done.seconds)
             if sweep.current is not None and self._desk.sweeping:
                 place = sweep.current.noise, sweep.current.depth
                 points[place] = _running(*place, sweep.live)
@@ -224,7 +226,8 @@ class CurvesPage(Page):
             self._plot.setToolTip(" ".join(sensitivity().statements))
         return marks
 
-    def _show_sweep(self) -> None:
+    def _show_sweep(self, decided: str) -> None:
+        """Say how far the sweep is, or what is being estimated, and what chose the widths of the points there are."""
         desk, sweep = self._desk, self._desk.sweep
         self._sweep.setText("Stop" if desk.sweeping else "Sweep")
         self._hold.setEnabled(desk.sweeping)
@@ -234,19 +237,25 @@ class CurvesPage(Page):
             running = estimate is not None and (
                 estimate[1].test is None or estimate[1].test.done < estimate[1].test.total
             )
-            self._said.setText("estimating the point under the sliders…" if running else "")
+            estimating = "estimating the point under the sliders…" if running else ""
+            self._said.setText(" · ".join(filter(None, [estimating, decided])))
             return
         left = "" if sweep.seconds_left is None else f" · about {math.ceil(sweep.seconds_left / 60)} min left"
         held = " · paused" if desk.paused else ""
-        self._said.setText(f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}")
+        said = f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}"
+        self._said.setText(" · ".join(filter(None, [said, decided])))
 
 
-def _stored_point(run: StoredRun, noise: float) -> ErrorPoint:
-    return ErrorPoint(noise, run.depth, run.rate, run.hash, "done", _note(run.chosen_by, run.seconds))
+def _done(place: tuple[float, int], rate: ErrorRate, key: str, chosen_by: str | None, seconds: float) -> ErrorPoint:
+    return ErrorPoint(*place, rate, key, "done", f"{seconds:.1f} s", describe_widths(chosen_by or ""))
 
 
-def _note(chosen_by: str | None, seconds: float) -> str:
-    return "\n".join(filter(None, [describe_widths(chosen_by or ""), f"{seconds:.1f} s"]))
+def _decided(points: Iterable[ErrorPoint]) -> str:
+    """Return what chose the widths of all points, the most frequent first, each with how many it chose."""
+    counts = Counter(point.by for point in points if point.by).most_common()
+    if len(counts) < 2:
+        return "".join(by for by, _ in counts)
+    return ", ".join(f"{by} at {many} point{'s' if many > 1 else ''}" for by, many in counts)
 
 
 def _running(noise: float, depth: int, seen: RunProgress | None) -> ErrorPoint:

@@ -38,6 +38,8 @@ class ErrorPoint:
         parameters than those shown, greyed.
     note : str
         A further line of the tooltip, e.g. the widths, or why it is stale.
+    by : str
+        What chose the widths, in words: a line of the tooltip too.
     """
 
     noise: float
@@ -46,6 +48,7 @@ class ErrorPoint:
     key: str
     state: State = "done"
     note: str = ""
+    by: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -81,7 +84,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
     """Return the tooltip of a point, line by line; the first holds the figure."""
     place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
     if point.rate is None:
-        return [place, "being computed", *filter(None, [point.note])]
+        return [place, "being computed", *filter(None, [point.by, point.note])]
     state = {
         "running": "being computed, so far",
         "refining": "first estimate, so far",
@@ -89,7 +92,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
         "done": "",
     }[point.state]
     many = f"{state} n = {count(point.rate.n)}".strip()
-    return [str(point.rate), place, many, *point.note.splitlines()]
+    return [str(point.rate), place, many, *filter(None, [point.by]), *point.note.splitlines()]
 
 
 def spoken(point: ErrorPoint) -> str:

@@ -196,11 +196,12 @@ def test_that_hover_tells_the_point_and_shows_it_and_click_emits_it(
 
 
 def test_that_the_tooltip_says_what_is_known_and_how_sure_it_is() -> None:
-    point = ErrorPoint(0.3, 2, rate(1.414, 1.31, 1.52), "k", "refining", "σ 2.1, 3.4")
+    point = ErrorPoint(0.3, 2, rate(1.414, 1.31, 1.52), "k", "refining", "σ 2.1, 3.4", "widths by span")
     assert lines_of(point) == [
         "1.41 % (1.31–1.52)",
         "noise 0.30 · depth 2",
         "first estimate, so far n = 50\u202f000",
+        "widths by span",
         "σ 2.1, 3.4",
     ]
     unknown = ErrorPoint(0.3, 2, None, "k", "running")
