@@ -112,6 +112,10 @@ def _inside_classes(tree: ast.AST, own: str = "") -> Iterator[tuple[str, ast.AST
 
 
 def _forbidden(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.Attribute) and node.attr == "__class__" and isinstance(node.ctx, ast.Store):
+        # The object was made of one class and lets go of another, which is freed while it is in use; Shiboken then
+        # takes what comes to lie at the address of its QMetaObject for that: the next object there crashes at its end.
+        yield "__class__: a Qt object stays of the class it was made of"
     if isinstance(node, ast.Attribute) and node.attr in FORBIDDEN:
         yield f"{node.attr}: {FORBIDDEN[node.attr]}"
 

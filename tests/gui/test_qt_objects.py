@@ -75,6 +75,7 @@ def test_that_the_tests_delete_nothing_later_and_describe_no_instance():
         ("bar.deleteLater()\n", "deleteLater: "),
         ("row.removeWidget(bar)\n", "removeWidget: "),
         ("row.addLayout(column)\n", "addLayout: "),
+        ("bar.__class__ = Long\n", "__class__: "),
     ],
 )
 def test_that_a_source_that_breaks_a_rule_is_found(source, said):
