@@ -202,6 +202,7 @@ def _describe(answer: PointResult) -> dict[str, Any]:
         "high": answer.rate.high,
         "n_test": answer.rate.n,
         "validation_error": answer.validation_error,
+        "chosen_by": answer.chosen_by,
         "seconds": answer.seconds,
     }
 
@@ -235,13 +236,13 @@ def _print(dataset: Dataset, state: SweepState, final: SweepState | None, argume
     print(f"{dataset.name}: {arguments.method}, {arguments.evaluate} error in %")
     for fault in state.faults:
         print(f"made again: {fault}")
-    print("noise  depth  split  seed   error  validation  95 %")
+    print("noise  depth  split  seed   error  validation  95 %         widths by")
     for answer in state.done:
         point = answer.point
         validation = "" if answer.validation_error is None else f"{100 * answer.validation_error:.2f}"
         print(
             f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {answer.rate.value:>6}  "
-            f"{validation:>10}  {answer.rate.interval}"
+            f"{validation:>10}  {answer.rate.interval:11}  {answer.chosen_by}".rstrip()
         )
     if final is not None:
         for answer in final.done:

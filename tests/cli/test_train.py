@@ -66,6 +66,26 @@ def test_that_a_stored_run_is_not_made_again(data: Path, capsys: Capture) -> Non
     assert json.loads(capsys.readouterr().out) == first  # its times too
 
 
+def test_that_train_and_sweep_say_what_chose_the_widths(data: Path, capsys: Capture) -> None:
+    learned = ["--noise", "0.4", "--depth", "1", "--starts", "1"]
+    assert main(["train", "tiny.npz", *learned]) == 0
+    assert "\nwidths by span: " in capsys.readouterr().out
+    assert main(["sweep", "tiny.npz", *learned, "--store", "s.sqlite"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith(" span")
+    with RunStore("s.sqlite") as store:
+        (stored,) = store.runs()
+        found = store.load(stored.hash)
+    overruled = replace(found.classifier.chosen, guarded=True)
+    with RunStore("guard.sqlite") as store:
+        store.save(replace(found, classifier=replace(found.classifier, chosen=overruled)))
+    assert main(["sweep", "tiny.npz", *learned, "--store", "guard.sqlite"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith(" median widths (guard)")
+    assert main(["sweep", "tiny.npz", *learned, "--store", "guard.sqlite", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["points"][0]["chosen_by"] == "median widths (guard)"
+    assert main(["runs", "show", "guard.sqlite", stored.hash]) == 0
+    assert "median widths: the guard overruled those learned by span" in capsys.readouterr().out
+
+
 def test_that_sweep_gives_the_numbers_of_python_and_goes_on(data: Path, capsys: Capture) -> None:
     arguments = [
         "--depth",
