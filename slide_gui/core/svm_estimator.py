@@ -45,9 +45,9 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What learning minimises: radius over margin, the smoothed leave-one-out error by the span of the support
         vectors, the smoothed error on a held-out fifth, or the leave-one-out squared error of kernel ridge
         regression. With more than two classes the first three are averaged over the one-vs-one problems, "press"
-        over one-vs-rest targets. "auto" is an estimate of the error: "span" with two classes, "press" with more. Radius over
-        margin is not one: on classes that are far from separable its optimum is at widths and a C so small that every
-        point is a support vector.
+        over one-vs-rest targets. "auto" is an estimate of the error: "span" with two classes, "press" with more.
+        Radius over margin is not one: on classes that are far from separable its optimum is at widths and a C so small
+        that every point is a support vector.
         Whatever the criterion, the widths learned are compared with median widths times one scale by cross-validation
         on the rows learned on; where those are clearly better they are taken, and `chosen_by_` says so.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
