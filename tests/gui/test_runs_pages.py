@@ -130,6 +130,8 @@ def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins
     def look():
         if classifier._details.text() != said[-1]:
             said.append(classifier._details.text())
+        if window.desk.training is not None and window.desk.training.history:
+            assert classifier._criterion.accessibleName().startswith("Criterion: press")
 
     window.desk.training_changed.connect(look)
     classifier._toggle()

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
-from slide_gui.core.criteria.evaluate import LEARNED_BY
+from slide_gui.core.criteria.evaluate import LEARNED_BY, resolved
 from slide_gui.core.stage import Stage
 from slide_gui.core.svm import LOSSES, SvmParameters
 from slide_gui.experiments.describe import describe_chosen, describe_widths
@@ -189,7 +189,8 @@ class ClassifierPage(Page):
 
     def _show_training(self, seen: RunProgress) -> None:
         self._criterion.set_placeholder("The criterion is drawn as the widths are learned.")
-        self._criterion.set_name("Criterion")
+        if seen.history and not self._steps:
+            self._criterion.set_name(f"Criterion: {self._asked()}, with its prior")
         self._set_history(seen.history)
         if seen.test is not None and seen.test.done:
             self._found.setText(str(seen.test.rate))
@@ -205,6 +206,14 @@ class ClassifierPage(Page):
             parts.append(describe_widths(chosen.name))
         self._details.setText(" · ".join(parts))
         self._details.setToolTip("" if chosen is None else describe_chosen(chosen))
+
+    def _asked(self) -> str:
+        """Return the criterion that a training learns by, "auto" resolved."""
+        spec, dataset = self._desk.spec, self._workspace.dataset
+        assert spec is not None
+        assert dataset is not None
+        assert dataset.train_labels is not None
+        return resolved(spec.svm.criterion, len(set(dataset.train_labels.tolist())))
 
     def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
         steps = [CriterionStep(s.iteration, s.objective, s.C, s.n_support, s.start) for s in history]

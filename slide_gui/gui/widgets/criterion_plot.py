@@ -72,7 +72,7 @@ class CriterionPlot(Pointed):
         self._current: tuple[int, int] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(320, 240)
-        self.setAccessibleName("Criterion by iteration")
+        self.setAccessibleName("Criterion, by iteration")
 
     def sizeHint(self) -> QSize:
         return QSize(560, 320)
@@ -97,6 +97,7 @@ class CriterionPlot(Pointed):
     def set_name(self, name: str) -> None:
         """Say what the criterion is, e.g. "Radius-margin bound"."""
         self._name = name
+        self.setAccessibleName(f"{name}, by iteration")
         self.update()
 
     def set_stale(self, stale: bool) -> None:
