@@ -5,6 +5,8 @@ Up to `WHOLE` features NumPy's own calls are short enough and are used as they a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,8 @@ __all__ = [
     "product",
     "rows_per_block",
     "solve_symmetric",
+    "solver",
+    "weighted_square",
 ]
 
 Array = NDArray[np.float64]
@@ -54,22 +58,38 @@ def solve_symmetric(a: Array, b: Array, progress: Progress = NO_PROGRESS) -> Arr
     numpy.linalg.LinAlgError
         If a is singular.
     """
-    n = len(a)
-    if n <= WHOLE + 1:
-        return np.asarray(np.linalg.solve(a, b), dtype=np.float64)
+    return solver(a, progress)(b, progress)
+
+
+def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progress], Array]:
+    """Return a function that takes b to x with a x = b, for a symmetric positive definite a, overwritten when large.
+
+    A large a is factorised once, whatever the number of right-hand sides to come.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a is singular; for a small a, when the function is called.
+    """
+    if len(a) <= WHOLE + 1:
+        return lambda b, progress: np.asarray(np.linalg.solve(a, b), dtype=np.float64)
     pieces, inverses = _factorise(a, progress)
-    x = np.array(b, dtype=np.float64)
-    for k, own in enumerate(pieces):
-        for before in pieces[:k]:
-            x[own] -= a[own, before] @ x[before]
-            progress.report(0.0)
-        x[own] = inverses[k] @ x[own]
-    for k, own in reversed(list(enumerate(pieces))):
-        for after in pieces[k + 1 :]:
-            x[own] -= a[after, own].T @ x[after]
-            progress.report(0.0)
-        x[own] = inverses[k].T @ x[own]
-    return x
+
+    def solve(b: Array, progress: Progress) -> Array:
+        x = np.array(b, dtype=np.float64)
+        for k, own in enumerate(pieces):
+            for before in pieces[:k]:
+                x[own] -= a[own, before] @ x[before]
+                progress.report(0.0)
+            x[own] = inverses[k] @ x[own]
+        for k, own in reversed(list(enumerate(pieces))):
+            for after in pieces[k + 1 :]:
+                x[own] -= a[after, own].T @ x[after]
+                progress.report(0.0)
+            x[own] = inverses[k].T @ x[own]
+        return x
+
+    return solve
 
 
 def inverse_definite(a: Array, progress: Progress = NO_PROGRESS) -> Array:
@@ -144,6 +164,18 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
             add(out[own, before], product(b[own], b[before].T, progress), out=out[own, before])
             out[before, own] = out[own, before].T
         progress.report(0.0)
+
+
+def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
+    """Return a diag(weights) a of a symmetric a: half of it is computed."""
+    result = np.empty_like(a)
+    for top in range(0, len(a), _PIECE):
+        own, rest = slice(top, top + _PIECE), slice(top, None)
+        tile = product(a[own] * weights, a[:, rest], progress)
+        result[rest, own] = tile.T
+        result[own, rest] = tile
+        progress.report(0.0)
+    return result
 
 
 def leading_digits(a: Array, length: int) -> Array:

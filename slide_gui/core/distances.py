@@ -65,11 +65,13 @@ def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array
     distances = np.empty((len(rows), len(rows))) if out is None else out
     progress.report(0.0)
     for top in range(0, len(rows), _DISTANCE_ROWS):
-        tile = distances[top : top + _DISTANCE_ROWS]
-        np.matmul(rows[top : top + _DISTANCE_ROWS] * -2.0, rows.T, out=tile)
-        tile += squares[top : top + _DISTANCE_ROWS, None]
-        tile += squares
+        own, rest = slice(top, top + _DISTANCE_ROWS), slice(top, None)
+        tile = (rows[own] * -2.0) @ rows[rest].T
+        tile += squares[own, None]
+        tile += squares[rest]
         np.maximum(tile, 0.0, out=tile)
+        distances[rest, own] = tile.T
+        distances[own, rest] = tile
         progress.report(0.0)
     np.fill_diagonal(distances, 0.0)
     return distances

@@ -13,14 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.blocked import inverse_definite, solve_symmetric
-from slide_gui.core.rows import square, taken
+from slide_gui.core.blocked import inverse_definite, solver
+from slide_gui.core.rows import square
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
+    "Bordered",
     "NewtonSolution",
     "NotConverged",
-    "bordered",
     "bordered_inverse",
     "leave_one_out_outputs",
     "newton",
@@ -55,6 +55,8 @@ class NewtonSolution:
         1/C as used on the diagonal: more than was asked if the system was singular.
     converged : bool
         Whether `beta` solves the system of its own active set; if not, it is the best point reached.
+    system : Bordered
+        The last system solved; that of `active` if it converged.
     """
 
     beta: Array
@@ -62,14 +64,63 @@ class NewtonSolution:
     active: Indices
     ridge: float
     converged: bool
+    system: Bordered
 
 
-def _softly(matrix: Array, solve: Callable[[Array], Array], progress: Progress) -> tuple[Array, float]:
-    """Solve, raising the diagonal softly where the matrix is singular; return the solution and what was added."""
+class Bordered:
+    """[K_A + r 1; 1ᵀ 0] [x; b] = [v; total] for some points A and a first v; a large one is factorised once for all v.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+    points : ndarray of int, shape (m,)
+        A.
+    ridge : float
+        r; more is taken, softly, where the system is singular.
+    right : ndarray of shape (m,)
+        The first v, with total 0.
+    progress : Progress
+
+    Attributes
+    ----------
+    ridge : float
+        As taken.
+    solution : tuple of ndarray, shape (m,), and float
+        x and b for the first v.
+    """
+
+    def __init__(
+        self, kernel: Array, points: Indices, ridge: float, right: Array, progress: Progress = NO_PROGRESS
+    ) -> None:
+        self._progress = progress
+        columns = np.column_stack([right, np.ones(len(points))])
+
+        def factorised(system: Array) -> Array:
+            self._solver = solver(system, progress)
+            return self._solver(columns, progress)
+
+        both, added = _softly(kernel, points, ridge, factorised, progress)
+        self._ones = both[:, 1]
+        self.ridge = ridge + added
+        self.solution = self._balanced(both[:, 0], 0.0)
+
+    def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
+        """Return x, of shape (m,), and b for another v."""
+        return self._balanced(self._solver(right, self._progress), total)
+
+    def _balanced(self, x: Array, total: float) -> tuple[Array, float]:
+        b = float((x.sum() - total) / self._ones.sum())
+        return x - b * self._ones, b
+
+
+def _softly(
+    kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
+) -> tuple[Array, float]:
+    """Solve the system of some points, raising its diagonal softly where it is singular; return what was added too."""
     added = 0.0
     while True:
-        system = taken(matrix, np.arange(len(matrix)), progress)
-        system.flat[:: len(matrix) + 1] += added
+        system = square(kernel, points, progress)
+        system.flat[:: len(points) + 1] += diagonal + added
         progress.report(0.0)
         try:
             solution = solve(system)
@@ -82,33 +133,23 @@ def _softly(matrix: Array, solve: Callable[[Array], Array], progress: Progress) 
         added = max(added * _SOFTER, 1e-10)
 
 
-def bordered(
-    matrix: Array, right: Array, total: float = 0.0, progress: Progress = NO_PROGRESS
-) -> tuple[Array, float, float]:
-    """Solve [M 1; 1ᵀ 0] [x; b] = [right; total] for a symmetric positive definite M.
+def bordered_inverse(
+    kernel: Array, points: Indices, diagonal: Array | float, progress: Progress = NO_PROGRESS
+) -> Array:
+    """Return the top-left block of [M 1; 1ᵀ 0]⁻¹, = M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1, for M = K_A + diag(diagonal).
 
-    Returns
-    -------
-    x : ndarray of shape (m,)
-    b : float
-    added : float
-        What had to be added to the diagonal of a singular M; 0 as a rule.
+    Parameters as in `Bordered`, and
+
+    diagonal : float or ndarray of shape (m,)
+        Positive.
     """
-    columns = np.column_stack([right, np.ones(len(right))])
-    both, added = _softly(matrix, lambda system: solve_symmetric(system, columns, progress), progress)
-    b = float((both[:, 0].sum() - total) / both[:, 1].sum())
-    return both[:, 0] - b * both[:, 1], b, added
-
-
-def bordered_inverse(matrix: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return the top-left block of [M 1; 1ᵀ 0]⁻¹, = M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1, for symmetric positive definite M."""
-    inverse, _ = _softly(matrix, lambda system: inverse_definite(system, progress), progress)
+    inverse, _ = _softly(kernel, points, diagonal, lambda system: inverse_definite(system, progress), progress)
     ones = inverse.sum(axis=1)
-    share = ones / ones.sum()
+    scaled = ones / np.sqrt(ones.sum())
     for top in range(0, len(inverse), _TILE):
         own, rest = slice(top, top + _TILE), slice(top, None)
-        tile = (inverse[own, rest] + inverse[rest, own].T) / 2.0 - np.outer(ones[own], share[rest])
-        inverse[own, rest] = tile
+        tile = inverse[own, rest]
+        tile -= np.outer(scaled[own], scaled[rest])
         inverse[rest, own] = tile.T
         progress.report(0.0)
     return inverse
@@ -133,46 +174,35 @@ def newton(
     ridge : float
         1/C.
     start : ndarray of shape (n,), optional
-        Signed dual coefficients of a neighbouring problem.
+        Signed dual coefficients of a neighbouring problem: its support vectors are taken for those here at first.
     progress : Progress
         The cancel point.
     """
     n = len(y)
-    beta, bias = np.zeros(n), 0.0
-    output = np.zeros(n)
     if start is not None and np.any(start):
-        beta = np.array(start, dtype=np.float64)
-        output = kernel @ beta
-        inside = np.flatnonzero(beta)
-        bias = float(np.mean((y - output - ridge * beta)[inside]))
-        output += bias
+        active = np.flatnonzero(start)
     elif n >= _PART_FROM:
         part = np.sort(np.concatenate([np.flatnonzero(y > 0)[::4], np.flatnonzero(y < 0)[::4]]))
         first = newton(square(kernel, part, progress), y[part], ridge, progress=progress)
-        beta[part], bias = first.beta, first.bias
-        output = kernel @ beta + bias
-    active = np.flatnonzero(y * output < 1.0)
-    extra = 0.0
+        support = part[first.active]
+        active = np.flatnonzero(y * (kernel[:, support] @ first.beta[first.active] + first.bias) < 1.0)
+    else:
+        active = np.arange(n)
+    now: _Point | None = None
     for _ in range(_MOST_STEPS):
         progress.report(0.0)
         if not len(active):  # a start beyond every margin says nothing
-            beta, bias, output, active = np.zeros(n), 0.0, np.zeros(n), np.arange(n)
-        system = square(kernel, active, progress)
-        system.flat[:: len(active) + 1] += ridge + extra
-        part_beta, new_bias, added = bordered(system, y[active], progress=progress)
-        extra += added
-        target = np.zeros(n)
-        target[active] = part_beta
-        target_output = kernel @ target + new_bias
-        now = np.flatnonzero(y * target_output < 1.0)
-        if np.array_equal(now, active) or _settled(y * target_output - 1.0, active, now):
-            return NewtonSolution(target, new_bias, active, ridge + extra, True)
-        step = _line_search(beta, output, bias, target, target_output, new_bias, y, 1.0 / (ridge + extra))
-        beta = beta + step * (target - beta)
-        bias += step * (new_bias - bias)
-        output = output + step * (target_output - output)
-        active = np.flatnonzero(y * output < 1.0)
-    return NewtonSolution(beta, bias, active, ridge + extra, False)
+            now, active = None, np.arange(n)
+        system = Bordered(kernel, active, ridge, y[active], progress)
+        ridge = system.ridge
+        target = _Point.of(kernel, active, *system.solution)
+        short = y * target.output < 1.0
+        if _settled(y * target.output - 1.0, active, np.flatnonzero(short)):
+            return NewtonSolution(target.beta, target.bias, active, ridge, True, system)
+        now = target if now is None else now.towards(target, y, 1.0 / ridge)
+        active = np.flatnonzero(y * now.output < 1.0)
+    assert now is not None
+    return NewtonSolution(now.beta, now.bias, active, ridge, False, system)
 
 
 def optimum(
@@ -196,22 +226,44 @@ def optimum(
     return found
 
 
+@dataclass(frozen=True)
+class _Point:
+    """Coefficients, bias, and the outputs Kβ + b at all points."""
+
+    beta: Array
+    bias: float
+    output: Array
+
+    @classmethod
+    def of(cls, kernel: Array, active: Indices, coefficients: Array, bias: float) -> _Point:
+        beta = np.zeros(len(kernel))
+        beta[active] = coefficients
+        return cls(beta, bias, kernel @ beta + bias)
+
+    def towards(self, target: _Point, y: Array, C: float) -> _Point:
+        """Return the point on the way to the target where the objective is least."""
+        step = _line_search(self, target, y, C)
+        return _Point(
+            self.beta + step * (target.beta - self.beta),
+            self.bias + step * (target.bias - self.bias),
+            self.output + step * (target.output - self.output),
+        )
+
+
 def _settled(margin: Array, active: Indices, now: Indices) -> bool:
     """Tell whether the two sets differ by points on the margin itself only, which have β = 0 to rounding."""
     changed = np.setxor1d(active, now, assume_unique=True)
     return bool(np.all(np.abs(margin[changed]) < 1e-10))
 
 
-def _line_search(
-    beta: Array, output: Array, bias: float, target: Array, target_output: Array, new_bias: float, y: Array, C: float
-) -> float:
+def _line_search(now: _Point, target: _Point, y: Array, C: float) -> float:
     """Return the step in (0, 1] that minimises the objective, whose slope along the line is piecewise linear."""
-    change, rise = target - beta, target_output - output
-    flat, flat_rise = output - bias, rise - (new_bias - bias)
+    change, rise = target.beta - now.beta, target.output - now.output
+    flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)
 
     def slope(t: float) -> float:
-        short = np.maximum(0.0, 1.0 - y * (output + t * rise))
+        short = np.maximum(0.0, 1.0 - y * (now.output + t * rise))
         return slope_0 + t * slope_1 - C * float((short * y) @ rise)
 
     if slope(1.0) <= 0.0:
@@ -231,5 +283,5 @@ def leave_one_out_outputs(kernel: Array, y: Array, solution: NewtonSolution) -> 
     It is 1 − y_p β_p / [H⁻¹]_pp, H the bordered matrix of the active set.
     """
     active = solution.active
-    system = kernel[np.ix_(active, active)] + solution.ridge * np.eye(len(active))
-    return np.asarray(1.0 - y[active] * solution.beta[active] / np.diag(bordered_inverse(system)))
+    inverse = bordered_inverse(kernel, active, solution.ridge)
+    return np.asarray(1.0 - y[active] * solution.beta[active] / np.diag(inverse))

@@ -31,6 +31,7 @@ Indices = NDArray[np.intp]
 _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
+_PART_ROWS = 1000  # on which descents begin, where there are twice as many
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
@@ -49,7 +50,7 @@ class WidthsStep:
     criterion : float
         J, the prior not included.
     prior : float
-        What is added to J in what is minimised; 0 at a start.
+        What is added to J in what is minimised.
     widths, shares : tuple of float
         σ_t and each layer's share of the exponent, (median D_t / σ_t²) / Σ.
     C : float
@@ -107,12 +108,16 @@ class LearnedWidths:
 
 @dataclass
 class _Descent:
-    """L-BFGS-B from one start, with its stopping rule and its history."""
+    """L-BFGS-B from one start, with its stopping rule and its history.
+
+    The prior and the bounds are those of the start, `origin`; the first step is at `begin`.
+    """
 
     objective: Objective
     medians: Array
     start: int
     origin: Array
+    begin: Array
     progress: Progress
     history: list[WidthsStep]
     seen: dict[bytes, tuple[float, int]] = field(default_factory=dict)
@@ -125,7 +130,7 @@ class _Descent:
         self.seen[theta.tobytes()] = (value, self.objective.n_support)
         if not np.isfinite(value):
             # Finite, for the line search to interpolate and come back; above the start, so never accepted.
-            return self.seen[self.origin.tobytes()][0] + 1.0, np.zeros(len(theta))
+            return self.seen[self.begin.tobytes()][0] + 1.0, np.zeros(len(theta))
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
 
     def prior(self, theta: Array) -> float:
@@ -167,13 +172,13 @@ class _Descent:
         """Descend, unless J is not to be had at the start."""
         minimize = _minimize(self.progress)
 
-        self.penalised(self.origin)
-        if not np.isfinite(self.seen[self.origin.tobytes()][0]):
+        self.penalised(self.begin)
+        if not np.isfinite(self.seen[self.begin.tobytes()][0]):
             return
-        self.note(self.origin)
+        self.note(self.begin)
         minimize(
             self.penalised,
-            self.origin,
+            self.begin,
             jac=True,
             method="L-BFGS-B",
             bounds=[(value - _REACH, value + _REACH) for value in self.origin],
@@ -284,11 +289,14 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
     steady = Steady(progress)
     objective = Objective(sample.distances, sample.codes, options, steady.pulse)
     origins = _origins(objective, sample.medians, steady)
+    starts = [(number, origin, origin) for number, origin in enumerate(origins)]
+    if len(sample.codes) >= 2 * _PART_ROWS:
+        starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, steady)
     history: list[WidthsStep] = []
-    for number, origin in enumerate(origins):
-        share = steady.part(number / len(origins), (number + 1) / len(origins))
+    for done, (number, origin, begin) in enumerate(starts):
+        share = steady.part(done / len(starts), (done + 1) / len(starts))
         objective.starts.clear()
-        _Descent(objective, sample.medians, number, origin, share, history).run()
+        _Descent(objective, sample.medians, number, origin, begin, share, history).run()
     if not history:
         raise ValueError(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows, "
@@ -299,6 +307,34 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
 
 def _objective(step: WidthsStep) -> float:
     return step.objective
+
+
+def _part(objective: Objective, size: int) -> Objective:
+    """Return the objective on at most so many of its rows, stratified; itself if it has no more."""
+    few = stratified_subset(objective.codes, size, objective.options.seed)
+    return objective if len(few) == len(objective.codes) else objective.on(few)
+
+
+def _descended(
+    part: Objective, medians: Array, starts: list[tuple[int, Array, Array]], progress: Steady
+) -> list[tuple[int, Array, Array]]:
+    """Descend on a part of the rows, in a fraction of the time, and return the best start with the point it came to.
+
+    All are returned as they were if the part has no finite value at any.
+    """
+    ends = []
+    for number, origin, begin in starts:
+        progress.report(0.0, Stage(f"descending on {len(part.codes)} rows", number, len(starts)))
+        history: list[WidthsStep] = []
+        part.starts.clear()
+        _Descent(part, medians, number, origin, begin, progress.pulse, history).run()
+        if history:
+            ends.append((min(history, key=_objective), number, origin))
+    if not ends:
+        return starts
+    step, number, origin = min(ends, key=lambda end: end[0].objective)
+    theta = np.log([*step.widths, step.C])[: len(origin)]
+    return [(number, origin, theta)]
 
 
 def _origins(objective: Objective, medians: Array, progress: Progress) -> list[Array]:
@@ -312,10 +348,7 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
     if options.near is not None:
         log_widths = np.log(np.asarray(options.near[0], dtype=np.float64))
         near = [log_widths if options.C is not None else np.append(log_widths, np.log(options.near[1]))]
-    few = stratified_subset(objective.codes, _START_ROWS, options.seed)
-    small = objective
-    if len(few) < len(objective.codes):
-        small = Objective(objective.distances[:, few[:, None], few], objective.codes[few], options, objective.progress)
+    small = _part(objective, _START_ROWS)
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
     judged = []
     for number, (scale, C) in enumerate(points):

@@ -22,7 +22,7 @@ __all__ = ["Objective", "WidthOptions"]
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_TILE = 256
+_TILE = 64  # rows of 2 500 numbers: what is made of a tile stays in the cache
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,13 @@ class Objective:
         self.starts: dict[tuple[int, int], Array] = {}
         self.n_support = 0
 
+    def on(self, rows: Indices) -> Objective:
+        """Return the objective on some of the rows, of which those stay held out that were."""
+        distances = self.distances[:, rows[:, None], rows]
+        part = Objective(distances, self.codes[rows], self.options, self.progress)
+        part.held_out = self.held_out[rows]
+        return part
+
     def split(self, theta: Array) -> tuple[Array, float]:
         """Return log σ_t and log C."""
         n_layers = len(self.distances)
@@ -104,22 +111,35 @@ class Objective:
         self.n_support = found.n_support
         self.progress.report(0.0)
         by_ridge = float(np.trace(found.gradient))
-        weighted = np.multiply(found.gradient, kernel, out=kernel)
         slope = np.empty(len(theta))
-        for layer, distances in enumerate(self.distances):
-            slope[layer] = 2.0 * rates[layer] * np.vdot(weighted, distances)
-            self.progress.report(0.0)
+        slope[: len(rates)] = 2.0 * rates * self._contracted(found.gradient, kernel)
         if self.options.C is None:
             slope[len(rates)] = -ridge * by_ridge
         return found.value, slope
 
     def _kernel(self, rates: Array) -> Array:
+        """Return exp(−Σ_t rate_t D_t), of which half is computed."""
         kernel: Array = np.empty(self.distances.shape[1:])
         for top in range(0, len(kernel), _TILE):
-            tile = kernel[top : top + _TILE]
-            np.multiply(self.distances[0, top : top + _TILE], -rates[0], out=tile)
+            own, rest = slice(top, top + _TILE), slice(top, None)
+            tile = self.distances[0, own, rest] * -rates[0]
             for rate, distances in zip(rates[1:], self.distances[1:], strict=True):
-                tile -= rate * distances[top : top + _TILE]
+                tile -= rate * distances[own, rest]
             np.exp(tile, out=tile)
+            kernel[rest, own] = tile.T
+            kernel[own, rest] = tile
             self.progress.report(0.0)
         return kernel
+
+    def _contracted(self, gradient: Array, kernel: Array) -> Array:
+        """Return Σ_ij G_ij K_ij D_t,ij of each layer, K and D being symmetric: half of the products are made."""
+        sums = np.zeros(len(self.distances))
+        for top in range(0, len(kernel), _TILE):
+            own, rest = slice(top, top + _TILE), slice(top, None)
+            weighted = gradient[own, rest] + gradient[rest, own].T
+            weighted *= kernel[own, rest]
+            weighted[:, : weighted.shape[0]] *= 0.5  # the tile on the diagonal has both halves
+            for layer, distances in enumerate(self.distances):
+                sums[layer] += np.einsum("ij,ij->", weighted, distances[own, rest])
+            self.progress.report(0.0)
+        return sums

@@ -5,7 +5,7 @@ import pytest
 
 from slide_gui.core import blocked
 from slide_gui.core.stack import StackParameters, fit_stack
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 
 def test_that_an_inverse_and_a_product_in_pieces_equal_numpys(monkeypatch):
@@ -74,6 +74,26 @@ def test_that_a_solve_in_pieces_equals_numpys(monkeypatch):
     a, b = rows.T @ rows, random.standard_normal((130, 70))
     expected = np.linalg.solve(a, b)
     np.testing.assert_allclose(blocked.solve_symmetric(a.copy(), b), expected, rtol=1e-9)
+
+
+def test_that_a_factor_solves_for_one_right_hand_side_after_another(monkeypatch):
+    monkeypatch.setattr(blocked, "WHOLE", 50)
+    monkeypatch.setattr(blocked, "_PIECE", 33)
+    random = np.random.default_rng(0)
+    rows = random.standard_normal((400, 130))
+    a = rows.T @ rows
+    solve = blocked.solver(a.copy())
+    for b in (random.standard_normal(130), random.standard_normal((130, 3))):
+        np.testing.assert_allclose(solve(b, NO_PROGRESS), np.linalg.solve(a, b), rtol=1e-9)
+
+
+def test_that_a_weighted_square_equals_the_product_of_three_matrices(monkeypatch):
+    monkeypatch.setattr(blocked, "_PIECE", 33)
+    random = np.random.default_rng(0)
+    a, weights = random.standard_normal((130, 130)), random.standard_normal(130)
+    a += a.T
+    found = blocked.weighted_square(a, weights)
+    np.testing.assert_allclose(found, a @ np.diag(weights) @ a, atol=1e-11)
 
 
 def test_that_a_product_of_leading_digits_is_exact():

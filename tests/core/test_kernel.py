@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from slide_gui.core import distances as distances_module
 from slide_gui.core.distances import block_sizes, layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.kernel import Embedding, Gram, Vectors
 from tests.core.svm_data import StopAfter
@@ -38,12 +39,15 @@ def test_that_tiles_equal_the_formula_of_the_kernel(dtype, accuracy):
     )
 
 
-def test_that_layer_distances_equal_the_direct_sums_with_a_zero_diagonal_and_medians_follow():
+@pytest.mark.parametrize("rows_a_tile", [128, 17])
+def test_that_layer_distances_equal_the_direct_sums_with_a_zero_diagonal_and_medians_follow(monkeypatch, rows_a_tile):
+    monkeypatch.setattr(distances_module, "_DISTANCE_ROWS", rows_a_tile)
     Z = np.random.default_rng(1).standard_normal((40, 6))
     distances = layer_distances(Z, (2, 4))
     direct = np.square(Z[:, None, 2:] - Z[None, :, 2:]).sum(-1)
     np.testing.assert_allclose(distances[1], direct, atol=1e-12)
     assert not distances[:, np.arange(40), np.arange(40)].any()
+    np.testing.assert_allclose(distances, distances.transpose(0, 2, 1), atol=1e-12)
     np.testing.assert_allclose(median_distances(Z, (2, 4))[1], np.median(direct[np.triu_indices(40, 1)]))
 
 

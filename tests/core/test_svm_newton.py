@@ -2,10 +2,10 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core import svm_newton
+from slide_gui.core import blocked, svm_newton
 from slide_gui.core.svm_newton import (
+    Bordered,
     NotConverged,
-    bordered,
     bordered_inverse,
     leave_one_out_outputs,
     newton,
@@ -77,8 +77,11 @@ def test_that_newton_agrees_with_libsvm_on_the_ridged_kernel():
 def test_that_a_start_from_a_neighbour_changes_nothing_but_the_time():
     kernel, y = _problem(120)
     cold = newton(kernel, y, 0.1)
-    warm = newton(kernel, y, 0.1, start=newton(kernel, y, 0.3).beta)
-    np.testing.assert_allclose(warm.beta, cold.beta, atol=1e-9)
+    far = np.where(np.arange(120) < 3, y, 0.0)
+    for start in (newton(kernel, y, 0.3).beta, newton(kernel, y, 100.0).beta, newton(kernel**40, y, 1e-4).beta, far):
+        warm = newton(kernel, y, 0.1, start=start)
+        np.testing.assert_allclose(warm.beta, cold.beta, atol=1e-9)
+        assert warm.active.tolist() == cold.active.tolist()
 
 
 def test_that_leave_one_out_outputs_equal_those_of_refits_without_the_point():
@@ -112,16 +115,36 @@ def test_that_bordered_systems_match_a_direct_solve():
     factor = rng.standard_normal((30, 30))
     matrix, right = factor @ factor.T + np.eye(30), rng.standard_normal(30)
     full = np.block([[matrix, np.ones((30, 1))], [np.ones((1, 30)), np.zeros((1, 1))]])
-    x, b, added = bordered(matrix, right, 0.7)
-    np.testing.assert_allclose(np.append(x, b), np.linalg.solve(full, np.append(right, 0.7)), atol=1e-10)
-    assert added == 0.0
-    np.testing.assert_allclose(bordered_inverse(matrix), np.linalg.inv(full)[:30, :30], atol=1e-10)
+    larger, points = np.full((40, 40), np.nan), np.arange(3, 33)  # of whose other points nothing is read
+    larger[np.ix_(points, points)] = matrix - 0.5 * np.eye(30)
+    system = Bordered(larger, points, 0.5, -right)
+    np.testing.assert_allclose(np.append(*system.solution), np.linalg.solve(full, np.append(-right, 0.0)), atol=1e-10)
+    for total in (0.7, 0.0):
+        x, b = system.solve(right, total)
+        np.testing.assert_allclose(np.append(x, b), np.linalg.solve(full, np.append(right, total)), atol=1e-10)
+    assert system.ridge == 0.5
+    found = bordered_inverse(larger, points, np.full(30, 0.5))
+    np.testing.assert_allclose(found, np.linalg.inv(full)[:30, :30], atol=1e-10)
+    assert np.array_equal(found, found.T)
+
+
+def test_that_a_large_system_is_factorised_once_and_solved_for_any_right_hand_side(monkeypatch):
+    monkeypatch.setattr(blocked, "WHOLE", 50)
+    monkeypatch.setattr(blocked, "_PIECE", 40)
+    kernel, y = _problem(130)
+    system = Bordered(kernel, np.arange(130), 0.1, y)
+    monkeypatch.setattr(np.linalg, "cholesky", lambda a: pytest.fail("factorised again"))
+    rights = y[::-1], np.arange(130.0)
+    answers = [system.solution, *(system.solve(right) for right in rights)]
+    for right, (x, b) in zip((y, *rights), answers, strict=True):
+        np.testing.assert_allclose(kernel @ x + 0.1 * x + b, right, atol=1e-9)
+        assert abs(x.sum()) < 1e-9
 
 
 def test_that_a_singular_system_is_softened():
-    x, _, added = bordered(np.zeros((4, 4)), np.array([1.0, -1.0, 1.0, -1.0]))
-    assert np.isfinite(x).all()
-    assert 0.0 < added < 1e-3
+    system = Bordered(np.zeros((4, 4)), np.arange(4), 0.0, np.array([1.0, -1.0, 1.0, -1.0]))
+    assert np.isfinite(system.solution[0]).all()
+    assert 0.0 < system.ridge < 1e-3
 
 
 def test_that_newton_can_be_cancelled():
@@ -141,4 +164,4 @@ def test_that_a_solution_broken_off_says_so_and_is_no_optimum(monkeypatch):
 
 def test_that_a_kernel_that_is_not_finite_is_refused():
     with pytest.raises(FloatingPointError, match="check the widths"):
-        bordered(np.full((3, 3), np.nan), np.ones(3))
+        Bordered(np.full((3, 3), np.nan), np.arange(3), 0.0, np.ones(3))

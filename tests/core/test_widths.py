@@ -41,6 +41,18 @@ def test_that_gradients_equal_central_differences_to_1e_6(criterion, classes, th
         assert abs((above - below) / 2e-5 - slope[k]) < 1e-6
 
 
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_that_what_is_computed_of_one_half_equals_the_sums_over_all_pairs(monkeypatch, criterion):
+    monkeypatch.setattr(widths_objective, "_TILE", 13)
+    Z, codes = layers(60)
+    distances, theta = layer_distances(Z, SIZES), np.array([0.4, 0.9, 0.5, 1.4])
+    objective = widths_objective.Objective(distances, codes, WidthOptions(criterion), StopAfter())
+    value, slope = objective(theta)
+    expected, expected_slope = _at(theta, distances, codes, criterion, held_out_mask(codes, 0))
+    assert value == pytest.approx(expected, rel=1e-10)
+    np.testing.assert_allclose(slope, expected_slope, rtol=1e-8, atol=1e-12)
+
+
 def _kernel(n):
     Z, codes = layers(n)
     return np.exp(-layer_distances(Z, (12,))[0] / 20.0), 2.0 * codes - 1.0
@@ -171,6 +183,31 @@ def test_that_widths_and_C_go_no_further_than_a_factor_of_e_to_the_4(monkeypatch
     assert np.log(last.widths[0] / first.widths[0]) == pytest.approx(4.0)
     assert np.log(last.C / first.C) == pytest.approx(-4.0)
     assert last.widths[1:] == pytest.approx(first.widths[1:])
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_that_a_descent_begun_on_a_part_of_the_rows_ends_where_those_on_all_of_them_do(monkeypatch, criterion):
+    Z, codes = layers(500)
+    slow = learn_widths(Z, codes, SIZES, WidthOptions(criterion))
+    monkeypatch.setattr(widths, "_PART_ROWS", 250)
+    fast = learn_widths(Z, codes, SIZES, WidthOptions(criterion))
+    assert {step.start for step in slow.history} == {0, 1}
+    assert {step.start for step in fast.history} == {fast.kept.start}
+    assert len(fast.history) < len(slow.history)
+    assert fast.kept.objective <= 1.005 * slow.kept.objective
+
+
+@pytest.mark.parametrize("shape", [Falling, Plunging])
+def test_that_the_prior_and_the_bounds_are_those_of_the_start_wherever_a_part_of_the_rows_led(monkeypatch, shape):
+    monkeypatch.setattr(widths, "Objective", shape)
+    Z, codes = layers(60)
+    slow = learn_widths(Z, codes, SIZES, WidthOptions(starts=1))
+    monkeypatch.setattr(widths, "_PART_ROWS", 30)
+    fast = learn_widths(Z, codes, SIZES, WidthOptions(starts=1))
+    np.testing.assert_allclose(fast.widths, slow.widths, rtol=1e-3)
+    np.testing.assert_allclose(fast.C, slow.C, rtol=1e-3)
+    assert fast.kept.prior == pytest.approx(slow.kept.prior, rel=1e-2)
+    assert fast.kept.prior > 0.0
 
 
 def test_that_the_course_of_every_start_never_rises_and_is_told_as_it_was():

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.criteria.evaluation import Evaluation, spread, subtract_symmetrised
 from slide_gui.core.rows import square
-from slide_gui.core.svm_newton import bordered, optimum
+from slide_gui.core.svm_newton import optimum
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["hold_out"]
@@ -42,9 +42,7 @@ def hold_out(
     labels = y[test]
     tanh = np.tanh(-_STEEPNESS * labels * (across @ beta + svm.bias))
     by_output = -(_STEEPNESS / (2.0 * len(test))) * labels * (1.0 - tanh**2)
-    system = square(inner, svm.active, progress)
-    system.flat[:: len(active) + 1] += svm.ridge
-    adjoint, _, _ = bordered(system, across.T @ by_output, float(by_output.sum()), progress)
+    adjoint, _ = svm.system.solve(across.T @ by_output, float(by_output.sum()))
     inside = np.zeros((len(active), len(active)))
     subtract_symmetrised(inside, adjoint, beta, progress)
     gradient = spread(inside, active, len(y), progress)

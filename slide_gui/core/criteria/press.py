@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.blocked import product
+from slide_gui.core.blocked import weighted_square
 from slide_gui.core.criteria.evaluation import Evaluation, subtract_symmetrised
-from slide_gui.core.rows import taken
 from slide_gui.core.svm_newton import bordered_inverse
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -31,9 +30,7 @@ def press(kernel: Array, targets: Array, ridge: float, *, progress: Progress = N
         The cancel point.
     """
     n, columns = targets.shape
-    system = taken(kernel, np.arange(n), progress)
-    system.flat[:: n + 1] += ridge
-    inverse = bordered_inverse(system, progress)
+    inverse = bordered_inverse(kernel, np.arange(n), ridge, progress)
     diagonal = np.diag(inverse)[:, None]
     beta = inverse @ targets
     errors = beta / diagonal
@@ -41,6 +38,6 @@ def press(kernel: Array, targets: Array, ridge: float, *, progress: Progress = N
     adjoint = inverse @ (2.0 * errors / (scale * diagonal))
     weights = np.sum(2.0 * errors**2 / (scale * diagonal), axis=1)
     progress.report(0.0)
-    gradient = product(inverse * weights, inverse, progress)
+    gradient = weighted_square(inverse, weights, progress)
     subtract_symmetrised(gradient, adjoint, beta, progress)
     return Evaluation(float(np.mean(errors**2)), gradient, beta, n)

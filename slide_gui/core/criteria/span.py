@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.blocked import product
+from slide_gui.core.blocked import weighted_square
 from slide_gui.core.criteria.evaluation import Evaluation, spread, subtract_symmetrised
-from slide_gui.core.rows import square, taken
-from slide_gui.core.svm_newton import bordered, bordered_inverse, optimum
+from slide_gui.core.svm_newton import bordered_inverse, optimum
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["span"]
@@ -33,11 +32,7 @@ def span(
     active = svm.active
     beta, labels = svm.beta[active], y[active]
     size = np.maximum(np.abs(beta), _LEAST)
-    system = square(kernel, active, progress)
-    system.flat[:: len(active) + 1] += svm.ridge
-    loosened = taken(system, np.arange(len(active)), progress)
-    loosened.flat[:: len(active) + 1] += _SMOOTHING / size
-    inverse = bordered_inverse(loosened, progress)
+    inverse = bordered_inverse(kernel, active, svm.ridge + _SMOOTHING / size, progress)
     diagonal = np.diag(inverse)
     spans = 1.0 / diagonal - _SMOOTHING / size
     outputs = 1.0 - labels * beta * spans
@@ -45,10 +40,10 @@ def span(
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2)
     by_span = -slope * labels * beta
-    weighted = product(inverse * (by_span / diagonal**2), inverse, progress)
+    weighted = weighted_square(inverse, by_span / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
-    adjoint, _, _ = bordered(system, by_beta, progress=progress)
+    adjoint, _ = svm.system.solve(by_beta)
     subtract_symmetrised(weighted, adjoint, beta, progress)
     gradient = spread(weighted, active, n, progress)
     return Evaluation(float(np.sum(0.5 * (1.0 + tanh)) / n), gradient, svm.beta, len(active))
