@@ -38,7 +38,7 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "slide_gui", *map(str, arguments)]
 
 
-def until(found: Callable[[], Found | None], what: str, seconds: float = 20.0) -> Found:
+def until(found: Callable[[], Found | None], what: str, seconds: float = 60.0) -> Found:
     """Return the first result that is neither None nor False."""
     end = time.monotonic() + seconds
     while True:
@@ -157,11 +157,11 @@ class Program:
         """Whether the status bar shows a job."""
         return int(np.ptp(picture[-22:-6, 12:320].reshape(-1, 3), axis=0).max()) > 40
 
-    def still(self, seconds: float = 30.0) -> Picture:
+    def still(self, seconds: float = 60.0) -> Picture:
         """Wait until nothing runs and nothing changes, and return the picture."""
         return self._at_rest(lambda picture: picture, "a window at rest", seconds)
 
-    def settled(self, rows: int | None = None, seconds: float = 30.0) -> Page:
+    def settled(self, rows: int | None = None, seconds: float = 60.0) -> Page:
         """Wait until nothing runs and nothing changes, and return the page."""
 
         def whole(picture: Picture) -> Page | None:
