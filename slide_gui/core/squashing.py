@@ -22,7 +22,7 @@ class Squashing(Choice):
     Attributes
     ----------
     apply : callable
-        (values, t) → T(values), of the same shape and dtype.
+        (values, t) → T(values), of the same shape; a bool says 0 or 1.
     uses_threshold : bool
         Whether t matters.
     binary : bool
@@ -31,14 +31,14 @@ class Squashing(Choice):
         Whether T(a) = a, so that the scatter of T(a) is that of a.
     """
 
-    apply: Callable[[Values, float], Values]
+    apply: Callable[[Values, float], Values | NDArray[np.bool_]]
     uses_threshold: bool = False
     binary: bool = False
     linear: bool = False
 
 
-def _threshold(values: Values, threshold: float) -> Values:
-    return np.greater(values, threshold).astype(values.dtype)
+def _threshold(values: Values, threshold: float) -> NDArray[np.bool_]:
+    return np.greater(values, threshold)
 
 
 def _sigmoid(values: Values, _threshold: float) -> Values:
@@ -68,7 +68,7 @@ SQUASHINGS = table_of(
 )
 
 
-def squash(name: str, values: Values, threshold: float) -> Values:
+def squash(name: str, values: Values, threshold: float, out: Values | None = None) -> Values:
     """Return T(values), of the same shape and dtype.
 
     Parameters
@@ -78,10 +78,16 @@ def squash(name: str, values: Values, threshold: float) -> Values:
     values : ndarray
     threshold : float
         t, for those that use it.
+    out : ndarray, optional
+        Filled and returned in place of a new array, in its own dtype.
 
     Raises
     ------
     ValueError
         If the name is none.
     """
-    return check_choice("squashing", name, SQUASHINGS).apply(values, threshold)
+    squashed = check_choice("squashing", name, SQUASHINGS).apply(values, threshold)
+    if out is None:
+        return squashed.astype(values.dtype, copy=False)
+    np.copyto(out, squashed)
+    return out

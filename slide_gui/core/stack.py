@@ -13,8 +13,7 @@ from slide_gui.core.denoiser import denoiser_weights, reconstruction_error
 from slide_gui.core.errors import empty
 from slide_gui.core.noise_path import NoisePath
 from slide_gui.core.parameters import StackParameters
-from slide_gui.core.scatter import Activations, Affine, InputScatter, input_scatter, scatter_after
-from slide_gui.core.squashing import squash
+from slide_gui.core.scatter import Activations, Entered, InputScatter, input_scatter, scatter_after
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "input_scatter", "room_for_features"]
@@ -205,13 +204,13 @@ def _refuse_too_large(d: int, depth: int) -> None:
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
     """Fill [h⁰ | h¹ | …] from layer `done` on, whose output and those below it are there already; 0 starts anew."""
     p, d = stack.parameters, stack.n_features
-    steps = [Affine(layer.weights, np.dtype(p.dtype)) for layer in stack.layers[done:]]
+    steps = [layer.weights.T.astype(p.dtype) for layer in stack.layers[done:]]
     size = rows_per_block(d)
+    entered = Entered(min(size, len(rows)), d, p)
     for start in range(0, len(rows), size):
         block = out[start : start + size]
         if done == 0:
             block[:, :d] = rows[start : start + size]
         for k, step in enumerate(steps, start=done):
-            t = squash(p.squashing, block[:, k * d : (k + 1) * d], p.threshold)
-            step.apply(t, out=block[:, (k + 1) * d : (k + 2) * d])
+            np.matmul(entered.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
         progress.report(min(start + size, len(rows)) / len(rows))

@@ -1,6 +1,9 @@
 import numpy as np
 import pytest
 
+from slide_gui.core import scatter as scatter_module
+from slide_gui.core import stack as stack_module
+from slide_gui.core.squashing import SQUASHINGS, squash
 from slide_gui.core.stack import StackParameters, fit_stack, input_scatter
 from slide_gui.progress import Cancelled, Progress
 from tests.core.listings import slide
@@ -40,7 +43,6 @@ def test_that_float32_rows_give_the_same_weights_on_binary_images():
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
 def test_that_streamed_scatters_equal_the_slow_way(squashing, fit_on):
     from slide_gui.core.denoiser import denoiser_weights, reconstruction_error
-    from slide_gui.core.squashing import squash
     from tests.core.test_denoiser import scatter_of
 
     rows = blobs(n=2500)
@@ -57,6 +59,27 @@ def test_that_streamed_scatters_equal_the_slow_way(squashing, fit_on):
         assert layer.error == pytest.approx(reconstruction_error(scatter, weights, 0.4), abs=1e-9)
         h = t @ layer.weights[:, :-1].T + layer.weights[:, -1]
     np.testing.assert_allclose(stack.representations(rows)[-1], h, atol=1e-9)
+
+
+@pytest.mark.parametrize("squashing", SQUASHINGS)
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+@pytest.mark.parametrize("packed", [0, 1 << 20])
+def test_that_blocks_of_any_height_give_the_same_stack_and_representations(monkeypatch, squashing, fit_on, packed):
+    rows = np.random.default_rng(3).random((203, 12))
+    parameters = StackParameters(depth=4, squashing=squashing, fit_on=fit_on, threshold=0.4, dtype="float64")
+    whole = fit_stack(rows, parameters)
+    monkeypatch.setattr(scatter_module, "_PACKED_LIMIT", packed)
+    for module in (scatter_module, stack_module):
+        monkeypatch.setattr(module, "rows_per_block", lambda d: 16)  # scatters of 64 rows, the last of 11
+    kept = np.empty((203, 60))
+    for stack in (fit_stack(rows, parameters), fit_stack(rows, parameters, out=kept)):
+        for layer, expected in zip(stack.layers, whole.layers, strict=True):
+            np.testing.assert_allclose(layer.weights, expected.weights, atol=1e-9)
+        np.testing.assert_allclose(stack.transform(rows), kept, atol=1e-9)
+    h = rows
+    for k, layer in enumerate(whole.layers):
+        h = squash(squashing, h, 0.4) @ layer.weights[:, :-1].T + layer.weights[:, -1]
+        np.testing.assert_allclose(kept[:, (k + 1) * 12 : (k + 2) * 12], h, atol=1e-9)
 
 
 def test_that_activations_too_many_to_keep_are_recomputed_with_the_same_result(monkeypatch):

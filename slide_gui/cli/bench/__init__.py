@@ -27,6 +27,7 @@ __all__ = ["MEASUREMENTS", "Figure", "bench", "listing"]
 
 MEASUREMENTS: dict[str, Callable[[], list[Figure]]] = {
     "fit": fitting.fit_and_transform,
+    "fit-then": fitting.fit_then_layers,
     "noise-path": fitting.noise_path,
     "memory": memory.fit_memory,
     "amat": reading.amat,

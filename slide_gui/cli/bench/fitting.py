@@ -14,9 +14,10 @@ from slide_gui.core.parameters import StackParameters
 from slide_gui.core.scatter import input_scatter
 from slide_gui.core.stack import fit_stack
 
-__all__ = ["fit_and_transform", "noise_path"]
+__all__ = ["fit_and_transform", "fit_then_layers", "noise_path"]
 
 _DEPTH = 4
+_STEP = 1000  # rows a user transforms at a time
 
 
 def listing(rows: NDArray[Any], p: float, t: float, depth: int) -> list[NDArray[Any]]:
@@ -74,6 +75,45 @@ def fit_and_transform() -> list[Figure]:
         relative("fit", fit, "s", scatter + two, 1.3, f"against four scatter and two forward products; {shape}"),
         relative("transform", transform, "s", four, 1.3, f"against four forward products; {shape}"),
         relative("fit-and-transform", both, "s", port, 0.25, f"against the paper's listing in float64; {shape}"),
+    ]
+
+
+def fit_then_layers() -> list[Figure]:
+    """`fit`, and then `transform` in blocks or `layers` of all rows, as a user calls them, four layers."""
+    from slide_gui.core.slide import SLIDE
+
+    rows, data = digits()
+    n, d = rows.shape
+    random = np.random.default_rng(0).standard_normal((d, d)).astype(np.float32)
+    slide = SLIDE(depth=_DEPTH)
+    one = np.empty_like(rows)
+
+    def bare(step: int) -> None:
+        for _ in range(_DEPTH):
+            rows.T @ rows
+        for _ in range(_DEPTH - 2):
+            np.matmul(rows, random, out=one)
+        for start in range(0, n, step):
+            block = rows[start : start + step]
+            features = np.empty((len(block), (_DEPTH + 1) * d), np.float32)
+            features[:, :d] = block
+            for k in range(_DEPTH):
+                np.matmul(block, random, out=features[:, (k + 1) * d : (k + 2) * d])
+
+    def blocks() -> None:
+        slide.fit(rows)
+        for start in range(0, n, _STEP):
+            slide.transform(rows[start : start + _STEP])
+
+    def layers() -> None:
+        slide.fit(rows)
+        slide.layers(rows)
+
+    by_blocks, bare_by_blocks, whole, bare_whole = interleaved([blocks, lambda: bare(_STEP), layers, lambda: bare(n)])
+    note = f"against four scatter and six forward products that leave as many numbers; 60 000 × 784, 4 layers, {data}"
+    return [
+        relative("fit-then-transform", by_blocks, "s", bare_by_blocks, 1.25, f"in blocks of {_STEP} rows, {note}"),
+        relative("fit-then-layers", whole, "s", bare_whole, 1.25, note),
     ]
 
 
