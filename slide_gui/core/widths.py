@@ -32,6 +32,7 @@ _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 1000  # on which descents begin, where there are twice as many
+_QUIET_STEPS = 3  # in a row that change the objective by less than 1e-4 of it, after which a descent ends
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
@@ -110,7 +111,8 @@ class LearnedWidths:
 class _Descent:
     """L-BFGS-B from one start, with its stopping rule and its history.
 
-    The prior and the bounds are those of the start, `origin`; the first step is at `begin`.
+    The prior and the bounds are those of the start, `origin`; the first step is at `begin`. It ends after `patience`
+    quiet steps in a row.
     """
 
     objective: Objective
@@ -120,6 +122,7 @@ class _Descent:
     begin: Array
     progress: Progress
     history: list[WidthsStep]
+    patience: int = _QUIET_STEPS
     seen: dict[bytes, tuple[float, int]] = field(default_factory=dict)
     quiet_steps: int = 0
     last: float = np.inf
@@ -159,13 +162,13 @@ class _Descent:
         self.progress.report(min(own / (options.max_iter + 1), 1.0), step)
 
     def after_iteration(self, intermediate_result: Any) -> None:
-        """Stop after three iterations in a row that change the objective by less than 1e-4 of it."""
+        """Stop after enough iterations in a row that change the objective by less than 1e-4 of it."""
         value = float(intermediate_result.fun)
         self.note(np.asarray(intermediate_result.x))
         still = abs(self.last - value) <= 1e-4 * max(abs(value), 1e-12)
         self.quiet_steps = self.quiet_steps + 1 if still else 0
         self.last = value
-        if self.quiet_steps >= 3:
+        if self.quiet_steps >= self.patience:
             raise StopIteration
 
     def run(self) -> None:
@@ -290,13 +293,15 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
     objective = Objective(sample.distances, sample.codes, options, steady.pulse)
     origins = _origins(objective, sample.medians, steady)
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
+    patience = _QUIET_STEPS
     if len(sample.codes) >= 2 * _PART_ROWS:
+        patience = 1  # it begins near its end
         starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, steady)
     history: list[WidthsStep] = []
     for done, (number, origin, begin) in enumerate(starts):
         share = steady.part(done / len(starts), (done + 1) / len(starts))
         objective.starts.clear()
-        _Descent(objective, sample.medians, number, origin, begin, share, history).run()
+        _Descent(objective, sample.medians, number, origin, begin, share, history, patience).run()
     if not history:
         raise ValueError(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} rows, "

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.criteria.evaluate import AUTO, CRITERIA, evaluate, resolved
+from slide_gui.core.rows import square
 from slide_gui.core.stratified import held_out_mask
 from slide_gui.core.svm_newton import NotConverged
 from slide_gui.progress import Progress
@@ -84,7 +85,9 @@ class Objective:
 
     def on(self, rows: Indices) -> Objective:
         """Return the objective on some of the rows, of which those stay held out that were."""
-        distances = self.distances[:, rows[:, None], rows]
+        distances = np.empty((len(self.distances), len(rows), len(rows)))
+        for own, whole in zip(distances, self.distances, strict=True):
+            own[:] = square(whole, rows, self.progress)
         part = Objective(distances, self.codes[rows], self.options, self.progress)
         part.held_out = self.held_out[rows]
         return part

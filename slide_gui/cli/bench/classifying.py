@@ -6,7 +6,7 @@ import json
 import subprocess
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +15,15 @@ from slide_gui.cli.bench.figure import Figure, absolute, interleaved, relative
 from slide_gui.cli.bench.memory import PeakMemory
 from slide_gui.cli.bench.rivals import intelex, scaled, svc
 
+if TYPE_CHECKING:
+    from slide_gui.core.widths import LearnedWidths
+
 __all__ = ["svm", "svm_hard", "svm_mnist", "svm_ten", "widths"]
 
 _C = 10.0
 _HARD_C = 1000.0
 _ALL = 60_000
+_JUDGED = 4000
 
 
 def svm() -> list[Figure]:
@@ -138,8 +142,20 @@ def widths() -> list[Figure]:
             learned = learn_widths(Z, codes, sizes, WidthOptions(criterion))
             seconds = time.perf_counter() - start
             found = f"σ {', '.join(f'{width:.3g}' for width in learned.widths)}, C {learned.C:.3g}"
-            figures.append(absolute(f"widths-{name}-{criterion}", seconds, "s", bound, f"{note}: {found}"))
+            judged = _on_other_rows(Z, codes, learned)
+            figures.append(absolute(f"widths-{name}-{criterion}", seconds, "s", bound, f"{note}: {found}; {judged}"))
     return figures
+
+
+def _on_other_rows(Z: NDArray[Any], codes: NDArray[np.intp], learned: LearnedWidths) -> str:
+    """Return the error on rows that the widths were not learned on, the SVM trained on those that they were."""
+    from slide_gui.core.svm import SvmParameters, fit_svm
+
+    own, others = learned.subset, np.setdiff1d(np.arange(len(Z)), learned.subset)[:_JUDGED]
+    parameters = SvmParameters(groups=len(learned.widths), widths=learned.widths, C=learned.C)
+    model = fit_svm(Z[own], codes[own], parameters)
+    error = 100 * float(np.mean(model.predict(Z[others]) != codes[others]))
+    return f"error {error:.2f} % on {len(others)} other rows"
 
 
 def svm_mnist() -> list[Figure]:
