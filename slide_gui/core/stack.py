@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,11 @@ class Stack:
         result = room_for_features((len(rows), d), replace(self.parameters, depth=len(self.layers)), out)
         _forward(self, rows, result, 0, progress)
         return result
+
+    @cached_property
+    def matrices(self) -> tuple[NDArray[np.floating], ...]:
+        """W̃ᵏ transposed, (d + 1, d), of every layer in the stack's dtype: what [T(h), 1] is multiplied with."""
+        return tuple(layer.weights.T.astype(self.parameters.dtype) for layer in self.layers)
 
     def representations(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> list[NDArray[np.floating]]:
         """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
@@ -204,13 +210,12 @@ def _refuse_too_large(d: int, depth: int) -> None:
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
     """Fill [h⁰ | h¹ | …] from layer `done` on, whose output and those below it are there already; 0 starts anew."""
     p, d = stack.parameters, stack.n_features
-    steps = [layer.weights.T.astype(p.dtype) for layer in stack.layers[done:]]
     size = rows_per_block(d)
     entered = Entered(min(size, len(rows)), d, p)
     for start in range(0, len(rows), size):
         block = out[start : start + size]
         if done == 0:
             block[:, :d] = rows[start : start + size]
-        for k, step in enumerate(steps, start=done):
+        for k, step in enumerate(stack.matrices[done:], start=done):
             np.matmul(entered.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
         progress.report(min(start + size, len(rows)) / len(rows))

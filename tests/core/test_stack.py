@@ -224,6 +224,17 @@ def test_that_transform_refuses_rows_of_another_width():
         stack.transform(np.zeros((3, 63)))
 
 
+def test_that_the_matrices_of_a_stack_are_made_once_and_are_its_weights():
+    rows = images(n=50).astype("float32")
+    stack = fit_stack(rows, StackParameters(depth=2))
+    first = stack.matrices
+    stack.transform(rows)
+    assert stack.matrices is first
+    for matrix, layer in zip(first, stack.layers, strict=True):
+        assert matrix.dtype == np.float32
+        np.testing.assert_array_equal(matrix, layer.weights.T.astype("float32"))
+
+
 def test_that_transform_fills_a_given_array_or_refuses_it():
     rows = images(n=50).astype("float32")
     stack = fit_stack(rows, StackParameters(depth=2))
