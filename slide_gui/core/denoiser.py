@@ -41,7 +41,7 @@ _RIGHT = 1e-9  # correction, relative to its row, at which no other is made
 _NEGLIGIBLE = 1e-10  # the next correction to be expected, relative to its row, at which it is not made
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # rows corrected at a time
-_ROUNDING = 1e-6  # share of an error's terms below which its sign is that of rounding
+_ROUNDING = 1e-6  # what the scatter of float32 rows may be off by, relative; below it an error's sign says nothing
 
 
 def survival(noise: float, n_features: int) -> Array:
@@ -189,9 +189,11 @@ def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: fl
     """
     d, n, p = len(weights), float(scatter[-1, -1]), 1.0 - noise
     gain = noise * np.diag(scatter)[:-1] + ridge / p
-    with_ridge = float(gain @ np.diag(weights))
-    total = with_ridge - ridge * float(np.einsum("ij,ij->", weights, weights))
-    if total < -_ROUNDING * abs(with_ridge):
+    squares = np.einsum("ij,ij->i", weights, weights)
+    total = float(gain @ np.diag(weights) - ridge * squares.sum())
+    # What is off in a row, of the scatter or of W, is a share of the whole row, which its diagonal may be a small part
+    # of: where features hardly vary, the bias reconstructs them.
+    if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
             f"the reconstruction error comes out as {total / (d * n):.2g}, below 0: these are not the weights of this "
             f"scatter at noise {noise:g} and ridge {ridge:g}; fit them again"

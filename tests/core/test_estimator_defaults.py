@@ -19,12 +19,11 @@ ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, 
 def _stated(estimator):
     """The default of each parameter that the docstring states, itself or through another estimator's."""
     stated = {}
-    for names, other in re.findall(
-        r"^    (\w+(?:, \w+)*)\n        As (?:for|in) `(\w+)`", estimator.__doc__, re.MULTILINE
-    ):
+    said = inspect.getdoc(estimator)
+    for names, other in re.findall(r"^(\w+(?:, \w+)*)\n    As (?:for|in) `(\w+)`", said, re.MULTILINE):
         theirs = _stated(getattr(slide_gui, other))
         stated |= {name: theirs[name] for name in names.split(", ")}
-    for name, value in re.findall(r"^    (\w+) : .*\bdefault=(.+)$", estimator.__doc__, re.MULTILINE):
+    for name, value in re.findall(r"^(\w+) : .*\bdefault=(.+)$", said, re.MULTILINE):
         gib = value.removesuffix(" GiB")
         stated[name] = ast.literal_eval(gib) if gib == value else int(gib) << 30
     return stated
