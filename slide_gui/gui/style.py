@@ -3,7 +3,7 @@
 Variants are chosen by dynamic properties, set before the widget is shown:
 
 * ``QPushButton[kind="primary"]`` the one main action; ``[kind="flat"]`` no frame until hovered, washed when
-  checked; ``[kind="segment"]`` one of a row of tabs.
+  checked; ``[kind="segment"]`` one of a row of tabs; ``[kind="small"]`` one that stands over a plot.
 * ``QToolButton[kind="nav"]`` an entry of the navigation bar; ``[kind="menu"]`` a name that opens a menu.
 * ``QLabel[role="title" | "secondary" | "heading" | "badge" | "preview"]``.
 * ``QFrame[role="panel" | "bar" | "rule"]``, ``QWidget[role="panel"]``.
@@ -111,6 +111,7 @@ QPushButton[kind="flat"]:hover, QPushButton[kind="segment"]:hover { background: 
 QPushButton[kind="flat"]:checked, QPushButton[kind="segment"]:checked { background: $accent_wash;
     color: $accent_text; }
 QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border-color: $accent; }
+QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }

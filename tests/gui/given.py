@@ -8,7 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QCoreApplication, QEventLoop
+from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
@@ -54,6 +56,21 @@ def rate(error: float, low: float | None = None, high: float | None = None, n: i
     """Return an error in per cent with an interval, by default of 0.1 to either side."""
     low, high = error - 0.1 if low is None else low, error + 0.1 if high is None else high
     return ErrorRate(error / 100, low / 100, high / 100, n)
+
+
+def wheel(widget: QWidget, at: QPoint, turn: int) -> None:
+    """Turn the wheel over a place, 120 a notch."""
+    event = QWheelEvent(
+        QPointF(at),
+        widget.mapToGlobal(QPointF(at)),
+        QPoint(),
+        QPoint(0, turn),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QCoreApplication.sendEvent(widget, event)
 
 
 def wait(done: Callable[[], object], seconds: float = 10.0) -> None:

@@ -14,7 +14,7 @@ from slide_gui.experiments.run import run
 from slide_gui.experiments.run_progress import RunProgress
 from slide_gui.experiments.store import RunStore
 from slide_gui.gui import desk as desk_module
-from slide_gui.gui.widgets._points import lines_of
+from slide_gui.gui.plots.points import lines_of
 from tests.gui.given import Given, labelled, settle, wait
 
 

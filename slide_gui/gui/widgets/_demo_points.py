@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.gui.widgets._points import ErrorMark, ErrorPoint, State
+from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State
 
 __all__ = ["marks", "points"]
 

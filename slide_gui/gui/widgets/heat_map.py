@@ -9,6 +9,7 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from slide_gui.gui.plots.points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets._motion import Pulse
@@ -16,7 +17,6 @@ from slide_gui.gui.widgets._numbers import fixed, per_cent
 from slide_gui.gui.widgets._paint import focus_ring, washed
 from slide_gui.gui.widgets._painted import CLICKS, Pointed
 from slide_gui.gui.widgets._pixels import ARROWS
-from slide_gui.gui.widgets._points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.widgets._sequential import ink_on, paint_ramp, sequential
 
 __all__ = ["ErrorPoint", "HeatMap"]

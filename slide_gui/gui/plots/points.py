@@ -14,7 +14,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
 from slide_gui.gui.widgets._numbers import count, fixed
 
-__all__ = ["ErrorMark", "ErrorPoint", "best_of", "depth_pen", "lines_of", "spoken"]
+__all__ = ["ErrorMark", "ErrorPoint", "State", "best_of", "depth_pen", "lines_of", "spoken"]
 
 State = Literal["done", "running", "refining", "stale"]
 

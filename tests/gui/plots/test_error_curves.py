@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import pairwise
@@ -12,14 +11,15 @@ from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from slide_gui.gui.plots.error_curves import ErrorPlot
+from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets._demo_points import points as many_points
 from slide_gui.gui.widgets._motion import REDUCED_MOTION
-from slide_gui.gui.widgets._points import lines_of
-from slide_gui.gui.widgets.error_plot import ErrorMark, ErrorPlot, ErrorPoint
-from tests.gui.given import rate, wait
+from tests.gui.given import rate, wait, wheel
 
 Shown = Callable[..., Any]
+WAITING = [ErrorPoint(0.9, d, None, f"0.9/{d}", "running") for d in (1, 2)]
 ERRORS = {0: (2.0, 2.0, 2.0), 1: (2.0, 1.8, 1.9), 2: (2.0, 1.4, 1.6)}
 
 
@@ -49,8 +49,8 @@ def heard(plot: ErrorPlot) -> dict[str, list[Any]]:
 
 
 def at(plot: ErrorPlot, key: str) -> QPoint:
-    layout = plot.layout_of()
-    return layout.position(next(p for p in layout.points if p.key == key)).toPoint()
+    """Return where a point of `points` stands."""
+    return plot.position(next(p for p in [*points(), *WAITING] if p.key == key)).toPoint()
 
 
 def colour(plot: ErrorPlot, place: QPoint) -> QColor:
@@ -66,59 +66,61 @@ def mixed(top: str, alpha: float, page: str) -> QColor:
     return QColor(*(round(alpha * a + (1 - alpha) * b) for a, b in pairs))
 
 
+def place(plot: ErrorPlot, noise: float, error: float) -> QPoint:
+    return plot.at(noise, error).toPoint()
+
+
 def test_that_points_stand_at_their_values_in_the_colour_of_their_depth(plot: ErrorPlot) -> None:
     for depth, key in ((0, "0.5/0"), (1, "0.5/1"), (2, "0.8/2")):
         assert far(colour(plot, at(plot, key)), LIGHT.pin(depth)) <= 3
-    layout = plot.layout_of()
-    assert layout.y.value(layout.position(plot.layout_of().points[-1]).y()) == pytest.approx(1.6)
+    assert plot.values(plot.at(0.8, 1.6)) == pytest.approx((0.8, 1.6))
 
 
 def test_that_the_interval_is_a_band_of_20_percent(plot: ErrorPlot) -> None:
-    layout = plot.layout_of()
-    place = QPoint(round(layout.x.at(0.5)) + 12, round(layout.y.at(1.335)))
-    assert far(colour(plot, place), mixed(LIGHT.pin(2).name(), 0.2, LIGHT.background)) <= 4
+    inside = place(plot, 0.5, 1.335) + QPoint(12, 0)
+    assert far(colour(plot, inside), mixed(LIGHT.pin(2).name(), 0.2, LIGHT.background)) <= 4
 
 
 def test_that_a_band_that_still_shrinks_is_lighter_and_a_stale_one_grey(plot: ErrorPlot) -> None:
     for state, pin, alpha in (("refining", LIGHT.pin(2).name(), 0.12), ("stale", LIGHT.muted, 0.12)):
         plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:]])
-        layout = plot.layout_of()
-        place = QPoint(round(layout.x.at(0.5)) + 12, round(layout.y.at(1.47)))
-        assert far(colour(plot, place), mixed(pin, alpha, LIGHT.background)) <= 5
+        inside = place(plot, 0.5, 1.47) + QPoint(12, 0)
+        assert far(colour(plot, inside), mixed(pin, alpha, LIGHT.background)) <= 5
 
 
 def test_that_there_is_no_frame_and_the_grid_is_horizontal(plot: ErrorPlot) -> None:
-    shot, box = plot.grab().toImage(), plot.layout_of().box
+    shot, box = plot.grab().toImage(), plot.box()
     page = QColor(LIGHT.background)
-    last, tick = plot.layout_of().y.ticks[-2:]
-    row = math.floor(plot.layout_of().y.at(tick))
+    row = place(plot, 0.0, 1.4).y()
     assert QColor(LIGHT.line).rgb() in {shot.pixel(int(box.right()) - 20, row + d) for d in (-1, 0, 1)}
-    between = round(plot.layout_of().y.at(0.3 * last + 0.7 * tick))
+    between = place(plot, 0.0, 2.14).y()
     assert all(shot.pixelColor(x, between) == page for x in range(int(box.left()) + 2, int(box.right()) + 6))
 
 
-def test_that_the_range_starts_at_zero_or_near_the_data(plot: ErrorPlot) -> None:
-    assert plot.layout_of().y.low == 1.2
+def test_that_the_range_starts_at_zero_or_near_the_data_and_noise_goes_from_0_to_1(plot: ErrorPlot) -> None:
+    (left, right), (low, _) = plot.shown()
+    assert low == pytest.approx(1.2)
+    assert -0.05 < left < 0.0 < 1.0 < right < 1.05
     plot.set_points([replace(p, rate=rate(10 * (p.error - 1.3), 0.2, 9.0)) for p in points()])
-    assert plot.layout_of().y.low == 0.0
-    assert plot.layout_of().x.low == 0.0
-    assert plot.layout_of().x.high == 1.0
+    assert plot.shown()[1][0] == 0.0
 
 
 def test_that_a_first_estimate_alone_stands_well_inside_a_range_from_zero(plot: ErrorPlot) -> None:
     for alone in ([replace(points()[0], state="refining")], []):
         plot.set_points(alone)
         plot.set_marks([ErrorMark(0.0, 2.45, "Raw-SVM")])
-        y = plot.layout_of().y
-        assert y.low == 0.0
-        assert 3.0 < y.high < 5.0
+        low, high = plot.shown()[1]
+        assert low == 0.0
+        assert 3.0 < high < 5.0
 
 
-def test_that_first_intervals_as_wide_as_the_plot_do_not_move_its_axis(plot: ErrorPlot) -> None:
-    before = plot.layout_of().y
+def test_that_first_intervals_as_wide_as_the_plot_do_not_move_its_axis_nor_leave_it(plot: ErrorPlot) -> None:
+    before = plot.shown()
     wide = [replace(p, rate=rate(p.error, 0.0, 30.0), state="running") if p.key == "0.5/2" else p for p in points()]
     plot.set_points(wide)
-    assert plot.layout_of().y == before
+    assert plot.shown() == before
+    over = QPoint(place(plot, 0.5, 2.0).x(), int(plot.box().top()) - 6)
+    assert colour(plot, over) == QColor(LIGHT.background)
 
 
 @pytest.mark.parametrize("height", [220, 300, 520])
@@ -126,53 +128,70 @@ def test_that_first_intervals_as_wide_as_the_plot_do_not_move_its_axis(plot: Err
 def test_that_labels_at_the_ends_never_overlap(shown: Shown, depths: int, height: int) -> None:
     plot: ErrorPlot = shown(ErrorPlot(), 480, height)
     plot.set_points([ErrorPoint(0.5, d, rate(1.5 + 0.001 * d, 1.4, 1.6), str(d)) for d in range(depths)])
-    layout = plot.layout_of()
-    places = sorted(y for _, _, y in layout.end_labels)
-    least = 15.9 if depths * 16 <= layout.box.height() - 4 else 12.0
+    places = sorted(y for _, _, y in plot.end_labels())
+    least = 15.9 if depths * 16 <= plot.box().height() - 4 else 12.0
+    assert len(places) == depths
     assert all(b - a >= least for a, b in pairwise(places))
-    assert places[0] >= layout.box.top()
-    assert places[-1] <= layout.box.bottom()
+    assert places[0] >= plot.box().top()
+    assert places[-1] <= plot.box().bottom()
 
 
 def test_that_the_cursor_is_in_the_accent_and_reads_each_line(plot: ErrorPlot) -> None:
-    layout = plot.layout_of()
-    place = QPoint(round(layout.x.at(0.25)), round(layout.box.top()) + 3)
-    before = colour(plot, place)
+    over = QPoint(place(plot, 0.25, 2.0).x(), int(plot.box().top()) + 3)
+    before = colour(plot, over)
     plot.set_cursor(0.25)
     assert before == QColor(LIGHT.background)
-    near = [colour(plot, place + QPoint(d, 0)) for d in (-1, 0)]
+    near = [colour(plot, over + QPoint(d, 0)) for d in (-1, 0)]
     assert min(far(c, QColor(LIGHT.accent)) for c in near) < 90
-    assert layout.values_at(0.25) == [(0, 2.0, False), (1, pytest.approx(1.9), False), (2, pytest.approx(1.7), False)]
-    assert layout.values_at(0.5) == [(0, 2.0, True), (1, pytest.approx(1.8), True), (2, pytest.approx(1.4), True)]
-    assert layout.values_at(0.9) == []
+    assert plot.values_at(0.25) == [(0, 2.0, False), (1, pytest.approx(1.9), False), (2, pytest.approx(1.7), False)]
+    assert plot.values_at(0.5) == [(0, 2.0, True), (1, pytest.approx(1.8), True), (2, pytest.approx(1.4), True)]
+    assert plot.values_at(0.9) == []
 
 
+def test_that_the_cursor_hides_no_point_that_stands_on_it(plot: ErrorPlot) -> None:
+    plot.set_cursor(0.5)
+    assert far(colour(plot, at(plot, "0.5/1")), LIGHT.pin(1)) <= 3
+
+
+@pytest.mark.parametrize("on_the_axis", [False, True])
 def test_that_dragging_the_cursor_tells_noise_in_steps_and_clicks_nothing(
-    plot: ErrorPlot, heard: dict[str, list[Any]]
+    plot: ErrorPlot, heard: dict[str, list[Any]], on_the_axis: bool
 ) -> None:
     plot.set_cursor(0.5)
-    layout = plot.layout_of()
     start = at(plot, "0.5/2")
+    if on_the_axis:
+        start = QPoint(place(plot, 0.2, 0.0).x(), int(plot.box().bottom()) + 12)
+    before = plot.shown()
     QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=start)
     for noise in (0.52, 0.6, 0.701):
-        QTest.mouseMove(plot, QPoint(round(layout.x.at(noise)), start.y()))
+        QTest.mouseMove(plot, QPoint(place(plot, noise, 0.0).x(), start.y()))
     QTest.mouseMove(plot, QPoint(plot.width() + 50, start.y()))
     QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=start)
     assert heard["moved"][-2:] == [pytest.approx(0.7), 1.0]
     assert all(abs(100 * v - round(100 * v)) < 1e-9 for v in heard["moved"])
     assert heard["clicked"] == []
+    assert plot.shown() == before
 
 
-def test_that_a_press_on_the_empty_plot_fetches_the_cursor_only_where_there_is_one(
+def test_that_a_click_on_the_empty_plot_fetches_the_cursor_only_where_there_is_one(
     plot: ErrorPlot, heard: dict[str, list[Any]]
 ) -> None:
-    layout = plot.layout_of()
-    empty = QPoint(round(layout.x.at(0.3)), round(layout.box.bottom()) - 10)
+    empty = QPoint(place(plot, 0.3, 0.0).x(), round(plot.box().bottom()) - 10)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
     assert heard["moved"] == []
     plot.set_cursor(0.5)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
     assert heard["moved"] == [0.3]
+
+
+def test_that_a_double_click_on_the_empty_plot_leaves_the_cursor_where_it_was(
+    plot: ErrorPlot, heard: dict[str, list[Any]]
+) -> None:
+    plot.set_cursor(0.5)
+    empty = QPoint(place(plot, 0.3, 0.0).x(), round(plot.box().bottom()) - 10)
+    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
+    QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=empty)
+    assert heard["moved"] == [0.3, 0.5]
 
 
 def test_that_setting_the_cursor_emits_nothing(plot: ErrorPlot, heard: dict[str, list[Any]]) -> None:
@@ -237,14 +256,14 @@ def test_that_keys_go_along_and_across_the_lines_and_enter_clicks(plot: ErrorPlo
 def test_that_a_point_refined_under_the_mouse_is_clicked_as_it_is_now(
     plot: ErrorPlot, heard: dict[str, list[Any]]
 ) -> None:
-    place = at(plot, "0.5/2")
-    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=place)
+    there = at(plot, "0.5/2")
+    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
     plot.set_points([replace(p, note="new") for p in points()])
-    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
     assert heard["clicked"][0].note == "new"
-    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=place)
+    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=there)
     plot.set_points(points()[:3])
-    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=there)
     assert len(heard["clicked"]) == 1
 
 
@@ -275,11 +294,11 @@ def test_that_nothing_pulses_where_less_motion_is_asked_for(plot: ErrorPlot, sti
 
 
 def test_that_points_waiting_for_an_estimate_stand_above_the_axis_one_over_the_other(plot: ErrorPlot) -> None:
-    waiting = [ErrorPoint(0.9, d, None, f"0.9/{d}", "running") for d in (1, 2)]
-    plot.set_points([*points(), *waiting])
+    plot.set_points([*points(), *WAITING])
     low, high = at(plot, "0.9/1"), at(plot, "0.9/2")
-    assert low.x() == high.x() == round(plot.layout_of().x.at(0.9))
-    assert plot.layout_of().box.bottom() - 30 < high.y() < low.y() < plot.layout_of().box.bottom()
+    assert low.x() == high.x() == place(plot, 0.9, 0.0).x()
+    assert plot.box().bottom() - 30 < high.y() < low.y() < plot.box().bottom()
+    assert far(colour(plot, high), LIGHT.pin(2)) < 100
     plot.set_points(points())
 
 
@@ -288,12 +307,12 @@ def test_that_published_values_are_hollow_with_one_entry(plot: ErrorPlot) -> Non
     mark = ErrorMark(0.65, 2.3, "SLIDE-SVM")
     plot.set_marks([mark, ErrorMark(0.3, 1.2, "other")], "paper")
     shot = plot.grab().toImage()
-    place = plot.layout_of().mark_position(mark).toPoint()
-    assert shot.pixelColor(place) == plain.pixelColor(place)
-    edge = [shot.pixelColor(place + QPoint(-5 + d, 0)) for d in (-1, 0, 1, 2)]
+    middle = place(plot, 0.65, 2.3)
+    assert shot.pixelColor(middle) == plain.pixelColor(middle)
+    edge = [shot.pixelColor(middle + QPoint(-5 + d, 0)) for d in (-1, 0, 1, 2)]
     assert min(far(c, QColor(LIGHT.text)) for c in edge) < 110
     assert differs(plain, shot, 0, 24)
-    QTest.mouseMove(plot, place)
+    QTest.mouseMove(plot, middle)
     assert plot.current() is None
     assert differs(shot, plot.grab().toImage(), 0, plot.height())
 
@@ -303,9 +322,9 @@ def differs(a: QImage, b: QImage, top: int, bottom: int) -> bool:
 
 
 def test_that_the_chosen_model_is_ringed_in_the_accent(plot: ErrorPlot) -> None:
-    place = at(plot, "0.5/1") + QPoint(7, 0)
+    edge = at(plot, "0.5/1") + QPoint(7, 0)
     plot.set_selected("0.5/1")
-    near = [colour(plot, place + QPoint(d, 0)) for d in (-1, 0)]
+    near = [colour(plot, edge + QPoint(d, 0)) for d in (-1, 0)]
     assert min(far(c, QColor(LIGHT.accent)) for c in near) < 60
 
 
@@ -333,18 +352,43 @@ def test_that_the_dark_theme_has_its_own_page_and_line(app: QApplication, plot: 
         apply_theme(app, "light")
 
 
-def test_that_lines_and_points_are_painted_once_while_the_cursor_moves(
+def test_that_lines_and_points_are_painted_once_while_the_cursor_and_the_mouse_move(
     shown: Shown, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plot: ErrorPlot = shown(ErrorPlot(), 900, 520)
     plot.set_points([p for p in many_points(9) if p.state != "running"])
     stills: list[object] = []
-    paint = plot._paint_still
-    monkeypatch.setattr(plot, "_paint_still", lambda painter: (stills.append(painter), paint(painter)))
+    paint = plot.paint_still
+    monkeypatch.setattr(plot, "paint_still", lambda painter: (stills.append(painter), paint(painter)))
     for step in range(12):
         plot.set_cursor(0.3 + 0.01 * step)
+        QTest.mouseMove(plot, QPoint(100 + 40 * step, 260))
         plot.grab()
     assert len(stills) == 1
     plot.set_points([p for p in many_points(8) if p.state != "running"])
     plot.grab()
     assert len(stills) == 2
+
+
+def test_that_labels_and_values_follow_what_is_zoomed_to(plot: ErrorPlot) -> None:
+    for _ in range(4):
+        wheel(plot, place(plot, 0.4, 1.95), 120)
+    left, right = plot.shown()[0]
+    assert 0.0 < left < 0.4 < right < 0.8
+    assert [depth for depth, _, _ in plot.end_labels()] == [0, 1]
+    for _, end, _ in plot.end_labels():
+        assert end.x() == pytest.approx(plot.box().right())
+        assert plot.box().top() <= end.y() <= plot.box().bottom()
+    assert far(colour(plot, place(plot, 0.5, 1.8)), LIGHT.pin(1)) <= 3
+
+
+def test_that_walking_with_the_keys_pans_to_the_point(plot: ErrorPlot) -> None:
+    for _ in range(6):
+        wheel(plot, place(plot, 0.1, 2.0), 120)
+    plot.set_cursor(0.0)
+    span = plot.shown()[0][1] - plot.shown()[0][0]
+    assert plot.shown()[0][1] < 0.8
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_End):
+        QTest.keyClick(plot, key)
+    assert plot.shown()[0][0] < 0.8 < plot.shown()[0][1]
+    assert plot.shown()[0][1] - plot.shown()[0][0] == pytest.approx(span)

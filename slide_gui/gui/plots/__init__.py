@@ -1,0 +1,1 @@
+"""Plots: pyqtgraph draws them, `set_…()` fills them, signals tell what was done to them."""

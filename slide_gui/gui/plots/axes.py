@@ -1,0 +1,531 @@
+"""What every plot stands in: pyqtgraph's view and axes in the look of the window, with zoom, a way back, and notes.
+
+pyqtgraph draws; where the mouse is and what it does is decided here, so that moving it asks no item of the scene.
+Importing this module imports pyqtgraph, which takes a while: a page imports its plots when it is made.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Slot
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
+)
+from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
+
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets._numbers import count, decimals_of, fixed, nice_ticks, number
+from slide_gui.gui.widgets._paint import focus_ring
+from slide_gui.gui.widgets._painted import Painted
+
+__all__ = ["MIDDLE", "Margins", "Plot", "apart", "decade_ticks", "linear_ticks"]
+
+pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
+
+MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
+TICK = 4
+STEP = 1.25
+"""How much one notch of the wheel, or + and −, enlarges."""
+DEEPEST = 1e-3
+"""Least part of the whole that can fill the plot."""
+
+Ticks = Callable[[float, float, int], Sequence[tuple[float, str]]]
+"""Ends of an axis and about how many ticks have room → places and texts of the ticks."""
+
+
+@dataclass(frozen=True)
+class Margins:
+    """Room around the place between the axes, in pixels."""
+
+    head: int
+    foot: int
+    left: int
+    right: int
+
+
+def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
+    """Return round values between the ends.
+
+    >>> [text for _, text in linear_ticks(1.4, 3.1, 6)]
+    ['1.5', '2.0', '2.5', '3.0']
+    """
+    room = 1e-6 * (high - low)
+    ticks = tuple(t for t in nice_ticks(low, high, most) if low - room <= t <= high + room)
+    decimals = decimals_of(ticks)
+    return [(t, fixed(t, decimals)) for t in ticks]
+
+
+def decade_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:
+    """Return ticks of an axis of decimal logarithms: at 1, 2, 5 times or at whole powers of ten.
+
+    >>> [text for _, text in decade_ticks(0.0, 3.0, 6)]
+    ['1', '10', '100', '1\u202f000']
+    """
+    first, last = math.floor(low), math.ceil(high)
+    places: list[float] = []
+    for factors, stride in (((1.0, 2.0, 5.0), 1), ((1.0,), 1), ((1.0,), 2), ((1.0,), 3), ((1.0,), 6), ((1.0,), 12)):
+        every = [power + math.log10(f) for power in range(first, last + 1, stride) for f in factors]
+        places = [p for p in every if low - 1e-9 <= p <= high + 1e-9]
+        if len(places) <= most:
+            break
+    if len(places) < 2:  # less than a decade is seen
+        near = linear_ticks(10.0**low, 10.0**high, most)
+        return [(math.log10(value), text) for value, text in near if value > 0.0]
+    values = [round(10.0**p, 12 - math.floor(p)) for p in places]
+    return [(p, count(round(v)) if v >= 1.0 else number(v)) for p, v in zip(places, values, strict=True)]
+
+
+def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return places at least `gap` apart between `low` and `high`, in the order of `wanted` and near to it.
+
+    Groups that are too close are spread round their mean; where they do not all fit, they share the room evenly.
+    """
+    if not wanted:
+        return []
+    order = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
+    gap = min(gap, (high - low) / max(len(wanted) - 1, 1))
+    # Pool adjacent violators on wanted − rank · gap, which must not fall.
+    groups: list[list[float]] = []
+    for rank, i in enumerate(order):
+        groups.append([wanted[i] - rank * gap, 1.0])
+        while len(groups) > 1 and groups[-2][0] > groups[-1][0]:
+            mean, size = groups.pop()
+            before, many = groups[-1]
+            groups[-1] = [(before * many + mean * size) / (many + size), many + size]
+    base = [mean for mean, size in groups for _ in range(int(size))]
+    roof = high - gap * (len(wanted) - 1)
+    places = [0.0] * len(wanted)
+    for rank, i in enumerate(order):
+        places[i] = min(max(base[rank], low), roof) + rank * gap
+    return places
+
+
+class _Axis(pg.AxisItem):  # type: ignore[misc]
+    """An axis with round ticks in the look of the window; the left one draws the grid."""
+
+    def __init__(self, side: str, ticks: Ticks, gap: float) -> None:
+        super().__init__(side, maxTickLength=TICK)
+        self._ticks, self._gap = ticks, gap
+        self._texts: dict[float, str] = {}
+        self.enableAutoSIPrefix(False)
+        self.setStyle(autoExpandTextSpace=False, hideOverlappingLabels=False, tickAlpha=255, tickTextOffset=4)
+        self.setGrid(255 if side == "left" else False)
+        self.setZValue(-10)
+
+    def dress(self, theme: Theme, font: Any) -> None:
+        """Take the colours of a theme."""
+        grid = self.orientation == "left"
+        self.setPen(None if grid else pg.mkPen(theme.muted))
+        self.setTickPen(pg.mkPen(theme.line if grid else theme.muted))
+        self.setTextPen(pg.mkPen(theme.muted))
+        self.setTickFont(font)
+
+    def set_ticks(self, ticks: Ticks) -> None:
+        """Put the ticks by another rule."""
+        self._ticks = ticks
+        self.picture = None
+
+    def places(self) -> list[float]:
+        """Return the values with a tick, as they were painted last."""
+        return list(self._texts)
+
+    def boundingRect(self) -> QRectF:
+        # The texts of the outermost ticks stand over the ends.
+        own: QRectF = self.mapRectFromParent(self.geometry()).adjusted(-24, -12, 24, 12)
+        return own.united(super().boundingRect())
+
+    def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
+        self._texts = dict(self._ticks(minVal, maxVal, max(2, int(size / self._gap))))
+        return [(1.0, list(self._texts))]
+
+    def tickStrings(self, values: list[float], _scale: float, _spacing: float) -> list[str]:
+        return [self._texts[value] for value in values]
+
+
+class _View(pg.GraphicsView):  # type: ignore[misc]
+    """Paints the scene once and keeps the picture, above which only little moves; mouse and keys are the plot's."""
+
+    def __init__(self, plot: Plot) -> None:
+        super().__init__(plot, background=None)
+        self._plot, self._still = plot, QPixmap()
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setInteractive(False)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def forget(self) -> None:
+        """Paint the scene anew the next time: something in it has changed."""
+        self._still = QPixmap()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        ratio = self.devicePixelRatioF()
+        size = QSize(round(self.width() * ratio), round(self.height() * ratio))
+        if self._still.size() != size or self._still.devicePixelRatio() != ratio:
+            self._still = QPixmap(size)
+            self._still.setDevicePixelRatio(ratio)
+            self._still.fill(theme_of(self._plot).background)
+            painter = QPainter(self._still)
+            area = QRectF(self.rect())
+            self.scene().render(painter, area, area)
+            self._plot.paint_still(painter)
+            painter.end()
+        painter = QPainter(self.viewport())
+        painter.drawPixmap(0, 0, self._still)
+        self._plot.paint_moving(painter)
+        painter.end()
+
+
+class Plot(Painted):
+    """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
+
+    The wheel zooms about the mouse, over an axis along it only; a drag pans; + and − zoom about the middle; a double
+    click, 0 or the button at the top show the whole again.
+
+    Parameters
+    ----------
+    margins : Margins
+        Room for labels and titles.
+    titles : tuple of (str, str)
+        Under the axis across, over the one upwards.
+    ticks : tuple of (Ticks, Ticks)
+        Across and upwards.
+    parent : QWidget, optional
+    """
+
+    def __init__(
+        self,
+        margins: Margins,
+        titles: tuple[str, str],
+        ticks: tuple[Ticks, Ticks] = (linear_ticks, linear_ticks),
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._margins, self._titles = margins, titles
+        self._whole = self._seen = ((0.0, 1.0), (0.0, 1.0))
+        self._frame = QRectF(0.0, 0.0, 1.0, 1.0)
+        self._pressed: QPointF | None = None
+        self._dragging, self._grabbed = False, False
+        self._curves: dict[Hashable, Any] = {}
+        self._view = _View(self)
+        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
+        self._box.disableAutoRange()
+        self._x_axis, self._y_axis = _Axis("bottom", ticks[0], 48.0), _Axis("left", ticks[1], 44.0)
+        for item in (self._box, self._x_axis, self._y_axis):
+            self._view.addItem(item)
+        self._box.setZValue(0)
+        self._x_axis.setHeight(24)
+        self._y_axis.setWidth(margins.left)
+        for axis in (self._x_axis, self._y_axis):
+            axis.linkToView(self._box)
+        self._back = QPushButton("Show all", self)
+        self._back.setProperty("kind", "small")
+        self._back.setToolTip("Show the whole plot again (0, or a double click)")
+        self._back.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._back.clicked.connect(self.show_whole)
+        self._back.hide()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self._dress()
+
+    # For those who use it
+
+    def box(self) -> QRectF:
+        """Return the place between the axes, in pixels."""
+        return self._frame
+
+    def shown(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the least and greatest value seen now, across and upwards."""
+        return self._seen
+
+    def at(self, x: float, y: float) -> QPointF:
+        """Return where values stand, in pixels."""
+        box, ((left, right), (low, high)) = self._frame, self._seen
+        return QPointF(
+            box.left() + (x - left) / (right - left) * box.width(),
+            box.bottom() - (y - low) / (high - low) * box.height(),
+        )
+
+    def values(self, place: QPointF) -> tuple[float, float]:
+        """Return the values that stand at a place."""
+        box, ((left, right), (low, high)) = self._frame, self._seen
+        return (
+            left + (place.x() - box.left()) / box.width() * (right - left),
+            low + (box.bottom() - place.y()) / box.height() * (high - low),
+        )
+
+    def is_zoomed(self) -> bool:
+        """Return whether less than the whole is seen."""
+        pairs = zip(self.shown(), self._whole, strict=True)
+        return any(seen[1] - seen[0] < (1.0 - 1e-6) * (whole[1] - whole[0]) for seen, whole in pairs)
+
+    @Slot()
+    def show_whole(self) -> None:
+        """Go back from what was zoomed to."""
+        self._box.setRange(xRange=self._whole[0], yRange=self._whole[1], padding=0)
+        self._seen_changed()
+
+    # For the plots
+
+    def _set_whole(self, x: tuple[float, float], y: tuple[float, float]) -> None:
+        """Say what the whole is; what is zoomed to stays as far as it is part of it."""
+        zoomed = self.is_zoomed()
+        self._whole = (x, y)
+        self._box.setLimits(
+            xMin=x[0], xMax=x[1], yMin=y[0], yMax=y[1],
+            minXRange=DEEPEST * (x[1] - x[0]), minYRange=DEEPEST * (y[1] - y[0]),
+        )  # fmt: skip
+        if zoomed:
+            self._seen_changed()
+        else:
+            self.show_whole()
+
+    def _set_filled(self, filled: bool) -> None:
+        """Show the axes, or only the words that stand where there is nothing."""
+        for item in (self._box, self._x_axis, self._y_axis):
+            item.show() if filled else item.hide()
+        self._arrange()  # a hidden axis has no size
+        self._back.setVisible(filled and self.is_zoomed())
+        self._changed()
+
+    def _is_filled(self) -> bool:
+        return bool(self._box.isVisible())
+
+    def _set_faint(self, faint: bool) -> None:
+        """Grey what is drawn, because it is stale."""
+        for item in (self._box, self._x_axis, self._y_axis):
+            item.setOpacity(0.65 if faint else 1.0)
+        self._changed()
+
+    def _curve(self, key: Hashable, z: float) -> Any:
+        """Return the curve of a name, made when it is first asked for: none is ever taken away, only emptied."""
+        if key not in self._curves:
+            self._curves[key] = pg.PlotCurveItem(connect="finite")
+            self._curves[key].setZValue(z)
+            self._box.addItem(self._curves[key], ignoreBounds=True)
+        return self._curves[key]
+
+    def _empty_others(self, drawn: set[Hashable]) -> None:
+        """Empty the curves that are not among those just drawn."""
+        nothing = np.empty(0)
+        for key, curve in self._curves.items():
+            if key not in drawn and curve.xData is not None and len(curve.xData):
+                curve.setData(nothing, nothing)
+
+    def _scatter(self, z: float, **style: Any) -> Any:
+        """Return new dots without data."""
+        dots = pg.ScatterPlotItem(**style)
+        dots.setZValue(z)
+        self._box.addItem(dots, ignoreBounds=True)
+        return dots
+
+    def _reveal(self, x: float, y: float) -> None:
+        """Pan as little as it takes to see a place."""
+        moves = []
+        for value, (low, high) in zip((x, y), self.shown(), strict=True):
+            room = 0.06 * (high - low)
+            moves.append(min(value - low - room, 0.0) + max(value - high + room, 0.0))
+        if any(moves) and self.is_zoomed():
+            self._box.translateBy(x=moves[0], y=moves[1])
+            self._seen_changed()
+
+    # What a plot adds
+
+    def _draw(self, theme: Theme) -> None:
+        """Bring the items up to date with data and theme."""
+
+    def _looked(self) -> None:
+        """Follow a change of what is seen, or of the size."""
+
+    def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
+        """Write what stands beside the axes."""
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        """Draw what moves above the plot."""
+
+    def _note(self) -> tuple[QPointF, Sequence[str]] | None:
+        """Return the note to be shown, and the place it is about."""
+        return None
+
+    def _at(self, place: QPointF) -> Any:
+        """Return what stands at a place, None for nothing."""
+
+    def _hover(self, found: Any) -> None:
+        """Point at something, None for nothing."""
+
+    def _click(self, found: Any, place: QPointF) -> None:
+        """Do what a click does; `found` may be None."""
+
+    def _unclick(self) -> None:
+        """Take back what a click on nothing did, as it was the first half of a double one."""
+
+    def _grab(self, place: QPointF) -> bool:
+        """Return whether a drag from here moves something in the plot rather than the plot."""
+        return False
+
+    def _drag(self, place: QPointF) -> None:
+        """Move what was grabbed."""
+
+    def _shape(self, found: Any, place: QPointF) -> Qt.CursorShape:
+        """Return the mouse's shape over something or nothing."""
+        return Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor
+
+    # Look
+
+    def _dress(self) -> None:
+        theme = theme_of(self)
+        for axis in (self._x_axis, self._y_axis):
+            axis.dress(theme, figure_font(self, SECONDARY))
+        self._draw(theme)
+        self._changed()
+
+    def _seen_changed(self) -> None:
+        (left, right), (low, high) = self._box.viewRange()
+        self._seen = (left, right), (low, high)
+        self._back.setVisible(self._is_filled() and self.is_zoomed())
+        self._looked()
+        self._changed()
+
+    def update(self) -> None:  # type: ignore[override]
+        """Paint again what moves: the view covers all of the widget."""
+        self._view.viewport().update()
+
+    def _changed(self) -> None:
+        """Paint anew: items have changed."""
+        self._view.forget()
+        self.update()
+
+    def paint_still(self, painter: QPainter) -> None:
+        """Write beside the axes, in pixels; called by the view."""
+        if not self._is_filled():
+            return
+        theme, box = theme_of(self), self.box()
+        painter.setFont(figure_font(self, SECONDARY))
+        painter.setPen(QColor(theme.text))
+        painter.drawText(QRectF(8, 2, box.right() - 8, 20), MIDDLE, self._titles[1])
+        foot = QRectF(box.left(), box.bottom() + 24, box.width(), 18)
+        painter.drawText(foot, int(Qt.AlignmentFlag.AlignHCenter), self._titles[0])
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        self._paint_labels(painter, theme)
+
+    def paint_moving(self, painter: QPainter) -> None:
+        """Draw what moves above the items, in pixels; called by the view."""
+        theme = theme_of(self)
+        if not self._is_filled():
+            paint_placeholder(painter, self, self._placeholder)
+        else:
+            painter.setFont(figure_font(self, SECONDARY))
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+            self._paint_marks(painter, theme)
+            note = self._note()
+            if note is not None and not self._dragging:
+                paint_callout(painter, self, *note)
+        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "_back"):
+            self._dress()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._view.resize(self.size())
+        self._arrange()
+        self._looked()
+        self._view.forget()
+
+    def _arrange(self) -> None:
+        m = self._margins
+        wide, high = max(self.width() - m.left - m.right, 40), max(self.height() - m.head - m.foot, 40)
+        box = self._frame = QRectF(m.left, m.head, wide, high)
+        self._box.setGeometry(box)
+        self._x_axis.setGeometry(QRectF(box.left(), box.bottom(), box.width(), 24))
+        self._y_axis.setGeometry(QRectF(0, box.top(), box.left(), box.height()))
+        hint = self._back.sizeHint()
+        self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
+
+    # Mouse
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton and self._is_filled():
+            self._pressed, self._dragging = event.position(), False
+            self._grabbed = self._grab(event.position())
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        place = event.position()
+        if self._pressed is None:
+            found = self._at(place) if self._is_filled() else None
+            self.setCursor(self._shape(found, place))
+            self._hover(found)
+            return
+        if not self._dragging:
+            moved = (place - self._pressed).manhattanLength()
+            if moved < QApplication.startDragDistance():
+                return
+            self._dragging = True
+            if not self._grabbed and self.is_zoomed():
+                self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        if self._grabbed:
+            self._drag(place)
+            return
+        (x, y), (to_x, to_y) = self.values(self._pressed), self.values(place)
+        self._pressed = place
+        self._box.translateBy(x=x - to_x, y=y - to_y)
+        self._seen_changed()
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() != Qt.MouseButton.LeftButton or self._pressed is None:
+            return
+        pressed, dragged = self._pressed, self._dragging
+        self._pressed, self._dragging = None, False
+        self.update()
+        if not dragged:
+            self._click(self._at(pressed), pressed)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        if self._at(event.position()) is None:
+            self._unclick()
+            self.show_whole()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        turn = event.angleDelta().y()
+        if turn and self._is_filled():
+            self._zoom(STEP ** min(max(turn / 120.0, -8.0), 8.0), event.position())
+        event.accept()
+
+    def _zoom(self, factor: float, about: QPointF) -> None:
+        box = self.box()
+        x, y = self.values(about)
+        across = None if about.x() < box.left() else 1.0 / factor
+        upwards = None if about.y() > box.bottom() else 1.0 / factor
+        self._box.scaleBy(x=across, y=upwards, center=QPointF(x, y))
+        self._seen_changed()
+
+    def _leave(self) -> None:
+        self._hover(None)
+
+    # Keys
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if not self._is_filled():
+            super().keyPressEvent(event)
+        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
+            self._zoom(STEP, self.box().center())
+        elif key == Qt.Key.Key_Minus:
+            self._zoom(1.0 / STEP, self.box().center())
+        elif key == Qt.Key.Key_0:
+            self.show_whole()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,523 @@
+"""The paper's sensitivity figure, alive: error against noise, one line a depth."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from itertools import groupby, pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart
+from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_of, depth_pen, lines_of, spoken
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets._motion import Pulse
+from slide_gui.gui.widgets._numbers import fixed, nice_ticks, per_cent
+from slide_gui.gui.widgets._paint import washed
+from slide_gui.gui.widgets._painted import CLICKS
+
+__all__ = ["ErrorPlot"]
+
+REACH = 12
+"""How near the mouse has to be to a point, pixels."""
+NOISE_STEP = 0.01
+LABEL_GAP = 16
+WAITING = 10
+"""How far one point without an estimate stands above the next, pixels."""
+BAND, LIGHTER = 0.2, 0.45
+RADIUS, SWATCH = 3.5, 16
+SIDE = 0.02
+"""Room beside noise 0 and 1, for the points that stand there."""
+
+Thing = TypeVar("Thing")
+
+
+class ErrorPlot(Plot):
+    """Error in per cent against noise, with intervals, published values and a cursor.
+
+    Left and Right move along a line, Up and Down from line to line, Enter clicks the point; Shift+Left and
+    Shift+Right move the cursor, which the mouse drags by its line or along the axis, and fetches by a click.
+    """
+
+    point_clicked = Signal(object)
+    """The ErrorPoint clicked."""
+    point_hovered = Signal(object)
+    """The ErrorPoint under mouse or keys, or None."""
+    cursor_moved = Signal(float)
+    """Noise, in steps of 0.01, while the cursor is dragged."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._points: tuple[ErrorPoint, ...] = ()
+        self._lines: dict[int, list[ErrorPoint]] = {}
+        self._marks: tuple[ErrorMark, ...] = ()
+        self._legend, self._selected = "", ""
+        self._noise: float | None = None
+        self._before_click: float | None = None
+        self._current: ErrorPoint | None = None
+        self._mark: ErrorMark | None = None
+        self._dots: Any = None
+        super().__init__(Margins(head=36, foot=48, left=44, right=84), ("Noise 1 − p", "Test error (%)"), parent=parent)
+        self._placeholder = "No points yet."
+        self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
+        self._pulse = Pulse(self, self.update)
+        self.setMinimumSize(320, 220)
+        self.setAccessibleName("Error against noise, one line a depth")
+        self._set_filled(False)
+        self._dress()
+
+    def sizeHint(self) -> QSize:
+        return QSize(760, 420)
+
+    # What is shown
+
+    def set_points(self, points: Sequence[ErrorPoint]) -> None:
+        """Show points in place of those before; keys are unique."""
+        points = tuple(points)
+        if points == self._points:
+            return
+        self._points = points
+        self._lines = {
+            depth: list(line)
+            for depth, line in groupby(sorted(points, key=lambda p: (p.depth, p.noise)), key=lambda p: p.depth)
+        }
+        if self._current is not None:
+            self._current = next((p for p in points if p.key == self._current.key), None)
+        self._pulse.set_wanted(any(p.state == "running" for p in points))
+        self._renew()
+        self._describe()
+
+    def set_marks(self, marks: Sequence[ErrorMark], legend: str = "paper") -> None:
+        """Show published values as hollow marks with one entry in the legend."""
+        if (tuple(marks), legend) != (self._marks, self._legend):
+            self._marks, self._legend, self._mark = tuple(marks), legend, None
+            self._renew()
+
+    def set_cursor(self, noise: float | None) -> None:
+        """Put the cursor at a noise, or take it away, without emitting anything."""
+        if noise != self._noise:
+            self._noise = noise
+            self.update()
+
+    def set_selected(self, key: str) -> None:
+        """Ring the point whose model is the one shown on the other pages; "" for none."""
+        if key != self._selected:
+            self._selected = key
+            self.update()
+
+    def current(self) -> ErrorPoint | None:
+        """Return the point under mouse or keys."""
+        return self._current
+
+    def is_pulsing(self) -> bool:
+        """Return whether the timer of the pulse runs."""
+        return self._pulse.is_running()
+
+    def position(self, point: ErrorPoint) -> QPointF:
+        """Return where a point stands, in pixels; without an estimate it waits just above the axis."""
+        if point.is_known:
+            return self.at(point.noise, point.error)
+        below = sum(not p.is_known and p.noise == point.noise and p.depth < point.depth for p in self._points)
+        return QPointF(self.at(point.noise, 0.0).x(), self.box().bottom() - WAITING * (1 + below))
+
+    def values_at(self, noise: float) -> list[tuple[int, float, bool]]:
+        """Return depth, error and whether it was computed just there; between points straight lines are read."""
+        read = [(depth, *_read(line, noise)) for depth, line in self._lines.items()]
+        return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
+
+    def _describe(self) -> None:
+        best = best_of(self._points)
+        text = f"{len(self._points)} points" if self._points else self._placeholder
+        if best is not None:
+            text += f"; best {per_cent(best.error)} at noise {fixed(best.noise, 2)}, depth {best.depth}"
+        self.setAccessibleDescription(spoken(self._current) if self._current is not None else text)
+
+    # Items
+
+    def _renew(self) -> None:
+        low, high = _limits(self._points, self._marks)
+        ticks = nice_ticks(low, high, 7 if self.box().height() > 200 else 4)
+        self._set_whole((-SIDE, 1.0 + SIDE), (ticks[0], ticks[-1]))
+        self._draw(theme_of(self))
+        self._set_filled(bool(self._points or self._marks))
+
+    def _draw(self, theme: Theme) -> None:
+        if self._dots is None:
+            return
+        drawn = set()
+        for depth, line in self._lines.items():
+            known = [p for p in line if p.is_known]
+            if len(known) == 1:
+                drawn.add(self._draw_whisker(theme, known[0]))
+            drawn |= self._draw_bands(theme, depth, [p for p in known if math.isfinite(p.low + p.high)])
+            drawn |= self._draw_lines(theme, depth, known)
+        self._empty_others(drawn)
+        settled = [p for p in self._points if p.is_known and p.state != "running"]
+        self._dots.setData(
+            x=[p.noise for p in settled],
+            y=[p.error for p in settled],
+            pen=_pen(theme.background, 1.5),
+            brush=[_brush(_thinned(theme, p)) for p in settled],
+        )
+        self._hollow.setData(
+            x=[m.noise for m in self._marks],
+            y=[m.error for m in self._marks],
+            pen=_pen(theme.text, 1.5),
+            brush=None,
+        )
+
+    def _draw_bands(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
+        """Draw the 95 % intervals, as far as the axis goes."""
+        low, high = self._whole[1]
+        for kind, runs in _runs(known).items():
+            xs = [[*(p.noise for p in run), *(p.noise for p in run[::-1]), math.nan] for run in runs]
+            ys = [[*(p.high for p in run), *(p.low for p in run[::-1]), math.nan] for run in runs]
+            colour = QColor(theme.muted) if kind == "stale" else theme.pin(depth)
+            colour.setAlphaF(BAND if kind == "done" else 0.6 * BAND)
+            self._curve(("band", depth, kind), 0).setData(
+                np.concatenate(xs), np.clip(np.concatenate(ys), low, high),
+                pen=None, fillLevel="enclosed", brush=QBrush(colour),
+            )  # fmt: skip
+        return {("band", depth, kind) for kind in _runs(known)}
+
+    def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
+        """Draw a line, lighter where a point is not final, grey where one is stale."""
+        for kind, runs in _runs(known).items():
+            pen = depth_pen(theme, depth, 2.0)
+            pen.setCosmetic(True)
+            if kind != "done":
+                colour = QColor(theme.muted) if kind == "stale" else theme.pin(depth)
+                colour.setAlphaF(LIGHTER)
+                pen.setColor(colour)
+            xs = [[*(p.noise for p in run), math.nan] for run in runs]
+            ys = [[*(p.error for p in run), math.nan] for run in runs]
+            self._curve(("line", depth, kind), 1).setData(np.concatenate(xs), np.concatenate(ys), pen=pen)
+        return {("line", depth, kind) for kind in _runs(known)}
+
+    def _draw_whisker(self, theme: Theme, point: ErrorPoint) -> Any:
+        """Draw the interval of a point without neighbours as a thin line."""
+        colour = _colour(theme, point)
+        colour.setAlphaF(0.7 if point.state == "done" else 0.4)
+        ends = np.clip([point.low, point.high], *self._whole[1])
+        key = ("whisker", point.depth)
+        self._curve(key, 0).setData(np.full(2, point.noise), ends, pen=pg.mkPen(colour, width=1.5))
+        return key
+
+    # What stands beside the axes, and what moves above
+
+    def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
+        box = self.box()
+        if self._marks and self._legend:
+            wide = QFontMetricsF(painter.font()).horizontalAdvance(self._legend)
+            painter.drawText(QRectF(box.right() - wide, 2, wide + 2, 20), MIDDLE, self._legend)
+            painter.setPen(QPen(QColor(theme.text), 1.5))
+            middle = QPointF(box.right() - wide - 12, 12.5)
+            painter.drawPolygon([middle + QPointF(*step) for step in ((0, -6), (5, 0), (0, 6), (-5, 0))])
+        self._paint_ends(painter, theme, box)
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        box, noise, (left, right) = self.box(), self._noise, self.shown()[0]
+        cursor = self.at(noise, 0.0).x() if noise is not None and left <= noise <= right else None
+        painter.save()
+        painter.setClipRect(box.adjusted(0, -8, 0, 0))
+        if cursor is not None:
+            hot = self._dragging and self._grabbed
+            painter.setPen(QPen(QColor(theme.accent), 2.5 if hot else 1.5))
+            painter.drawLine(QPointF(cursor, box.top() - 8), QPointF(cursor, box.bottom()))
+        painter.setClipRect(box)
+        for point in self._points:
+            place = self.position(point)
+            if point.state == "running" or (cursor is not None and abs(cursor - place.x()) <= RADIUS):
+                self._paint_point(painter, theme, point, place)
+            if point.key and point.key == self._selected:
+                self._paint_ring(painter, theme, place, theme.accent)
+            elif self._current is not None and point.key == self._current.key:
+                self._paint_ring(painter, theme, place, theme.text)
+        painter.restore()
+        if cursor is not None and noise is not None:
+            self._paint_cursor_values(painter, theme, box, noise)
+            self._paint_cursor_noise(painter, theme, box, noise)
+
+    def _paint_point(self, painter: QPainter, theme: Theme, point: ErrorPoint, place: QPointF) -> None:
+        """Draw a point that pulses, or one that the cursor's line would cover."""
+        level, page, colour = self._pulse.level, QColor(theme.background), _colour(theme, point)
+        painter.setPen(Qt.PenStyle.NoPen)
+        circles = [(page, RADIUS + 1.5), (QColor(_thinned(theme, point)), RADIUS)]
+        if point.state == "running":
+            halo, dot = QColor(colour), QColor(colour)
+            halo.setAlphaF(0.32 * level)
+            dot.setAlphaF(0.45 + 0.55 * level)
+            circles = [(page, RADIUS + 1.5), (halo, RADIUS + 2.0 + 2.5 * level), (dot, RADIUS - 0.5)]
+        for fill, radius in circles:
+            painter.setBrush(fill)
+            painter.drawEllipse(place, radius, radius)
+
+    def _paint_ring(self, painter: QPainter, theme: Theme, place: QPointF, colour: str) -> None:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
+            painter.setPen(pen)
+            painter.drawEllipse(place, 7.0, 7.0)
+
+    def end_labels(self) -> list[tuple[int, QPointF, float]]:
+        """Return depth, end of the line as far as it is seen, and height of its label, none overlapping."""
+        (left, right), (low, high) = self.shown()
+        ends = []
+        for depth, line in self._lines.items():
+            known = [p for p in line if p.is_known]
+            noise = min(right, known[-1].noise) if known else math.nan
+            error, _ = _read(line, noise)
+            if noise >= left and low <= error <= high:
+                ends.append((depth, self.at(noise, error)))
+        box = self.box()
+        heights = apart([end.y() for _, end in ends], LABEL_GAP, box.top(), box.bottom() - 4)
+        return [(depth, end, y) for (depth, end), y in zip(ends, heights, strict=True)]
+
+    def _paint_ends(self, painter: QPainter, theme: Theme, box: QRectF) -> None:
+        """Name each line at its end, joined to it by a hairline where the label had to move."""
+        left = box.right() + 14
+        for depth, end, y in self.end_labels():
+            colour = theme.pin(depth)
+            colour.setAlphaF(0.5)
+            painter.setPen(QPen(colour, 1.0))
+            knee = max(end.x() + RADIUS + 3, box.right() - 2)
+            if knee > end.x() + RADIUS + 4:
+                painter.drawLine(QPointF(end.x() + RADIUS + 3, end.y()), QPointF(knee, end.y()))
+            painter.drawLine(QPointF(knee, end.y()), QPointF(left - 2, y))
+            painter.setPen(depth_pen(theme, depth, 2.5))
+            painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
+            painter.setPen(QColor(theme.text))
+            painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}")
+
+    def _paint_cursor_noise(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
+        """Write the noise of the cursor on the axis."""
+        painter.setFont(figure_font(self, SECONDARY, strong=True))
+        text, x = fixed(noise, 2), self.at(noise, 0.0).x()
+        wide = QFontMetricsF(painter.font()).horizontalAdvance(text) + 12
+        pill = QRectF(x - 0.5 * wide, box.bottom() + 4, wide, 18)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.background))
+        for tick in self._x_axis.places():  # a text that would stick out from behind
+            if abs(self.at(tick, 0.0).x() - x) < 32:
+                painter.drawRect(QRectF(self.at(tick, 0.0).x() - 16, box.bottom() + 6, 32, 17))
+        painter.setBrush(QColor(theme.accent))
+        painter.drawRoundedRect(pill, 4.0, 4.0)
+        painter.setPen(QColor(theme.on_accent))
+        painter.drawText(pill, int(Qt.AlignmentFlag.AlignCenter), text)
+
+    def _paint_cursor_values(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
+        """Write the value of each line beside the cursor, on the side where points are farther."""
+        low, high = self.shown()[1]
+        values, x = [v for v in self.values_at(noise) if low <= v[1] <= high], self.at(noise, 0.0).x()
+        if not values:
+            return
+        texts = [("" if exact else "≈ ") + fixed(error, 2) for _, error, exact in values]
+        wide = max(QFontMetricsF(painter.font()).horizontalAdvance(t) for t in texts) + SWATCH + 13
+        places = [self.at(p.noise, 0.0).x() for p in self._points if abs(p.noise - noise) > 1e-6]
+        before = max((place for place in places if place < x), default=box.left())
+        after = min((place for place in places if place > x), default=box.right())
+        leftwards = after - x < min(x - before, wide + 14) or x + 10 + wide > box.right() + 4
+        left = x - 10 - wide if leftwards and x - 10 - wide > box.left() else x + 10
+        wanted = [self.at(noise, error).y() for _, error, _ in values]
+        heights = apart(wanted, LABEL_GAP, box.top() + 8, box.bottom() - 12)
+        near = left if left > x else left + wide
+        for (depth, _, _), text, y, at in zip(values, texts, heights, wanted, strict=True):
+            painter.setPen(QPen(washed(theme.muted, 0.6), 1.0))
+            painter.drawLine(QPointF(x + math.copysign(RADIUS + 1.5, near - x), at), QPointF(near, y))
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(washed(theme.background, 0.88))
+            painter.drawRoundedRect(QRectF(left, y - 8, wide, 16), 3.0, 3.0)
+            painter.setPen(depth_pen(theme, depth, 2.5))
+            painter.drawLine(QPointF(left + 4, y), QPointF(left + 4 + SWATCH, y))
+            painter.setPen(QColor(theme.text))
+            place = QRectF(left, y - 8, wide - 5, 16)
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter), text)
+
+    def _note(self) -> tuple[QPointF, Sequence[str]] | None:
+        if self._current is not None:
+            return self.position(self._current), lines_of(self._current)
+        if self._mark is not None:
+            mark = self._mark
+            lines = [per_cent(mark.error), mark.label, f"noise {fixed(mark.noise, 2)}"]
+            return self.at(mark.noise, mark.error), lines
+        return None
+
+    # Mouse
+
+    def _at(self, place: QPointF) -> ErrorPoint | ErrorMark | None:
+        seen = self.box().adjusted(-REACH, -REACH, REACH, REACH)
+        if not seen.contains(place):
+            return None
+        point = _nearest(self._points, [self.position(p) for p in self._points], place)
+        if point is not None:
+            return point
+        return _nearest(self._marks, [self.at(m.noise, m.error) for m in self._marks], place)
+
+    def _hover(self, found: ErrorPoint | ErrorMark | None) -> None:
+        mark = found if isinstance(found, ErrorMark) else None
+        point = found if isinstance(found, ErrorPoint) else None
+        if mark != self._mark:
+            self._mark = mark
+            self.update()
+        if point != self._current:
+            self._current = point
+            self._describe()
+            self.update()
+            self.point_hovered.emit(point)
+
+    def _shape(self, found: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
+        if isinstance(found, ErrorPoint):
+            return Qt.CursorShape.PointingHandCursor
+        return Qt.CursorShape.SizeHorCursor if self._grab(place) else Qt.CursorShape.ArrowCursor
+
+    def _grab(self, place: QPointF) -> bool:
+        box = self.box()
+        if self._noise is None or not box.adjusted(0, -8, 0, 24).contains(place):
+            return False
+        return place.y() > box.bottom() or abs(self.at(self._noise, 0.0).x() - place.x()) <= 6
+
+    def _drag(self, place: QPointF) -> None:
+        self._go(self.values(place)[0])
+
+    def _go(self, noise: float) -> None:
+        noise = min(max(round(round(noise / NOISE_STEP) * NOISE_STEP, 10), 0.0), 1.0)
+        if noise != self._noise:
+            self.set_cursor(noise)
+            self.cursor_moved.emit(noise)
+
+    def _click(self, found: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
+        self._before_click = None
+        if isinstance(found, ErrorPoint):
+            self._hover(found)
+            self.point_clicked.emit(found)
+        elif self._noise is not None and self.box().adjusted(0, 0, 0, 24).contains(place):
+            self._before_click = self._noise
+            self._drag(place)
+
+    def _unclick(self) -> None:
+        if self._before_click is not None:
+            self._go(self._before_click)
+
+    # Keys
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        sideways = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key, 0)
+        upwards = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(key, 0)
+        if not self._points:
+            super().keyPressEvent(event)
+        elif sideways and event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._noise is not None:
+            self._go(self._noise + sideways * NOISE_STEP)
+        elif key in CLICKS and self._current is not None:
+            self.point_clicked.emit(self._current)
+        elif key == Qt.Key.Key_Escape and self._current is not None:
+            self._hover(None)
+        elif sideways or upwards or key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            point = self._next(key, sideways, upwards)
+            self._reveal(point.noise, point.error if point.is_known else sum(self.shown()[1]) / 2)
+            self._hover(point)
+        else:
+            super().keyPressEvent(event)
+
+    def _next(self, key: Qt.Key, sideways: int, upwards: int) -> ErrorPoint:
+        """Return where a key leads: along the line, or to the next line at this noise higher or lower."""
+        now = self._current
+        if now is None:
+            noise = 0.0 if self._noise is None else self._noise
+            return min(self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else 1e9))
+        line = self._lines[now.depth]
+        if key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            return line[0 if key == Qt.Key.Key_Home else -1]
+        if sideways:
+            return line[min(max(line.index(now) + sideways, 0), len(line) - 1)]
+        column = [min(other, key=lambda p: abs(p.noise - now.noise)) for other in self._lines.values()]
+        column.sort(key=lambda p: (-self.position(p).y(), p.depth))
+        at = next(i for i, p in enumerate(column) if p.depth == now.depth)
+        to = min(max(at + upwards, 0), len(column) - 1)
+        return now if to == at else column[to]
+
+
+def _colour(theme: Theme, point: ErrorPoint) -> QColor:
+    return QColor(theme.muted) if point.state == "stale" else theme.pin(point.depth)
+
+
+def _thinned(theme: Theme, point: ErrorPoint) -> str:
+    """Return the colour of a point, mixed with the page's where it is not final: nothing shines through it."""
+    share = 1.0 if point.state == "done" else LIGHTER
+    dot, page = _colour(theme, point), QColor(theme.background)
+    pairs = ((dot.red(), page.red()), (dot.green(), page.green()), (dot.blue(), page.blue()))
+    return QColor(*(round(share * a + (1.0 - share) * b) for a, b in pairs)).name()
+
+
+# pyqtgraph keeps the picture of a dot as long as pen and brush are the same objects.
+@cache
+def _brush(colour: str) -> QBrush:
+    return QBrush(QColor(colour))
+
+
+@cache
+def _pen(colour: str, width: float) -> Any:
+    return pg.mkPen(colour, width=width)
+
+
+def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
+    """Return the error of a line at a noise and whether it was computed there; NaN where the line does not reach."""
+    known = [p for p in line if p.is_known]
+    exact = next((p for p in known if abs(p.noise - noise) < 1e-6), None)
+    if exact is not None:
+        return exact.error, True
+    before = next((p for p in reversed(known) if p.noise < noise), None)
+    after = next((p for p in known if p.noise > noise), None)
+    if before is None or after is None:
+        return math.nan, False
+    share = (noise - before.noise) / (after.noise - before.noise)
+    return before.error + share * (after.error - before.error), False
+
+
+def _runs(known: Sequence[ErrorPoint]) -> dict[State, list[list[ErrorPoint]]]:
+    """Return the stretches of a line by how they are drawn: as the less certain of the two points at their ends."""
+    found: dict[State, list[list[ErrorPoint]]] = {}
+    for kind, pairs in groupby(pairwise(known), key=_kind):
+        run = list(pairs)
+        found.setdefault(kind, []).append([run[0][0], *(b for _, b in run)])
+    return found
+
+
+def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> State:
+    states = {p.state for p in pair}
+    return "stale" if "stale" in states else "done" if states == {"done"} else "refining"
+
+
+def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF) -> Thing | None:
+    best: float = REACH
+    found = None
+    for thing, place in zip(things, places, strict=True):
+        away = math.hypot(place.x() - to.x(), place.y() - to.y())
+        if away <= best:
+            best, found = away, thing
+    return found
+
+
+def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:
+    """Return the errors that must be seen: from 0, or from near the least one where all are far from 0."""
+    values = [p.error for p in points if p.is_known] + [m.error for m in marks]
+    settled = [p for p in points if p.state in ("done", "stale") and math.isfinite(p.low + p.high)]
+    for point in settled:
+        values += [point.low, point.high]
+    # Wide first intervals would make the axis jump while they shrink: they get the room of the settled ones.
+    usual = max((0.5 * (p.high - p.low) for p in settled), default=0.0)
+    for point in points:
+        if point.is_known and point.state in ("running", "refining"):
+            values += [point.error - usual, point.error + usual]
+    if not values:
+        return 0.0, 10.0
+    if not settled:  # nothing says yet how far apart errors lie
+        return 0.0, max(1.5 * max(values), 0.1)
+    low, high = max(min(values), 0.0), max(values)
+    if low < 0.4 * high or high == 0.0:
+        low = 0.0
+    return low, max(high, low + 0.1)

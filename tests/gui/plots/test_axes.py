@@ -1,0 +1,216 @@
+"""What all plots share: ticks, labels that keep apart, zoom, pan and the way back."""
+
+from __future__ import annotations
+
+import doctest
+import gc
+import math
+import weakref
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from slide_gui.gui.plots import axes
+from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks
+from slide_gui.gui.teardown import tear_down
+from tests.gui.given import wheel
+
+Shown = Callable[..., Any]
+WHOLE = ((0.0, 10.0), (-2.0, 2.0))
+
+
+class Bare(Plot):
+    """A plot of nothing, which notes what is clicked."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(Margins(30, 40, 50, 60), ("across", "upwards"), parent=parent)
+        self.clicks: list[QPointF] = []
+        self._set_whole(*WHOLE)
+        self._set_filled(True)
+
+    def _click(self, found: Any, place: QPointF) -> None:
+        self.clicks.append(place)
+
+
+@pytest.fixture
+def plot(shown: Shown) -> Bare:
+    made: Bare = shown(Bare(), 500, 300)
+    return made
+
+
+def flat(plot: Plot) -> list[float]:
+    return [value for pair in plot.shown() for value in pair]
+
+
+def back(plot: Plot) -> QPushButton:
+    (button,) = plot.findChildren(QPushButton)
+    return button
+
+
+def test_that_the_examples_of_ticks_hold() -> None:
+    assert doctest.testmod(axes).failed == 0
+    assert doctest.testmod(axes).attempted >= 2
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.9, 40.0), (1.3, 2100.0), (1e-7, 1e5), (100.0, 5000.0), (2.1, 3.9)])
+def test_that_a_logarithmic_axis_has_few_round_ticks_between_its_ends(low: float, high: float) -> None:
+    ticks = decade_ticks(math.log10(low), math.log10(high), 6)
+    assert 2 <= len(ticks) <= 8
+    for place, text in ticks:
+        assert low <= 10**place * (1 + 1e-6)
+        assert 10**place <= high * (1 + 1e-6)
+        said = float(text.replace("\u202f", "").replace("−", "-"))
+        assert said == pytest.approx(10**place, rel=1e-3)
+
+
+@given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e4))
+def test_that_linear_ticks_are_round_and_inside(low: float, span: float) -> None:
+    ticks = [value for value, _ in linear_ticks(low, low + span, 6)]
+    assert 2 <= len(ticks) <= 8
+    assert low - 1e-5 * span <= min(ticks) < max(ticks) <= low + span + 1e-5 * span
+
+
+@given(st.lists(st.floats(-50, 450), min_size=1, max_size=9))
+def test_that_labels_keep_apart_in_order_and_inside(wanted: list[float]) -> None:
+    places = apart(wanted, 16.0, 0.0, 400.0)
+    ranked = sorted(range(len(wanted)), key=lambda i: (wanted[i], i))
+    assert all(places[b] - places[a] >= 16.0 - 1e-6 for a, b in pairwise(ranked))
+    assert min(places) >= -1e-6
+    assert max(places) <= 400.0 + 1e-6
+
+
+def test_that_labels_with_room_stay_where_they_want_and_crowded_ones_share_the_room() -> None:
+    assert apart([10.0, 100.0], 16.0, 0.0, 200.0) == [10.0, 100.0]
+    assert apart([50.0, 50.0], 16.0, 0.0, 200.0) == [42.0, 58.0]
+    assert apart([5.0] * 5, 16.0, 0.0, 40.0) == pytest.approx([0.0, 10.0, 20.0, 30.0, 40.0])
+
+
+def test_that_the_whole_is_seen_first_and_places_and_values_agree(plot: Bare) -> None:
+    assert plot.shown() == WHOLE
+    assert not back(plot).isVisible()
+    assert plot.at(0.0, -2.0) == plot.box().bottomLeft()
+    assert plot.at(10.0, 2.0) == plot.box().topRight()
+    assert plot.values(QPointF(123, 45)) == pytest.approx(plot.values(plot.at(*plot.values(QPointF(123, 45)))))
+
+
+def test_that_the_wheel_zooms_about_the_mouse_and_never_out_of_the_whole(plot: Bare) -> None:
+    mouse = QPoint(150, 90)
+    under = plot.values(QPointF(mouse))
+    wheel(plot, mouse, 240)
+    (left, right), (low, high) = plot.shown()
+    assert plot.values(QPointF(mouse)) == pytest.approx(under)
+    assert (right - left, high - low) == pytest.approx((10 / 1.25**2, 4 / 1.25**2))
+    wheel(plot, mouse, -600)
+    assert flat(plot) == pytest.approx([0, 10, -2, 2])
+    assert not plot.is_zoomed()
+    for _ in range(6):
+        wheel(plot, mouse, 120 * 200)
+    (left, right), _ = plot.shown()
+    assert right - left == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize(
+    ("mouse", "across", "upwards"), [(QPoint(200, 285), 8.0, 4.0), (QPoint(20, 100), 10.0, 3.2)], ids=["below", "left"]
+)
+def test_that_the_wheel_over_an_axis_zooms_along_it_alone(
+    plot: Bare, mouse: QPoint, across: float, upwards: float
+) -> None:
+    wheel(plot, mouse, 120)
+    (left, right), (low, high) = plot.shown()
+    assert (right - left, high - low) == pytest.approx((across, upwards))
+
+
+def test_that_a_drag_pans_within_the_whole_and_clicks_nothing(plot: Bare) -> None:
+    wheel(plot, plot.box().center().toPoint(), 480)
+    start, stop = QPoint(200, 150), QPoint(240, 130)
+    under, spans = plot.values(QPointF(start)), [b - a for a, b in plot.shown()]
+    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=start)
+    QTest.mouseMove(plot, QPoint(220, 140))
+    QTest.mouseMove(plot, stop)
+    assert plot.values(QPointF(stop)) == pytest.approx(under)
+    QTest.mouseMove(plot, QPoint(3000, 3000))
+    QTest.mouseRelease(plot, Qt.MouseButton.LeftButton, pos=QPoint(3000, 3000))
+    (left, _), (_, high) = plot.shown()
+    assert (left, high) == pytest.approx((0.0, 2.0))
+    assert [b - a for a, b in plot.shown()] == pytest.approx(spans)
+    assert plot.clicks == []
+    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=start)
+    assert plot.clicks == [QPointF(start)]
+
+
+def by_button(plot: Plot) -> None:
+    back(plot).click()
+
+
+def by_key(plot: Plot) -> None:
+    QTest.keyClick(plot, Qt.Key.Key_0)
+
+
+def by_double_click(plot: Plot) -> None:
+    QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(200, 150))
+
+
+@pytest.mark.parametrize("way", [by_button, by_key, by_double_click])
+def test_that_there_are_three_ways_back_to_the_whole(plot: Bare, way: Callable[[Plot], None]) -> None:
+    for key in (Qt.Key.Key_Plus, Qt.Key.Key_Plus, Qt.Key.Key_Minus):
+        QTest.keyClick(plot, key)
+    assert plot.is_zoomed()
+    assert back(plot).isVisible()
+    way(plot)
+    assert plot.shown() == WHOLE
+    assert not back(plot).isVisible()
+    assert plot.hasFocus()
+
+
+def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot: Bare) -> None:
+    plot._set_whole((0.0, 20.0), (-2.0, 2.0))
+    assert plot.shown() == ((0.0, 20.0), (-2.0, 2.0))
+    wheel(plot, plot.at(10.0, 0.0).toPoint(), 480)
+    before = flat(plot)
+    plot._set_whole((0.0, 40.0), (-3.0, 3.0))
+    assert flat(plot) == pytest.approx(before)
+    plot._set_whole((0.0, 1.0), (-3.0, 3.0))
+    assert plot.shown()[0] == pytest.approx((0.0, 1.0))
+
+
+def test_that_an_empty_plot_neither_zooms_nor_has_axes(shown: Shown) -> None:
+    plot: Bare = shown(Bare(), 400, 300)
+    plot._set_filled(False)
+    plot.set_placeholder("Nothing yet.")
+    wheel(plot, QPoint(200, 150), 240)
+    QTest.keyClick(plot, Qt.Key.Key_Plus)
+    assert not plot.is_zoomed()
+    shot = plot.grab().toImage()
+    page = shot.pixel(20, 20)
+    assert {shot.pixel(x, 280) for x in range(60, 340)} == {page}
+    assert {shot.pixel(x, 150) for x in range(100, 300)} != {page}
+
+
+def test_that_mouse_and_dropped_files_reach_the_plot_and_not_what_it_is_drawn_in(shown: Shown) -> None:
+    holder: QWidget = shown(QWidget(), 500, 300)
+    plot = Bare(holder)
+    QVBoxLayout(holder).addWidget(plot)
+    plot.show()
+    assert holder.childAt(250, 150) is plot
+
+
+def test_that_nothing_of_a_plot_is_left_in_the_registers_of_pyqtgraph(app: object) -> None:
+    import pyqtgraph as pg
+
+    gc.collect()
+    before = len(pg.ViewBox.AllViews)
+    plot = Bare()
+    gone = weakref.ref(plot)
+    assert len(pg.ViewBox.AllViews) == before + 1
+    tear_down(plot)
+    del plot
+    gc.collect()
+    assert gone() is None
+    assert len(pg.ViewBox.AllViews) == before
