@@ -25,8 +25,8 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.panel import thousands
+from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from slide_gui.gui.widgets.criterion_plot import CriterionPlot, CriterionStep
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.gui.workspace import Workspace
@@ -220,8 +220,7 @@ class ClassifierPage(Page):
         if len(steps) < self._steps or not steps:
             self._criterion.set_steps(steps)
         else:
-            for step in steps[self._steps :]:
-                self._criterion.append(step)
+            self._criterion.extend(steps[self._steps :])
         self._steps = len(steps)
         if history:
             last = history[-1]

@@ -223,7 +223,8 @@ class Plot(Painted):
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
         self._box.disableAutoRange()
         self._x_axis, self._y_axis = _Axis("bottom", ticks[0], 48.0), _Axis("left", ticks[1], 44.0)
-        for item in (self._box, self._x_axis, self._y_axis):
+        self._parts: list[Any] = [self._box, self._x_axis, self._y_axis]
+        for item in self._parts:
             self._view.addItem(item)
         self._box.setZValue(0)
         self._x_axis.setHeight(24)
@@ -293,7 +294,7 @@ class Plot(Painted):
 
     def _set_filled(self, filled: bool) -> None:
         """Show the axes, or only the words that stand where there is nothing."""
-        for item in (self._box, self._x_axis, self._y_axis):
+        for item in self._parts:
             item.show() if filled else item.hide()
         self._arrange()  # a hidden axis has no size
         self._back.setVisible(filled and self.is_zoomed())
@@ -304,14 +305,14 @@ class Plot(Painted):
 
     def _set_faint(self, faint: bool) -> None:
         """Grey what is drawn, because it is stale."""
-        for item in (self._box, self._x_axis, self._y_axis):
+        for item in self._parts:
             item.setOpacity(0.65 if faint else 1.0)
         self._changed()
 
-    def _curve(self, key: Hashable, z: float) -> Any:
+    def _curve(self, key: Hashable, z: float, make: Callable[[], Any] | None = None) -> Any:
         """Return the curve of a name, made when it is first asked for: none is ever taken away, only emptied."""
         if key not in self._curves:
-            self._curves[key] = pg.PlotCurveItem(connect="finite")
+            self._curves[key] = pg.PlotCurveItem(connect="finite") if make is None else make()
             self._curves[key].setZValue(z)
             self._box.addItem(self._curves[key], ignoreBounds=True)
         return self._curves[key]
@@ -414,7 +415,7 @@ class Plot(Painted):
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.text))
         painter.drawText(QRectF(8, 2, box.right() - 8, 20), MIDDLE, self._titles[1])
-        foot = QRectF(box.left(), box.bottom() + 24, box.width(), 18)
+        foot = QRectF(box.left(), self._x_axis.geometry().bottom(), box.width(), 18)
         painter.drawText(foot, int(Qt.AlignmentFlag.AlignHCenter), self._titles[0])
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         self._paint_labels(painter, theme)

@@ -1,4 +1,4 @@
-"""A curve that grows while it is watched: appending costs the same however long it is."""
+"""Numbers that grow in count while they are watched: appending costs the same however many there are."""
 
 from __future__ import annotations
 
@@ -8,12 +8,8 @@ from bisect import bisect_left
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF
-from PySide6.QtGui import QPolygonF
 
-from slide_gui.gui.widgets._axes import Axis
-
-__all__ = ["Column", "Trace", "curve"]
+__all__ = ["Column", "Trace"]
 
 
 class Column:
@@ -69,29 +65,3 @@ class Trace:
         columns = (self.iteration, self.criterion, self.C, self.support)
         for column, value in zip(columns, (iteration, criterion, C, support), strict=True):
             column.append(value)
-
-
-def curve(x: Axis, y: Axis, xs: NDArray[np.float64], ys: NDArray[np.float64]) -> list[QPolygonF]:
-    """Return the lines through the values, at most a few points for each pixel, broken where values are missing."""
-    good = np.isfinite(ys) & ((ys > 0) | (not y.log))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        heights = np.log(ys / y.low) / math.log(y.high / y.low) if y.log else (ys - y.low) / (y.high - y.low)
-    across = x.start + (xs - x.low) / (x.high - x.low) * (x.stop - x.start)
-    down = y.start + heights * (y.stop - y.start)
-    found = []
-    for run in np.split(np.arange(xs.size), np.flatnonzero(np.diff(good)) + 1):
-        if run.size and good[run[0]]:
-            points = _thinned(across[run], down[run])
-            found.append(QPolygonF([QPointF(a, b) for a, b in points]))
-    return found
-
-
-def _thinned(across: NDArray[np.float64], down: NDArray[np.float64]) -> list[tuple[float, float]]:
-    """Return the points, or of each pixel's column of many its first, extreme and last ones."""
-    if across.size <= 4 * max(across[-1] - across[0], 100):
-        return list(zip(across.tolist(), down.tolist(), strict=True))
-    starts = np.flatnonzero(np.diff(np.floor(across), prepend=-1.0))
-    ends = np.append(starts[1:], across.size) - 1
-    least, most = np.minimum.reduceat(down, starts), np.maximum.reduceat(down, starts)
-    columns = zip(across[starts], down[starts], least, most, down[ends], strict=True)
-    return [(float(a), float(v)) for a, *values in columns for v in values]

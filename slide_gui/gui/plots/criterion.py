@@ -1,0 +1,363 @@
+"""Learning the widths, live: the criterion by iteration, with C and the number of support vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart, decade_ticks, linear_ticks
+from slide_gui.gui.plots.trace import Column, Trace
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets._numbers import count, nice_ticks, significant
+
+__all__ = ["CriterionPlot", "CriterionStep"]
+
+SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
+FEWEST = 10
+"""The axis has room for so many iterations from the start."""
+DECADES = 30.0
+"""A criterion whose greatest value is so many times its least is shown on a logarithmic axis."""
+SIDE = 0.015
+"""Room beside the first and the last iteration, for the dots that stand there."""
+
+
+@dataclass(frozen=True)
+class CriterionStep:
+    """One iteration of the search for the widths.
+
+    Parameters
+    ----------
+    iteration : int
+        0, 1, …; rises within a start.
+    criterion : float
+    C : float
+        Penalty of the SVM.
+    support : int
+        Number of support vectors.
+    start : int
+        Which of several starts, 0, 1, …
+    """
+
+    iteration: int
+    criterion: float
+    C: float
+    support: int
+    start: int = 0
+
+
+class CriterionPlot(Plot):
+    """The criterion of each start; the start that is best now is in the accent, with its C and support vectors.
+
+    Left and Right move along the iterations.
+    """
+
+    step_hovered = Signal(object)
+    """The CriterionStep under mouse or keys, or None."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._traces: list[Trace] = []
+        self._log = False
+        self._current: tuple[int, int] | None = None
+        self._sparks: list[Any] = []
+        margins = Margins(head=32, foot=FOOT + 2 * (SPARK + GAP) + 16, left=60, right=LABELS)
+        super().__init__(margins, ("Iteration", "Criterion"), parent=parent)
+        self._placeholder = "Nothing learned yet."
+        self._ends = self._scatter(3, size=9)
+        for _ in range(2):
+            spark = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
+            spark.disableAutoRange()
+            self._view.addItem(spark)
+            line, dot = _line(), pg.ScatterPlotItem(size=9)
+            spark.addItem(line, ignoreBounds=True)
+            spark.addItem(dot, ignoreBounds=True)
+            self._parts.append(spark)
+            self._sparks.append((spark, line, dot))
+        self.setMinimumSize(320, 240)
+        self.setAccessibleName("Criterion, by iteration")
+        self._set_filled(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(560, 320)
+
+    # What is shown
+
+    def extend(self, steps: Iterable[CriterionStep]) -> None:
+        """Add iterations."""
+        for step in steps:
+            while len(self._traces) <= step.start:
+                self._traces.append(Trace())
+            self._traces[step.start].append(step.iteration, step.criterion, step.C, step.support)
+        self._renew()
+
+    def set_steps(self, steps: Iterable[CriterionStep]) -> None:
+        """Show a whole history in place of what was there."""
+        self._traces, self._current = [], None
+        self.show_whole()
+        self.extend(steps)
+
+    def set_name(self, name: str) -> None:
+        """Say what the criterion is, e.g. "Radius-margin bound"."""
+        if name != self._titles[1]:
+            self._titles = ("Iteration", name)
+            self.setAccessibleName(f"{name}, by iteration")
+            self._changed()
+
+    def set_stale(self, stale: bool) -> None:
+        """Grey what is shown, because parameters have moved on."""
+        self._set_faint(stale)
+
+    def best_start(self) -> int:
+        """Return the start with the least criterion so far; one that is no number is worse than any."""
+        begun = (i for i, t in enumerate(self._traces) if len(t.criterion))
+        return min(begun, key=lambda start: self._traces[start].criterion.low, default=0)
+
+    def current(self) -> CriterionStep | None:
+        """Return the iteration under mouse or keys."""
+        return None if self._current is None else self._step(*self._current)
+
+    def is_logarithmic(self) -> bool:
+        """Return whether the criterion falls by orders of magnitude."""
+        return self._log
+
+    def position(self, step: CriterionStep) -> QPointF:
+        """Return where an iteration stands, in pixels; one without a number stands at the top."""
+        height = self._height(step.criterion)
+        place = self.at(step.iteration, height if math.isfinite(height) else self.shown()[1][1])
+        return QPointF(place.x(), min(max(place.y(), self.box().top()), self.box().bottom()))
+
+    def spark_boxes(self) -> tuple[QRectF, QRectF]:
+        """Return where C and the support vectors are drawn."""
+        box, bottom = self.box(), self.height() - FOOT
+        support = QRectF(box.left(), bottom - SPARK - 8, box.width(), SPARK)
+        return support.translated(0, -SPARK - GAP), support
+
+    def _step(self, start: int, index: int) -> CriterionStep:
+        t = self._traces[start]
+        return CriterionStep(round(t.iteration[index]), t.criterion[index], t.C[index], round(t.support[index]), start)
+
+    def _describe(self) -> None:
+        step = self.current()
+        if step is None and self._begun():
+            best = self.best_start()
+            step = self._step(best, self._traces[best].kept)
+        self.setAccessibleDescription(self._placeholder if step is None else "; ".join(self._lines(step)))
+
+    def _begun(self) -> bool:
+        return any(len(t.criterion) for t in self._traces)
+
+    def _lines(self, step: CriterionStep) -> list[str]:
+        start = f" · start {step.start + 1}" if len(self._traces) > 1 else ""
+        return [
+            f"{self._titles[1]} {significant(step.criterion)}",
+            f"iteration {count(step.iteration)}{start}",
+            f"C = {significant(step.C, 3)}",
+            f"{count(step.support)} support vectors",
+        ]
+
+    # Items
+
+    def _renew(self) -> None:
+        low = min((t.criterion.low for t in self._traces), default=0.0)
+        high = max((t.criterion.high for t in self._traces), default=1.0)
+        last = nice_ticks(0.0, max([FEWEST, *(t.iteration.high for t in self._traces)]), 6)[-1]
+        self._log = 0.0 < low < math.inf and high / low >= DECADES
+        self._y_axis.set_ticks(decade_ticks if self._log else linear_ticks)
+        self._set_whole((-SIDE * last, (1.0 + SIDE) * last), _range(low, high, self._log))
+        self._draw(theme_of(self))
+        self._set_filled(self._begun())
+        self._describe()
+
+    def _height(self, criterion: float) -> float:
+        """Return the place of a criterion on the axis; NaN where it has none."""
+        if not self._log:
+            return criterion
+        return math.log10(criterion) if criterion > 0.0 else math.nan
+
+    def _draw(self, theme: Theme) -> None:
+        if not self._sparks:
+            return
+        best, begun = self.best_start(), [i for i, t in enumerate(self._traces) if len(t.criterion)]
+        colours = {i: theme.accent if i == best else theme.muted for i in begun}
+        for number in begun:
+            trace, pen = self._traces[number], pg.mkPen(colours[number], width=2.0 if number == best else 1.25)
+            heights = _logarithms(trace.criterion) if self._log else _finite(trace.criterion)
+            curve = self._curve(number, 1, _line)
+            curve.setZValue(2 if number == best else 1)
+            curve.setData(trace.iteration.values(), heights, pen=pen)
+        self._empty_others(set(begun))
+        ends = [(t.iteration[t.kept], self._height(t.criterion[t.kept])) for t in map(self._traces.__getitem__, begun)]
+        seen = [(*end, colours[i]) for i, end in zip(begun, ends, strict=True) if math.isfinite(end[1])]
+        self._ends.setData(
+            x=[x for x, _, _ in seen],
+            y=[y for _, y, _ in seen],
+            pen=pg.mkPen(theme.background, width=1.5),
+            brush=[pg.mkBrush(colour) for _, _, colour in seen],
+        )
+        if begun:
+            trace = self._traces[best]
+            for (spark, line, dot), column in zip(self._sparks, (trace.C, trace.support), strict=True):
+                self._draw_spark(theme, spark, line, dot, trace, column)
+
+    def _draw_spark(self, theme: Theme, spark: Any, line: Any, dot: Any, trace: Trace, column: Column) -> None:
+        """Draw a column from its least value to its greatest; where all are equal it lies in the middle."""
+        log = column.low > 0.0 and column.high / column.low >= DECADES
+        heights = _logarithms(column) if log else _finite(column)
+        low, high = (math.log10(column.low), math.log10(column.high)) if log else (column.low, column.high)
+        if not low < high:
+            low, high = (low - 1.0, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
+        room = 5.0 / SPARK * (high - low)  # for the dot
+        spark.setYRange(low - room, high + room, padding=0)
+        line.setData(trace.iteration.values(), heights, pen=pg.mkPen(theme.text, width=1.25))
+        kept = heights[trace.kept]
+        seen = [kept] if math.isfinite(kept) else []
+        dot.setData(
+            x=[trace.iteration[trace.kept]] * len(seen),
+            y=seen,
+            pen=pg.mkPen(theme.background, width=1.5),
+            brush=pg.mkBrush(theme.text),
+        )
+
+    def _arrange(self) -> None:
+        super()._arrange()
+        box = self.box()
+        self._x_axis.setGeometry(QRectF(box.left(), self.height() - FOOT, box.width(), 24))
+        for (spark, _, _), place in zip(self._sparks, self.spark_boxes(), strict=False):
+            spark.setGeometry(place)
+
+    def _looked(self) -> None:
+        for spark, _, _ in self._sparks:
+            spark.setXRange(*self.shown()[0], padding=0)
+
+    # What stands beside the axes, and what moves above
+
+    def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
+        if not self._begun():
+            return
+        box, best = self.box(), self.best_start()
+        begun = [i for i, t in enumerate(self._traces) if len(t.criterion)]
+        ends = [self.position(self._step(i, self._traces[i].kept)) for i in begun]
+        heights = apart([end.y() for end in ends], 16, box.top(), box.bottom())
+        for number, end, place in zip(begun, ends, heights, strict=True):
+            value = significant(self._traces[number].criterion[self._traces[number].kept])
+            if box.left() <= end.x() <= box.right():
+                painter.setPen(QPen(QColor(theme.line), 1.0))
+                knee = box.right() + 2
+                painter.drawLine(QPointF(end.x() + 5, end.y()), QPointF(knee, end.y()))
+                painter.drawLine(QPointF(knee, end.y()), QPointF(box.right() + 12, place))
+            text = value if len(begun) == 1 else f"start {number + 1}  {value}"
+            self._write(painter, place, text, theme.accent_text if number == best else theme.muted, number == best)
+        trace = self._traces[best]
+        texts = significant(trace.C[trace.kept], 3), _counted(trace.support[trace.kept])
+        for spark, title, text in zip(self.spark_boxes(), ("C", "n SV"), texts, strict=True):
+            painter.setFont(figure_font(self, SECONDARY))
+            painter.setPen(QColor(theme.muted))
+            right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            painter.drawText(QRectF(0, spark.top(), box.left() - 8, spark.height()), right, title)
+            self._write(painter, spark.center().y(), text, theme.text, True)
+
+    def _write(self, painter: QPainter, height: float, text: str, colour: str, strong: bool) -> None:
+        painter.setFont(figure_font(self, SECONDARY, strong=strong))
+        painter.setPen(QColor(colour))
+        painter.drawText(QRectF(self.box().right() + 16, height - 8, LABELS - 16, 16), MIDDLE, text)
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        step = self.current()
+        if step is None:
+            return
+        at = self.position(step)
+        painter.setPen(QPen(QColor(theme.muted), 1.0))
+        painter.drawLine(QPointF(at.x(), self.box().top()), QPointF(at.x(), self.spark_boxes()[1].bottom() + 4))
+        painter.setPen(QPen(QColor(theme.background), 1.5))
+        painter.setBrush(QColor(theme.text))
+        painter.drawEllipse(at, 4.0, 4.0)
+
+    def _note(self) -> tuple[QPointF, Sequence[str]] | None:
+        step = self.current()
+        return None if step is None else (self.position(step), self._lines(step))
+
+    # Mouse and keys
+
+    def _hover(self, found: tuple[int, int] | None) -> None:
+        if found != self._current:
+            self._current = found
+            self._describe()
+            self.step_hovered.emit(self.current())
+            self.update()
+
+    def _shape(self, found: Any, place: QPointF) -> Qt.CursorShape:
+        return Qt.CursorShape.ArrowCursor  # nothing is clicked
+
+    def _at(self, place: QPointF) -> tuple[int, int] | None:
+        box, low = self.box(), self.spark_boxes()[1]
+        if not QRectF(box.left() - 4, box.top(), box.width() + 8, low.bottom() - box.top()).contains(place):
+            return None
+        x = self.values(place)[0]
+        near = [(i, t.iteration.index_near(x)) for i, t in enumerate(self._traces) if len(t.iteration)]
+
+        def away(found: tuple[int, int]) -> float:
+            step = self._step(*found)
+            return abs(self.position(step).y() - place.y()) if math.isfinite(step.criterion) else math.inf
+
+        return min(near, key=away, default=None)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
+        start, index = self._current or (self.best_start(), -1)
+        many = len(self._traces[start].iteration) if self._traces else 0
+        if many and key == Qt.Key.Key_Escape and self._current is not None:
+            self._hover(None)
+        elif many and (step or key in (Qt.Key.Key_Home, Qt.Key.Key_End)):
+            if key == Qt.Key.Key_Home:
+                index = 0
+            elif key == Qt.Key.Key_End or self._current is None:
+                index = many - 1
+            else:
+                index = min(max(index + (step or 0), 0), many - 1)
+            place = self._step(start, index)
+            height = self._height(place.criterion)
+            self._reveal(place.iteration, height if math.isfinite(height) else sum(self.shown()[1]) / 2)
+            self._hover((start, index))
+        else:
+            super().keyPressEvent(event)
+
+
+def _line() -> Any:
+    """Return a curve that draws of many points at one pixel the extreme ones alone, broken where one is missing."""
+    return pg.PlotDataItem(connect="finite", autoDownsample=True, downsampleMethod="peak", clipToView=True)
+
+
+def _finite(column: Column) -> NDArray[np.float64]:
+    values = column.values()
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _logarithms(column: Column) -> NDArray[np.float64]:
+    values = _finite(column)
+    return np.log10(values, out=np.full(values.size, np.nan), where=values > 0.0)
+
+
+def _counted(value: float) -> str:
+    return count(round(value)) if math.isfinite(value) else significant(value)
+
+
+def _range(low: float, high: float, log: bool) -> tuple[float, float]:
+    """Return the ends of an axis that shows values from `low` to `high`, with some room."""
+    if low > high:
+        low, high = 0.0, 1.0
+    if log:
+        low, high = math.log10(low), math.log10(high)
+        return low - 0.04 * (high - low), high + 0.04 * (high - low)
+    room = 0.05 * (high - low) or 0.5 * abs(high) or 1.0
+    low = max(low - room, 0.0) if low >= 0.0 else low - room
+    ticks = nice_ticks(low, high + room, 5)
+    return ticks[0], ticks[-1]
