@@ -201,7 +201,7 @@ def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_level
     np.testing.assert_array_equal(estimate.values.reshape(-1), point.weights[feature, :-1])
     np.testing.assert_allclose(difference.values, estimate.values - limit.values, atol=1e-6)
     assert estimate.scale == limit.scale == difference.scale
-    assert part.plot._chosen == 4
+    assert part.plot.chosen() == 4
 
 
 def test_that_other_work_comes_first_and_the_copies_go_on(window):

@@ -19,7 +19,7 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_of, de
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets._motion import Pulse
 from slide_gui.gui.widgets._numbers import fixed, nice_ticks, per_cent
-from slide_gui.gui.widgets._paint import washed
+from slide_gui.gui.widgets._paint import snapped, washed
 from slide_gui.gui.widgets._painted import CLICKS
 
 __all__ = ["ErrorPlot"]
@@ -227,8 +227,9 @@ class ErrorPlot(Plot):
         painter.setClipRect(box.adjusted(0, -8, 0, 0))
         if cursor is not None:
             hot = self._dragging and self._grabbed
-            painter.setPen(QPen(QColor(theme.accent), 2.5 if hot else 1.5))
-            painter.drawLine(QPointF(cursor, box.top() - 8), QPointF(cursor, box.bottom()))
+            painter.setPen(QPen(QColor(theme.accent), 3.0 if hot else 2.0))
+            crisp = snapped(cursor, self.devicePixelRatioF())
+            painter.drawLine(QPointF(crisp, box.top() - 8), QPointF(crisp, box.bottom()))
         painter.setClipRect(box)
         for point in self._points:
             place = self.position(point)

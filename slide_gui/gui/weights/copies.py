@@ -18,12 +18,12 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Offer
 from slide_gui.gui.panel import thousands
+from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.tiles import place
 from slide_gui.gui.weights.layer_choice import LayerChoice
 from slide_gui.gui.weights.view import View, ViewContext
 from slide_gui.gui.widgets._numbers import significant
-from slide_gui.gui.widgets.copies_view import CopiesPlot, CopiesSeries
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
 from slide_gui.gui.workspace import sentence

@@ -24,7 +24,6 @@ WIDGETS = [
     "job_bar",
     "drawing_canvas",
     "flow_view",
-    "copies_view",
     "explain",
 ]
 

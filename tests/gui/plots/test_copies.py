@@ -8,7 +8,8 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from slide_gui.gui.widgets.copies_view import CopiesPlot, CopiesSeries
+from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
+from tests.gui.given import wheel
 
 
 def series(n: int = 6, name: str = "all rows", scale: float = 1.0) -> CopiesSeries:
@@ -34,25 +35,31 @@ def test_that_m_and_error_are_logarithmic_and_the_line_of_the_law_is_straight_th
     plot: CopiesPlot,
 ) -> None:
     plot.set_series((series(),), 1024)
-    x, y = plot.x_axis(), plot.y_axis()
-    steps = [x.at(2 ** (k + 1)) - x.at(2**k) for k in range(9)]
-    assert max(steps) - min(steps) < 1e-6
-    heights = [y.at(mean) for _, mean, _, _ in series().points]
-    assert max(abs((b - a) - (heights[1] - heights[0])) for a, b in pairwise(heights)) < 1e-6
-    assert y.low <= 1 / 1024**0.5
-    assert x.at(1024) <= plot.box().right()
+    places = [plot.position(m, mean) for m, mean, _, _ in series().points]
+    steps = [b - a for a, b in pairwise(places)]
+    assert max(step.x() for step in steps) - min(step.x() for step in steps) < 1e-6
+    assert max(step.y() for step in steps) - min(step.y() for step in steps) < 1e-6
+    assert plot.box().contains(plot.position(1024, 1 / 1024**0.5))
+
+
+def test_that_the_dashed_line_leads_on_where_the_points_will_come(plot: CopiesPlot) -> None:
+    plot.set_series((series(),), 1024)
+    shot = plot.grab().toImage()
+    page, there = shot.pixel(plot.width() - 4, 4), plot.position(512, 512**-0.5).toPoint()
+    assert any(shot.pixel(there + QPoint(a, b)) != page for a in range(-6, 7) for b in range(-4, 5))
 
 
 def test_that_the_axes_do_not_move_while_points_come(plot: CopiesPlot) -> None:
     plot.set_series((series(4),), 1024)
-    first = plot.x_axis(), plot.y_axis()
+    first = plot.shown()
     plot.set_series((series(11),), 1024)
-    assert (plot.x_axis(), plot.y_axis().low) == (first[0], first[1].low)
+    assert plot.shown()[0] == first[0]
+    assert plot.shown()[1][0] == first[1][0]
 
 
 def test_that_a_new_point_is_painted(plot: CopiesPlot) -> None:
     plot.set_series((series(4),), 1024)
-    at = QPoint(round(plot.x_axis().at(16)), round(plot.y_axis().at(0.25)))
+    at = plot.position(16, 0.25).toPoint()
     before = plot.grab().toImage().pixelColor(at)
     plot.set_series((series(5),), 1024)
     after = plot.grab().toImage().pixelColor(at)
@@ -64,7 +71,7 @@ def test_that_a_click_and_keys_choose_an_m_that_is_there(plot: CopiesPlot) -> No
     plot.set_series((series(6), series(6, "row 3, 4", 0.5)), 1024)
     heard: list[int] = []
     plot.copies_chosen.connect(heard.append)
-    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(round(plot.x_axis().at(8)) + 6, 120))
+    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=QPoint(round(plot.position(8, 1.0).x()) + 6, 120))
     plot.set_chosen(heard[-1])
     QTest.keyClick(plot, Qt.Key.Key_Right)
     QTest.keyClick(plot, Qt.Key.Key_Home)
@@ -72,3 +79,16 @@ def test_that_a_click_and_keys_choose_an_m_that_is_there(plot: CopiesPlot) -> No
     assert heard == [8, 16, 1, 32]
     assert plot.lines_at(8) == ["m = 8", "all rows 0.354 (0.318 to 0.389)", "row 3, 4 0.177 (0.159 to 0.194)"]
     assert "m = 8; all rows 0.354" in plot.accessibleDescription()
+
+
+def test_that_a_zoomed_plot_chooses_of_what_is_seen_and_follows_the_keys(plot: CopiesPlot) -> None:
+    plot.set_series((series(11),), 1024)
+    heard: list[int] = []
+    plot.copies_chosen.connect(heard.append)
+    plot.copies_chosen.connect(plot.set_chosen)
+    for _ in range(6):
+        wheel(plot, plot.position(4, 0.5).toPoint(), 120)
+    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=plot.position(8, 8**-0.5).toPoint())
+    QTest.keyClick(plot, Qt.Key.Key_End)
+    assert heard == [8, 1024]
+    assert plot.box().contains(plot.position(1024, 1024**-0.5))

@@ -1,0 +1,241 @@
+"""How far W_m is from its limit W, against the number of copies m: both axes logarithmic, with the line c/√m."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart, decade_ticks
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets._numbers import count, fixed, significant
+from slide_gui.gui.widgets._paint import washed
+
+__all__ = ["CopiesPlot", "CopiesSeries"]
+
+LABELS = 112
+
+
+@dataclass(frozen=True)
+class CopiesSeries:
+    """The errors of one part of W.
+
+    Attributes
+    ----------
+    name : str
+        E.g. "all rows".
+    color : str
+        ``#RRGGBB``.
+    points : tuple of (m, mean, least, largest error)
+    slope : float or None
+        Exponent of m fitted to the means.
+    reference : float or None
+        c of the line c/√m drawn beside.
+    """
+
+    name: str
+    color: str
+    points: tuple[tuple[int, float, float, float], ...]
+    slope: float | None = None
+    reference: float | None = None
+
+
+def _powers(low: float, high: float, _most: int) -> list[tuple[float, str]]:
+    """Return ticks of an axis of binary logarithms: at every second power of two, at each where few are seen."""
+    first, last = math.ceil(max(low, 0.0)), math.floor(high)
+    stride = 1 if last - first < 6 else 2
+    return [(float(k), count(2**k)) for k in range(first, last + 1) if k % stride == 0]
+
+
+class CopiesPlot(Plot):
+    """Relative error against copies; a click, or Left and Right, chooses an m.
+
+    Each mark is the mean over the seeds, its whisker reaches from the least to the largest.
+    """
+
+    copies_chosen = Signal(int)
+    """The m that was clicked or reached by keys."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._series: tuple[CopiesSeries, ...] = ()
+        self._most = 1024
+        self._chosen: int | None = None
+        self._hovered: int | None = None
+        self._dots: Any = None  # until the axes are there
+        super().__init__(
+            Margins(head=26, foot=44, left=60, right=LABELS),
+            ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
+            (_powers, decade_ticks),
+            parent,
+        )
+        self._dots = self._scatter(3, size=9)
+        self._chosen_line = pg.InfiniteLine(angle=90)
+        self._box.addItem(self._chosen_line, ignoreBounds=True)
+        self.setMinimumSize(320, 180)
+        self.setAccessibleName("Error of m corrupted copies against the limit")
+        self._set_filled(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(560, 280)
+
+    # What is shown
+
+    def set_series(self, series: tuple[CopiesSeries, ...], most: int, stale: bool = False) -> None:
+        """Show errors; the axis reaches to `most` copies from the start."""
+        if (series, most) != (self._series, self._most):
+            self._series, self._most = series, most
+            values = [v for s in series for point in s.points for v in point[1:]]
+            values += [s.reference / math.sqrt(most) for s in series if s.reference]
+            low, high = (0.9 * min(values), 1.1 * max(values)) if values else (0.01, 1.0)
+            self._set_whole((-0.32, math.log2(most) + 0.32), _enclosed(low, high))
+            self._draw(theme_of(self))
+            self._set_filled(bool(self.copies()))
+        self._set_faint(stale)
+        self._describe()
+
+    def set_chosen(self, copies: int | None) -> None:
+        """Mark an m."""
+        if copies != self._chosen:
+            self._chosen = copies
+            self._draw(theme_of(self))
+            self._describe()
+            self._changed()
+
+    def chosen(self) -> int | None:
+        """Return the m that is marked."""
+        return self._chosen
+
+    def copies(self) -> list[int]:
+        """Return every m with a point."""
+        return sorted({point[0] for series in self._series for point in series.points})
+
+    def position(self, copies: int, error: float) -> QPointF:
+        """Return where an error of m copies stands, in pixels."""
+        return self.at(math.log2(copies), math.log10(error))
+
+    def lines_at(self, copies: int) -> list[str]:
+        """Return what is known of an m, line by line."""
+        lines = [f"m = {count(copies)}"]
+        for series in self._series:
+            lines += [
+                f"{series.name} {significant(mean, 3)} ({significant(low, 3)} to {significant(high, 3)})"
+                for m, mean, low, high in series.points
+                if m == copies
+            ]
+        return lines
+
+    def _describe(self) -> None:
+        known = self.copies()
+        shown = self._chosen if self._chosen in known else (known[-1] if known else None)
+        self.setAccessibleDescription(self._placeholder if shown is None else "; ".join(self.lines_at(shown)))
+
+    # Items
+
+    def _draw(self, theme: Theme) -> None:
+        if self._dots is None:
+            return
+        self._chosen_line.setVisible(self._chosen is not None)
+        self._chosen_line.setPen(pg.mkPen(theme.accent, width=1.0))
+        self._chosen_line.setPos(math.log2(self._chosen or 1))
+        drawn: set[Any] = set()
+        for number, series in enumerate(self._series):
+            pen = pg.mkPen(series.color, width=1.5)
+            points = np.log10([point[1:] for point in series.points] or np.ones((0, 3)))
+            copies = np.log2([float(point[0]) for point in series.points])
+            self._curve((number, "line"), 1).setData(copies, points[:, 0], pen=pen)
+            whiskers = self._curve((number, "whiskers"), 1)
+            whiskers.setData(np.repeat(copies, 2), points[:, 1:].ravel(), pen=pen, connect="pairs")
+            drawn |= {(number, "line"), (number, "whiskers")}
+            if series.reference is not None:
+                ends = np.array(self._whole[0])
+                dashed = pg.mkPen(washed(series.color, 0.7), width=1.25, dash=[4.0, 3.0])
+                errors = math.log10(series.reference) - 0.5 * math.log10(2.0) * ends
+                self._curve((number, "law"), 0).setData(ends, errors, pen=dashed)
+                drawn.add((number, "law"))
+        self._empty_others(drawn)
+        dots = [(math.log2(m), math.log10(mean), s.color) for s in self._series for m, mean, _, _ in s.points]
+        self._dots.setData(
+            x=[x for x, _, _ in dots],
+            y=[y for _, y, _ in dots],
+            pen=pg.mkPen(theme.background, width=1.5),
+            brush=[pg.mkBrush(colour) for _, _, colour in dots],
+        )
+
+    # What stands beside the axes
+
+    def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
+        """Name each line at its end, with the slope that its points have."""
+        box, shown = self.box(), [s for s in self._series if s.points]
+        ends = [s.reference / math.sqrt(self._most) if s.reference else s.points[-1][1] for s in shown]
+        wanted = [self.position(self._most, end).y() for end in ends]
+        places = apart(wanted, 34, box.top() + 8, box.bottom() - 16)
+        for series, place in zip(shown, places, strict=True):
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(series.color))
+            painter.drawEllipse(QPointF(box.right() + 13, place), 3.5, 3.5)
+            painter.setPen(QColor(theme.text))
+            painter.setFont(figure_font(self, SECONDARY, strong=True))
+            painter.drawText(QRectF(box.right() + 21, place - 8, LABELS - 21, 16), MIDDLE, series.name)
+            painter.setPen(QColor(theme.muted))
+            painter.setFont(figure_font(self, SECONDARY))
+            text = "dashed: c/√m" if series.slope is None else f"slope {fixed(series.slope, 2)}"
+            painter.drawText(QRectF(box.right() + 21, place + 7, LABELS - 21, 16), MIDDLE, text)
+
+    def _note(self) -> tuple[QPointF, Sequence[str]] | None:
+        known = [p[1] for s in self._series for p in s.points if p[0] == self._hovered]
+        if self._hovered is None or not known:
+            return None
+        return self.position(self._hovered, known[0]), self.lines_at(self._hovered)
+
+    # Mouse and keys
+
+    def _at(self, place: QPointF) -> int | None:
+        if not self.box().adjusted(-8, 0, 8, 8).contains(place):
+            return None
+        near = self.values(place)[0]
+        (left, right), known = self.shown()[0], self.copies()
+        return min(
+            (m for m in known if left <= math.log2(m) <= right), key=lambda m: abs(math.log2(m) - near), default=None
+        )
+
+    def _hover(self, copies: int | None) -> None:
+        if copies != self._hovered:
+            self._hovered = copies
+            self.update()
+
+    def _click(self, found: int | None, _place: QPointF) -> None:
+        if found is not None:
+            self.copies_chosen.emit(found)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        known, key = self.copies(), Qt.Key(event.key())
+        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
+        if not known or (step is None and key not in (Qt.Key.Key_Home, Qt.Key.Key_End)):
+            super().keyPressEvent(event)
+            return
+        if step is None:
+            index = 0 if key == Qt.Key.Key_Home else len(known) - 1
+        else:
+            here = known.index(self._chosen) if self._chosen in known else len(known) - 1
+            index = min(max(here + step, 0), len(known) - 1)
+        errors = [math.log10(p[1]) for s in self._series for p in s.points if p[0] == known[index]]
+        self._reveal(math.log2(known[index]), sum(errors) / len(errors))
+        self.copies_chosen.emit(known[index])
+
+
+def _enclosed(low: float, high: float) -> tuple[float, float]:
+    """Return the logarithms of the nearest 1, 2, 5 times a power of ten below and above."""
+
+    def steps(value: float) -> list[float]:
+        power = math.floor(math.log10(value))
+        return [k + math.log10(f) for k in (power, power + 1) for f in (1.0, 2.0, 5.0)]
+
+    below = max(s for s in steps(low) if s <= math.log10(low) + 1e-9)
+    return below, min(s for s in steps(high) if s >= math.log10(high) - 1e-9)
