@@ -22,8 +22,8 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.page import Offer, Page
 from slide_gui.gui.plots.error_curves import ErrorPlot
+from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
-from slide_gui.gui.widgets.heat_map import HeatMap
 from slide_gui.gui.workspace import State, Workspace
 from slide_gui.progress import Progress
 

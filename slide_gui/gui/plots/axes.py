@@ -115,11 +115,11 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
 
 
 class _Axis(pg.AxisItem):  # type: ignore[misc]
-    """An axis with round ticks in the look of the window; the left one draws the grid."""
+    """An axis in the look of the window: the left one rules the grid, the other has a line with ticks."""
 
-    def __init__(self, side: str, ticks: Ticks, gap: float) -> None:
+    def __init__(self, side: str, ticks: Ticks, gap: float, ruled: bool) -> None:
         super().__init__(side, maxTickLength=TICK)
-        self._ticks, self._gap = ticks, gap
+        self._ticks, self._gap, self._ruled = ticks, gap, ruled
         self._texts: dict[float, str] = {}
         self.enableAutoSIPrefix(False)
         self.setStyle(autoExpandTextSpace=False, hideOverlappingLabels=False, tickAlpha=255, tickTextOffset=4)
@@ -129,8 +129,8 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
     def dress(self, theme: Theme, font: Any) -> None:
         """Take the colours of a theme."""
         grid = self.orientation == "left"
-        self.setPen(None if grid else pg.mkPen(theme.muted))
-        self.setTickPen(pg.mkPen(theme.line if grid else theme.muted))
+        self.setPen(pg.mkPen(theme.muted) if self._ruled and not grid else None)
+        self.setTickPen(pg.mkPen(theme.line if grid else theme.muted) if self._ruled else None)
         self.setTextPen(pg.mkPen(theme.muted))
         self.setTickFont(font)
 
@@ -202,6 +202,8 @@ class Plot(Painted):
         Under the axis across, over the one upwards.
     ticks : tuple of (Ticks, Ticks)
         Across and upwards.
+    ruled : bool
+        Whether there are lines with the axes, or texts alone.
     parent : QWidget, optional
     """
 
@@ -210,6 +212,7 @@ class Plot(Painted):
         margins: Margins,
         titles: tuple[str, str],
         ticks: tuple[Ticks, Ticks] = (linear_ticks, linear_ticks),
+        ruled: bool = True,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -222,7 +225,10 @@ class Plot(Painted):
         self._view = _View(self)
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
         self._box.disableAutoRange()
-        self._x_axis, self._y_axis = _Axis("bottom", ticks[0], 48.0), _Axis("left", ticks[1], 44.0)
+        self._x_axis, self._y_axis = (
+            _Axis("bottom", ticks[0], 48.0, ruled),
+            _Axis("left", ticks[1], 44.0, ruled),
+        )
         self._parts: list[Any] = [self._box, self._x_axis, self._y_axis]
         for item in self._parts:
             self._view.addItem(item)

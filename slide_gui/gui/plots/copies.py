@@ -73,7 +73,7 @@ class CopiesPlot(Plot):
             Margins(head=26, foot=44, left=60, right=LABELS),
             ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
             (_powers, decade_ticks),
-            parent,
+            parent=parent,
         )
         self._dots = self._scatter(3, size=9)
         self._chosen_line = pg.InfiniteLine(angle=90)

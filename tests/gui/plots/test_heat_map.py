@@ -10,8 +10,9 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from slide_gui.gui.plots.heat_map import HeatMap
+from slide_gui.gui.plots.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets.heat_map import ErrorPoint, HeatMap
 from tests.gui.given import rate
 
 Shown = Callable[..., Any]
@@ -30,7 +31,7 @@ def view(shown: Shown) -> HeatMap:
 
 
 def corner(view: HeatMap, key: str) -> QPoint:
-    point = next(p for p in view._cells.values() if p.key == key)
+    point = next(p for p in points() if p.key == key)
     return view.cell(*view.place_of(point)).topLeft().toPoint() + QPoint(8, 8)
 
 

@@ -1,0 +1,323 @@
+"""Noise × depth at a glance: the error of every model as a coloured cell with its value."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot
+from slide_gui.gui.plots.points import ErrorPoint, best_of, lines_of, spoken
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets._motion import Pulse
+from slide_gui.gui.widgets._numbers import fixed, per_cent
+from slide_gui.gui.widgets._paint import washed
+from slide_gui.gui.widgets._painted import CLICKS
+from slide_gui.gui.widgets._pixels import ARROWS
+from slide_gui.gui.widgets._sequential import ink_on, paint_ramp, sequential
+
+__all__ = ["HeatMap"]
+
+HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
+EMPTY, STALE, FIRST = 0, 1, 2
+"""Entries of the table of colours: of no error yet, of a stale one, and the first of the errors'."""
+CENTRE = int(Qt.AlignmentFlag.AlignCenter)
+
+
+class HeatMap(Plot):
+    """Error in per cent, one row a depth, one column a noise; the best finished cell is ringed.
+
+    Arrow keys move between cells, Enter clicks.
+    """
+
+    point_clicked = Signal(object)
+    """The ErrorPoint clicked."""
+    point_hovered = Signal(object)
+    """The ErrorPoint under mouse or keys, or None."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._points: tuple[ErrorPoint, ...] = ()
+        self._cells: dict[tuple[int, int], ErrorPoint] = {}
+        self._noises: tuple[float, ...] = ()
+        self._depths: tuple[int, ...] = ()
+        self._limits = (0.0, 1.0)
+        self._best: ErrorPoint | None = None
+        self._selected = ""
+        self._current: tuple[int, int] | None = None
+        self._image: Any = None
+        super().__init__(
+            Margins(head=HEAD, foot=FOOT, left=64, right=8),
+            ("Noise 1 − p", "Test error (%)"),
+            (self._noise_ticks, self._depth_ticks),
+            ruled=False,
+            parent=parent,
+        )
+        self._placeholder = "No points yet."
+        self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
+        self._box.addItem(self._image, ignoreBounds=True)
+        self._pulse = Pulse(self, self.update)
+        self.setMinimumSize(320, 160)
+        self.setAccessibleName("Error by noise and depth")
+        self._set_filled(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(760, HEAD + FOOT + TALLEST * max(len(self._depths), 5))
+
+    # What is shown
+
+    def set_points(self, points: Sequence[ErrorPoint]) -> None:
+        """Show points in place of those before, at most one a noise and depth."""
+        points = tuple(points)
+        if points == self._points:
+            return
+        self._points = points
+        hint, before = self.sizeHint(), self.current()
+        self._noises = tuple(sorted({_same(p.noise) for p in points}))
+        self._depths = tuple(sorted({p.depth for p in points}))
+        rows = {d: i for i, d in enumerate(self._depths)}
+        columns = {n: i for i, n in enumerate(self._noises)}
+        self._cells = {(rows[p.depth], columns[_same(p.noise)]): p for p in points}
+        errors = [p.error for p in points if p.is_known]
+        self._limits = (min(errors, default=0.0), max(errors, default=1.0))
+        self._best = best_of(points)
+        key = None if before is None else before.key
+        self._current = next((at for at, p in self._cells.items() if p.key == key), None)
+        self._pulse.set_wanted(any(p.state == "running" for p in points))
+        self._set_whole((0.0, float(max(len(self._noises), 1))), (-float(max(len(self._depths), 1)), 0.0))
+        self._draw(theme_of(self))
+        self._set_filled(bool(self._cells))
+        self._describe()
+        if hint != self.sizeHint():
+            self.updateGeometry()
+
+    def set_selected(self, key: str) -> None:
+        """Frame the cell whose model is the one shown on the other pages; "" for none."""
+        self._selected = key
+        self.update()
+
+    def current(self) -> ErrorPoint | None:
+        """Return the point under mouse or keys."""
+        return None if self._current is None else self._cells.get(self._current)
+
+    def is_pulsing(self) -> bool:
+        """Return whether the timer of the pulse runs."""
+        return self._pulse.is_running()
+
+    def cell(self, row: int, column: int) -> QRectF:
+        """Return where a cell is, without the gaps round it, in pixels."""
+        corner, opposite = self.at(column, -row), self.at(column + 1, -row - 1)
+        left, top = round(corner.x()), round(corner.y())
+        return QRectF(left, top, round(opposite.x()) - left - GAP, round(opposite.y()) - top - GAP)
+
+    def place_of(self, point: ErrorPoint) -> tuple[int, int]:
+        """Return row and column of a point."""
+        return self._depths.index(point.depth), self._noises.index(_same(point.noise))
+
+    def decimals(self) -> int:
+        """Return how many decimals fit every cell, 2 or 1."""
+        font = figure_font(self, SECONDARY, strong=True)
+        widest = QFontMetricsF(font).horizontalAdvance(fixed(self._limits[1], 2))
+        return 2 if widest + 8 <= self.cell(0, 0).width() else 1
+
+    def colour(self, point: ErrorPoint) -> QColor:
+        """Return the colour of a finished point's cell."""
+        return sequential(theme_of(self), self._share(point))
+
+    def _share(self, point: ErrorPoint) -> float:
+        low, high = self._limits
+        share = (point.error - low) / (high - low) if high > low else 0.0
+        return round(share * (255 - FIRST)) / (255 - FIRST)
+
+    def _describe(self) -> None:
+        point = self.current()
+        text = f"{len(self._cells)} points" if self._cells else self._placeholder
+        if self._best is not None:
+            text += f"; {self._best_text()}"
+        self.setAccessibleDescription(spoken(point) if point is not None else text)
+
+    def _best_text(self) -> str:
+        assert self._best is not None
+        best = self._best
+        return f"best {per_cent(best.error)} at noise {fixed(best.noise, 2)}, depth {best.depth}"
+
+    # Items
+
+    def _draw(self, theme: Theme) -> None:
+        if self._image is None or not self._cells:
+            return
+        entries = np.full((len(self._depths), len(self._noises)), EMPTY, np.uint8)
+        for place, point in self._cells.items():
+            if point.is_known:
+                share = STALE if point.state == "stale" else FIRST + round(self._share(point) * (255 - FIRST))
+                entries[place] = share
+        self._image.setLookupTable(_table(theme))
+        self._image.setImage(entries[::-1], autoLevels=False)  # the first row is at the top
+        self._image.setRect(QRectF(0, -len(self._depths), len(self._noises), len(self._depths)))
+
+    def _noise_ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:
+        first, last = max(math.floor(low), 0), min(math.ceil(high), len(self._noises))
+        stride = max(1, math.ceil((last - first) / max(1.4 * most, 1.0)))
+        return [(i + 0.5, fixed(self._noises[i], 2)) for i in range(first, last, stride)]
+
+    def _depth_ticks(self, _low: float, _high: float, _most: int) -> list[tuple[float, str]]:
+        return [(-i - 0.5, f"depth {depth}") for i, depth in enumerate(self._depths)]
+
+    def _arrange(self) -> None:
+        room = self.height() - HEAD - TALLEST * max(len(self._depths), 1)
+        self._margins = replace(self._margins, foot=max(FOOT, room))
+        super()._arrange()
+
+    # What stands over the cells
+
+    def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
+        self._paint_head(painter, theme)
+        painter.setClipRect(self.box())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        page = QColor(theme.background)
+        for row in range(len(self._depths)):
+            for column in range(len(self._noises)):
+                box = self.cell(row, column)
+                painter.fillRect(QRectF(box.right(), box.top() - GAP, GAP, box.height() + 2 * GAP), page)
+                painter.fillRect(QRectF(box.left(), box.bottom(), box.width(), GAP), page)
+                self._paint_cell(painter, theme, box, self._cells.get((row, column)))
+
+    def _paint_head(self, painter: QPainter, theme: Theme) -> None:
+        """Write the best error, and what the colours mean."""
+        metrics = QFontMetricsF(painter.font())
+        painter.setPen(QColor(theme.muted))
+        low, high = (fixed(limit, 2) for limit in self._limits)
+        wide, away = metrics.horizontalAdvance(high), 92 if self.is_zoomed() else 8
+        ramp = QRectF(self.width() - away - wide - 6 - RAMP, 8, RAMP, 8)
+        paint_ramp(painter, theme, ramp)
+        right = int(Qt.AlignmentFlag.AlignRight)
+        painter.drawText(QRectF(ramp.right() + 6, 2, wide + 2, 20), MIDDLE, high)
+        painter.drawText(QRectF(0, 2, ramp.left() - 6, 20), MIDDLE | right, low)
+        start = 8 + metrics.horizontalAdvance(self._titles[1]) + 16
+        room = ramp.left() - 30 - metrics.horizontalAdvance(low)
+        if self._best is not None and start + metrics.horizontalAdvance(self._best_text()) < room:
+            painter.drawText(QRectF(start, 2, room, 20), MIDDLE, self._best_text())
+
+    def _paint_cell(self, painter: QPainter, theme: Theme, box: QRectF, point: ErrorPoint | None) -> None:
+        if point is None or not point.is_known:
+            painter.setPen(QPen(QColor(theme.line), 1.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
+            return
+        ink = self._ink(theme, point)
+        if point.state == "refining":
+            painter.fillRect(_underline(box), washed(ink.name(), 0.35))
+        painter.setFont(figure_font(self, SECONDARY, strong=point == self._best))
+        painter.setPen(ink)
+        metrics, text = QFontMetricsF(painter.font()), fixed(point.error, self.decimals())
+        if point.state in ("running", "refining") and metrics.horizontalAdvance("≈ " + text) + 6 < box.width():
+            text = "≈ " + text
+        if metrics.horizontalAdvance(text) <= box.width() and box.height() >= 12:
+            painter.drawText(box, CENTRE, text)
+
+    def _ink(self, theme: Theme, point: ErrorPoint) -> QColor:
+        return QColor(theme.muted) if point.state == "stale" else ink_on(self.colour(point))
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        """Pulse in the cells being computed, and ring the best, the chosen and the one pointed at."""
+        painter.save()
+        painter.setClipRect(self.box().adjusted(-3, -3, 3, 3))
+        for at, point in self._cells.items():
+            if point.state == "running" and point.is_known:
+                level = 0.2 + 0.6 * self._pulse.level
+                painter.fillRect(_underline(self.cell(*at)), washed(self._ink(theme, point).name(), level))
+            elif point.state == "running":
+                painter.fillRect(self.cell(*at), washed(theme.accent, 0.08 + 0.22 * self._pulse.level))
+            if self._best is not None and point.key == self._best.key:
+                self._ring(painter, theme, self.cell(*at), theme.text)
+            if point.key and point.key == self._selected:
+                # Inside the ring of the best, where there is room for both.
+                inset = 3 if self.cell(*at).width() > 48 else 0
+                self._ring(painter, theme, self.cell(*at).adjusted(inset, inset, -inset, -inset), theme.accent)
+        if self._current is not None:
+            self._ring(painter, theme, self.cell(*self._current), theme.muted)
+        painter.restore()
+
+    def _ring(self, painter: QPainter, theme: Theme, box: QRectF, colour: str) -> None:
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
+            painter.setPen(pen)
+            painter.drawRoundedRect(box, 3.0, 3.0)
+
+    def _note(self) -> tuple[QPointF, Sequence[str]] | None:
+        point = self.current()
+        if point is None or self._current is None:
+            return None
+        box = self.cell(*self._current)
+        return QPointF(box.center().x(), box.top() + 8), lines_of(point)
+
+    # Mouse and keys
+
+    def _at(self, place: QPointF) -> tuple[int, int] | None:
+        x, y = self.values(place)
+        at = math.floor(-y), math.floor(x)
+        return at if at in self._cells and self.box().contains(place) else None
+
+    def _hover(self, at: tuple[int, int] | None) -> None:
+        if at != self._current:
+            self._current = at
+            self._describe()
+            self.point_hovered.emit(self.current())
+            self.update()
+
+    def _click(self, found: tuple[int, int] | None, _place: QPointF) -> None:
+        if found is not None:
+            self._hover(found)
+            self.point_clicked.emit(self._cells[found])
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, point = Qt.Key(event.key()), self.current()
+        if not self._cells:
+            super().keyPressEvent(event)
+        elif key in ARROWS:
+            row, column = self._moved(ARROWS[key])
+            self._reveal(column + 0.5, -row - 0.5)
+            self._hover((row, column))
+        elif key in CLICKS and point is not None:
+            self.point_clicked.emit(point)
+        elif key == Qt.Key.Key_Escape and point is not None:
+            self._hover(None)
+        else:
+            super().keyPressEvent(event)
+
+    def _moved(self, step: tuple[int, int]) -> tuple[int, int]:
+        """Return the next cell that has a point in a direction, the present one if there is none."""
+        if self._current is None:
+            return self.place_of(self._best) if self._best is not None else min(self._cells)
+        row, column = self._current
+        while 0 <= row < len(self._depths) and 0 <= column < len(self._noises):
+            row, column = row + step[0], column + step[1]
+            if (row, column) in self._cells:
+                return row, column
+        return self._current
+
+
+@cache
+def _table(theme: Theme) -> NDArray[np.uint8]:
+    """Return the colours of the cells, shape (256, 4)."""
+    ramp = [sequential(theme, entry / (255 - FIRST)) for entry in range(256 - FIRST)]
+    table = [QColor(theme.background), QColor(theme.hover), *ramp]
+    return np.array([c.getRgb() for c in table], np.uint8)
+
+
+def _underline(box: QRectF) -> QRectF:
+    """Return the strip that marks a value which is not final."""
+    return QRectF(box.left(), box.bottom() - 3, box.width(), 3)
+
+
+def _same(noise: float) -> float:
+    """Return a noise without the binary dust of 3 · 0.1, so that equal ones share a column."""
+    return round(noise, 6)
