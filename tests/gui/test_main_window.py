@@ -83,7 +83,7 @@ def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(win
     mosaic = window.weights_page.mosaic()
     settle(0.05)
     center = mosaic.field(20).center()
-    where = mosaic.at(center)
+    where = mosaic.pixel_at(center)
     assert where[0] == 20
     QTest.mouseClick(mosaic, Qt.MouseButton.LeftButton, pos=QPointF(center).toPoint())
     assert 20 in window.workspace.state.selection.pins

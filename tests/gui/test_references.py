@@ -4,16 +4,22 @@ import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QRect
+from PySide6.QtCore import QPoint, QRect
 
 from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
+from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
+from slide_gui.gui.plots.error_curves import ErrorPlot
+from slide_gui.gui.plots.heat_map import HeatMap
+from slide_gui.gui.plots.mosaic import Mosaic
+from slide_gui.gui.plots.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.feature_bars import FeatureBars
 from slide_gui.gui.widgets.image_view import ImageView
-from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from tests.gui.given import rate, wheel
 
 REPAINTS = 10_000
 NOISE = 100  # what else happens meanwhile; painting that loses one each time loses more than a thousand
@@ -45,13 +51,6 @@ def bars():
     return view
 
 
-def mosaic():
-    view = Mosaic()
-    view.set_fields(np.stack([VALUES] * 16), SCALE)
-    view.set_selected(5)
-    return view
-
-
 def color_bar():
     view = ColorBar()
     view.set_scale(SCALE)
@@ -64,15 +63,49 @@ def readout():
     return view
 
 
-WIDGETS = {made.__name__: made for made in (tiles, image, bars, mosaic, color_bar, readout)}
+WIDGETS = {made.__name__: made for made in (tiles, image, bars, color_bar, readout)}
 KINDS = {
     "tiles": WeightTiles,
     "image": ImageView,
     "bars": FeatureBars,
-    "mosaic": Mosaic,
     "color_bar": ColorBar,
     "readout": Readout,
 }
+
+
+def curves():
+    plot = ErrorPlot()
+    plot.set_points([ErrorPoint(x / 4, d, rate(2 + x - d), f"{x}/{d}") for x in range(4) for d in range(2)])
+    plot.set_cursor(0.3)
+    return plot
+
+
+def criterion():
+    plot = CriterionPlot()
+    plot.set_steps([CriterionStep(i, 9.0 - i, 1.0 + i, 10) for i in range(8)])
+    return plot
+
+
+def copies():
+    plot = CopiesPlot()
+    plot.set_series((CopiesSeries("all", "#D55E00", ((1, 1.0, 0.9, 1.1), (2, 0.7, 0.6, 0.8)), -0.5, 1.0),), 64)
+    return plot
+
+
+def heat_map():
+    plot = HeatMap()
+    plot.set_points([ErrorPoint(x / 4, d, rate(2 + x - d), f"{x}/{d}") for x in range(4) for d in range(2)])
+    return plot
+
+
+def mosaic():
+    plot = Mosaic()
+    plot.set_fields(np.stack([VALUES] * 16), SCALE)
+    plot.set_selected(5)
+    return plot
+
+
+PLOTS = {made.__name__: made for made in (curves, criterion, copies, heat_map, mosaic)}
 
 
 @pytest.mark.skipif(
@@ -97,4 +130,17 @@ def test_that_repaints_leave_the_counts_of_none_true_and_false(name, shown, monk
         view.repaint(area)
     after = [sys.getrefcount(constant) for constant in (None, True, False)]
     assert len(painted) == REPAINTS // len(WIDGETS)
+    assert all(now > then - NOISE for now, then in zip(after, before, strict=True)), (before, after)
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 12), reason="as above")
+@pytest.mark.parametrize("name", PLOTS)
+def test_that_plots_painted_anew_leave_the_counts_of_none_true_and_false(name, shown):
+    plot = shown(PLOTS[name](), 320, 240)
+    plot.grab()
+    before = [sys.getrefcount(constant) for constant in (None, True, False)]
+    for number in range(300):
+        wheel(plot, QPoint(160, 120), 120 if number % 2 else -120)
+        plot.grab()
+    after = [sys.getrefcount(constant) for constant in (None, True, False)]
     assert all(now > then - NOISE for now, then in zip(after, before, strict=True)), (before, after)

@@ -4,9 +4,9 @@ from PySide6.QtWidgets import QPushButton
 from slide_gui.gui.jobs import Lane
 from slide_gui.gui.pages import weights
 from slide_gui.gui.pages.weights import ALL_ROWS, PINNED, WeightsPage
+from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.teardown import tear_down
 from slide_gui.gui.weights.view import View, ViewSpec
-from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.workspace import Workspace
 from tests.gui.given import Given, dataset, wait
 

@@ -21,13 +21,14 @@ from slide_gui.gui.weights.shown_image import ShownImage
 from slide_gui.gui.weights.view import View, ViewContext, ViewSpec
 from slide_gui.gui.widgets.feature_bars import FeatureBars
 from slide_gui.gui.widgets.image_view import ImageView
-from slide_gui.gui.widgets.mosaic import Mosaic
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.gui.workspace import State, Workspace
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.sheet import Sheet
+    from slide_gui.gui.plots.mosaic import Mosaic
+    from slide_gui.gui.weights.all_rows import AllRows
     from slide_gui.gui.weights.copies import CopiesPart
     from slide_gui.gui.weights.flow import FlowPart
 
@@ -196,10 +197,9 @@ class WeightsPage(Page):
         return (self._sample.bars if plain else self._sample.image), pinned.tiles
 
     def mosaic(self) -> Mosaic:
-        """Return the picture of all rows."""
-        found = self.findChild(Mosaic)
-        assert isinstance(found, Mosaic)
-        return found
+        """Show the picture of all rows and return it."""
+        self.set_view(ALL_ROWS)
+        return cast("AllRows", self._made[ALL_ROWS]).mosaic
 
     def flow_part(self) -> FlowPart:
         """Show the flow of one image and return it."""

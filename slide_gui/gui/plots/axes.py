@@ -162,6 +162,7 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot, background=None)
         self._plot, self._still = plot, QPixmap()
+        self.smooth = False  # whether images are reduced smoothly
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setInteractive(False)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -178,6 +179,7 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
             self._still.setDevicePixelRatio(ratio)
             self._still.fill(theme_of(self._plot).background)
             painter = QPainter(self._still)
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
             area = QRectF(self.rect())
             self.scene().render(painter, area, area)
             self._plot.paint_still(painter)
@@ -384,7 +386,7 @@ class Plot(Painted):
     def _drag(self, place: QPointF) -> None:
         """Move what was grabbed."""
 
-    def _shape(self, found: Any, place: QPointF) -> Qt.CursorShape:
+    def _pointer(self, found: Any, place: QPointF) -> Qt.CursorShape:
         """Return the mouse's shape over something or nothing."""
         return Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor
 
@@ -399,7 +401,7 @@ class Plot(Painted):
 
     def _seen_changed(self) -> None:
         (left, right), (low, high) = self._box.viewRange()
-        self._seen = (left, right), (low, high)
+        self._seen = (float(left), float(right)), (float(low), float(high))
         self._back.setVisible(self._is_filled() and self.is_zoomed())
         self._looked()
         self._changed()
@@ -473,7 +475,7 @@ class Plot(Painted):
         place = event.position()
         if self._pressed is None:
             found = self._at(place) if self._is_filled() else None
-            self.setCursor(self._shape(found, place))
+            self.setCursor(self._pointer(found, place))
             self._hover(found)
             return
         if not self._dragging:

@@ -293,7 +293,7 @@ class CriterionPlot(Plot):
             self.step_hovered.emit(self.current())
             self.update()
 
-    def _shape(self, found: Any, place: QPointF) -> Qt.CursorShape:
+    def _pointer(self, found: Any, place: QPointF) -> Qt.CursorShape:
         return Qt.CursorShape.ArrowCursor  # nothing is clicked
 
     def _at(self, place: QPointF) -> tuple[int, int] | None:

@@ -370,7 +370,7 @@ class ErrorPlot(Plot):
             self.update()
             self.point_hovered.emit(point)
 
-    def _shape(self, found: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
+    def _pointer(self, found: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
         if isinstance(found, ErrorPoint):
             return Qt.CursorShape.PointingHandCursor
         return Qt.CursorShape.SizeHorCursor if self._grab(place) else Qt.CursorShape.ArrowCursor

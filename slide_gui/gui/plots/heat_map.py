@@ -160,7 +160,8 @@ class HeatMap(Plot):
                 share = STALE if point.state == "stale" else FIRST + round(self._share(point) * (255 - FIRST))
                 entries[place] = share
         self._image.setLookupTable(_table(theme))
-        self._image.setImage(entries[::-1], autoLevels=False)  # the first row is at the top
+        # The first row is at the top. pyqtgraph hands the memory to Qt as it lies.
+        self._image.setImage(np.ascontiguousarray(entries[::-1]), autoLevels=False)
         self._image.setRect(QRectF(0, -len(self._depths), len(self._noises), len(self._depths)))
 
     def _noise_ticks(self, low: float, high: float, most: int) -> list[tuple[float, str]]:

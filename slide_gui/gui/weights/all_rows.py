@@ -10,10 +10,10 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from slide_gui.core.stack import Layer
+from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.weights.layer_choice import LayerChoice
 from slide_gui.gui.weights.view import View, ViewContext
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.mosaic import Mosaic
 
 __all__ = ["AllRows"]
 

@@ -17,7 +17,6 @@ WIDGETS = [
     "feature_bars",
     "weight_tiles",
     "color_bar",
-    "mosaic",
     "number_slider",
     "readout",
     "notice",

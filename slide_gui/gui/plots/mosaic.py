@@ -1,0 +1,258 @@
+"""All receptive fields of a layer as one zoomable image: field (r, c) belongs to pixel (r, c)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pyqtgraph as pg
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.plots.axes import Margins, Plot
+from slide_gui.gui.theme import Theme, theme_of
+from slide_gui.gui.widgets._paint import frame
+from slide_gui.gui.widgets._painted import CLICKS
+from slide_gui.gui.widgets._pixels import ARROWS, PixelGrid
+
+__all__ = ["Mosaic"]
+
+GAP = 1
+STEPS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
+"""Zoom in device pixels a weight; below, the whole fits."""
+
+
+class Mosaic(Plot):
+    """One image of d fields; the wheel zooms about the mouse, a drag pans, a double click fits.
+
+    Arrow keys select the neighbouring field, + and − zoom, 0 fits, Enter clicks.
+    """
+
+    pixel_hovered = Signal(object)
+    """(pixel whose field it is, pixel inside it) under the mouse, or None."""
+    pixel_clicked = Signal(object)
+    """(pixel whose field it is, pixel inside it)."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        self._fields: NDArray[np.float32] | None = None
+        self._scale: ColorScale | None = None
+        self._shape, self._grid = (1, 1), (1, 1)
+        self._transposed = False
+        self._selected: int | None = None
+        self._hovered: tuple[int, int] | None = None
+        self._image: Any = None
+        super().__init__(Margins(4, 4, 4, 4), ("", ""), ruled=False, parent=parent)
+        for axis in (self._x_axis, self._y_axis):
+            self._parts.remove(axis)
+            axis.hide()
+        self._image = pg.ImageItem(levels=(0, 255), autoDownsample=True)
+        self._box.addItem(self._image, ignoreBounds=True)
+        self.setMinimumSize(160, 160)
+        self.setAccessibleName("All rows of the weights")
+        self._set_filled(False)
+
+    def sizeHint(self) -> QSize:
+        return QSize(560, 560)
+
+    # What is shown
+
+    def set_fields(
+        self,
+        fields: NDArray[np.float32],
+        scale: ColorScale,
+        grid: tuple[int, int] | None = None,
+        stale: bool = False,
+    ) -> None:
+        """Show every field of a layer.
+
+        Parameters
+        ----------
+        fields : ndarray of shape (d, h, w), float32
+            Never changed after it was given.
+        scale : ColorScale
+        grid : tuple of (rows, columns), optional
+            How the d fields stand; by default (h, w) where d = h·w, else as square as they go.
+        stale : bool
+            Greyed, because newer fields are on their way.
+        """
+        many, rows, columns = fields.shape
+        if grid is None:
+            side = int(np.ceil(np.sqrt(many)))
+            grid = (rows, columns) if many == rows * columns else (-(-many // side), side)
+        other = (rows, columns) != self._shape or grid != self._grid
+        self._fields, self._scale = fields, scale
+        self._shape, self._grid = (rows, columns), grid
+        self._set_faint(stale)
+        self._set_filled(True)
+        self._build(other)
+
+    def set_selected(self, pixel: int | None) -> None:
+        """Put a ring round the field of one pixel, without emitting anything."""
+        self._selected = pixel
+        self.update()
+
+    def set_transposed(self, transposed: bool) -> None:
+        """Exchange rows and columns on the screen, of the fields and of each; indices stay those of the data."""
+        if transposed != self._transposed:
+            self._transposed = transposed
+            self._build(True)
+
+    def zoom(self) -> float:
+        """Return logical pixels a weight."""
+        (left, right), _ = self.shown()
+        return self.box().width() / (right - left)
+
+    def field(self, pixel: int) -> QRectF:
+        """Return where the field of a pixel lies."""
+        row, column = self._fields_grid().place(pixel)
+        rows, columns = self._one()
+        corner = self.at(column * (columns + GAP), -row * (rows + GAP))
+        return QRectF(corner.x(), corner.y(), columns * self.zoom(), rows * self.zoom())
+
+    def pixel_at(self, place: QPointF) -> tuple[int, int] | None:
+        """Return (pixel whose field it is, pixel inside) under a place, None outside and on gaps."""
+        if self._fields is None:
+            return None
+        (rows, columns), (x, y) = self._one(), self.values(place)
+        pixel = self._fields_grid().index(int(-y // (rows + GAP)), int(x // (columns + GAP)))
+        if pixel is None or pixel >= self._fields.shape[0]:
+            return None
+        box = self.field(pixel)
+        within = PixelGrid(self._shape, box.x(), box.y(), self.zoom(), self._transposed).at(place)
+        return None if within is None else (pixel, within)
+
+    def _one(self) -> tuple[int, int]:
+        """Return rows and columns of a field as it stands on the screen."""
+        return self._shape[::-1] if self._transposed else self._shape
+
+    def _fields_grid(self) -> PixelGrid:
+        """Return the grid of fields; one step is a field with its gap, square only if fields are."""
+        return PixelGrid(self._grid, 0.0, 0.0, 1.0, self._transposed)
+
+    # The image
+
+    def _build(self, other: bool) -> None:
+        """Make the image anew; one of another size is shown whole."""
+        if self._fields is None:
+            return
+        self._draw(theme_of(self))
+        if other:
+            self._fit()
+            self.show_whole()
+        self._changed()
+
+    def _draw(self, theme: Theme) -> None:
+        if self._fields is None or self._scale is None:
+            return
+        (rows, columns), (down, across) = self._shape, self._grid
+        drawn = np.zeros((down, rows + GAP, across, columns + GAP), np.uint8)
+        indices = self._scale.indices(self._fields)
+        missing = down * across - indices.shape[0]
+        if missing:
+            indices = np.concatenate([indices, np.zeros((missing, rows, columns), np.uint8)])
+        drawn[:, :rows, :, :columns] = indices.reshape(down, across, rows, columns).transpose(0, 2, 1, 3)
+        whole = drawn.reshape(down * (rows + GAP), across * (columns + GAP))[:-GAP, :-GAP]
+        table = self._scale.lut().copy()
+        gap = QColor(theme.line)
+        table[0] = gap.red(), gap.green(), gap.blue()
+        # As colours, not as entries with a table: where many weights share a pixel of the screen, colours are averaged.
+        colours = np.take(table, whole.T if self._transposed else whole, axis=0)
+        high, wide = colours.shape[:2]
+        # The first row is at the top. pyqtgraph hands the memory to Qt as it lies.
+        self._image.setImage(np.ascontiguousarray(colours[::-1]), autoLevels=False)
+        self._image.setRect(QRectF(0, -high, wide, high))
+
+    def _size(self) -> tuple[int, int]:
+        """Return how many weights, with the gaps, the image is wide and high."""
+        rows, columns = self._one()
+        down, across = self._fields_grid().shown
+        return across * (columns + GAP) - GAP, down * (rows + GAP) - GAP
+
+    def _fit(self) -> None:
+        """Make the whole fill the plot, weights square and, if there is room, whole device pixels wide."""
+        box, ratio, (wide, high) = self.box(), self.devicePixelRatioF(), self._size()
+        room = min(box.width() / wide, box.height() / high) * ratio
+        zoom = max(math.floor(room) if room >= 1.0 else room, 0.01) / ratio
+        self._set_whole((0.0, box.width() / zoom), (-box.height() / zoom, 0.0))
+
+    def _arrange(self) -> None:
+        before, (left, _), (_, top) = self.zoom(), *self.shown()
+        super()._arrange()
+        if self._fields is not None:
+            zoomed = self.is_zoomed()
+            self._fit()
+            if zoomed:
+                self._look(left, top, before)
+
+    def _look(self, left: float, top: float, zoom: float) -> None:
+        """Put a place into the top left corner, at a zoom."""
+        box = self.box()
+        self._box.setRange(xRange=(left, left + box.width() / zoom), yRange=(top - box.height() / zoom, top), padding=0)
+        self._seen_changed()
+
+    def _looked(self) -> None:
+        self._view.smooth = self.zoom() * self.devicePixelRatioF() < 1.0
+
+    def _zoom(self, factor: float, about: QPointF) -> None:
+        ratio, now = self.devicePixelRatioF(), self.zoom()
+        steps = [s / ratio for s in STEPS]
+        if factor > 1.0:
+            found = next((s for s in steps if s > now * 1.001), now)
+        else:
+            found = next((s for s in reversed(steps) if s < now * 0.999), 0.0)
+        (left, right), _ = self._whole
+        if found <= self.box().width() / (right - left):
+            self.show_whole()
+            return
+        (x, y), offset = self.values(about), about - self.box().topLeft()
+        self._look(x - offset.x() / found, y + offset.y() / found, found)
+
+    def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for pixel, colour in (
+            (self._hovered[0] if self._hovered else None, theme.muted),
+            (self._selected, theme.accent),
+        ):
+            if pixel is not None:
+                box = self.field(pixel)
+                frame(painter, box, colour)
+                frame(painter, box.adjusted(-1, -1, 1, 1), colour)
+
+    # Mouse and keys
+
+    def _at(self, place: QPointF) -> tuple[int, int] | None:
+        return self.pixel_at(place)
+
+    def _pointer(self, found: Any, place: QPointF) -> Qt.CursorShape:
+        return Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.CrossCursor
+
+    def _hover(self, spot: tuple[int, int] | None) -> None:
+        if spot != self._hovered:
+            self._hovered = spot
+            self.update()
+            self.pixel_hovered.emit(spot)
+
+    def _click(self, found: tuple[int, int] | None, _place: QPointF) -> None:
+        if found is not None:
+            self.set_selected(found[0])
+            self.pixel_clicked.emit(found)
+
+    def mouseDoubleClickEvent(self, _event: Any) -> None:
+        self.show_whole()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if self._fields is not None and key in ARROWS:
+            pixel = min(self._fields_grid().moved(self._selected, ARROWS[key]), self._fields.shape[0] - 1)
+            self.set_selected(pixel)
+            x, y = self.values(self.field(pixel).center())
+            self._reveal(x, y)
+            self._hover((pixel, pixel))
+        elif key in CLICKS and self._selected is not None:
+            self.pixel_clicked.emit((self._selected, self._selected))
+        else:
+            super().keyPressEvent(event)
