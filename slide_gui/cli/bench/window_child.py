@@ -245,11 +245,11 @@ def _watched(app: Any, window: Any, plot: str, done: Callable[[], bool]) -> dict
     """Move the mouse over a plot until the work is done, and return how late the ticks came."""
     from PySide6.QtCore import QPoint
     from PySide6.QtTest import QTest
-    from PySide6.QtWidgets import QWidget
+    from PySide6.QtWidgets import QGraphicsView, QWidget
 
     target = next(widget for widget in window.findChildren(QWidget) if type(widget).__name__ == plot)
     assert target.isVisible()
-    paints = _painted(target)
+    paints = _painted(target.findChild(QGraphicsView).viewport())
     window.lateness.start()
 
     moved = 0.0

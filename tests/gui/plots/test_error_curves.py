@@ -14,9 +14,9 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from slide_gui.gui.widgets._demo_points import points as many_points
 from slide_gui.gui.widgets._motion import REDUCED_MOTION
 from tests.gui.given import rate, wait, wheel
+from tests.gui.plots.some_points import points as many_points
 
 Shown = Callable[..., Any]
 WAITING = [ErrorPoint(0.9, d, None, f"0.9/{d}", "running") for d in (1, 2)]

@@ -1,11 +1,9 @@
-"""Error curves made up for the demonstrations: every state, ends that lie close together."""
+"""Error curves made up: every state, ends that lie close together."""
 
 from __future__ import annotations
 
 from slide_gui.error_rate import ErrorRate
-from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State
-
-__all__ = ["marks", "points"]
+from slide_gui.gui.plots.points import ErrorPoint, State
 
 
 def points(depths: int = 5) -> list[ErrorPoint]:
@@ -28,8 +26,3 @@ def points(depths: int = 5) -> list[ErrorPoint]:
             found.append(ErrorPoint(noise, depth, rate, f"{noise}/{depth}", state, note))
     found.append(ErrorPoint(0.8, depths - 1, None, f"0.8/{depths - 1}", "running"))
     return found
-
-
-def marks() -> list[ErrorMark]:
-    """Return two marks to be seen."""
-    return [ErrorMark(0.5, 1.38, "SLIDE-SVM"), ErrorMark(0.0, 2.3, "Raw-SVM")]
