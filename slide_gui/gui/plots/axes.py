@@ -9,17 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import (
+    QBrush,
     QColor,
+    QFont,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
     QPixmap,
     QResizeEvent,
     QWheelEvent,
@@ -114,6 +118,18 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
     return places
 
 
+# pyqtgraph keeps the picture of a dot as long as its pen and its brush are the same objects.
+@cache
+def _kept_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
+    pen: QPen = pg.mkPen(QColor(colour), width=width, dash=list(dash) or None)
+    return pen
+
+
+@cache
+def _kept_brush(colour: str) -> QBrush:
+    return QBrush(QColor(colour))
+
+
 class _Axis(pg.AxisItem):  # type: ignore[misc]
     """An axis in the look of the window: the left one rules the grid, the other has a line with ticks."""
 
@@ -126,12 +142,12 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
         self.setGrid(255 if side == "left" else False)
         self.setZValue(-10)
 
-    def dress(self, theme: Theme, font: Any) -> None:
-        """Take the colours of a theme."""
-        grid = self.orientation == "left"
-        self.setPen(pg.mkPen(theme.muted) if self._ruled and not grid else None)
-        self.setTickPen(pg.mkPen(theme.line if grid else theme.muted) if self._ruled else None)
-        self.setTextPen(pg.mkPen(theme.muted))
+    def dress(self, line: QPen, grid: QPen, font: QFont) -> None:
+        """Take pens and font."""
+        rules = self.orientation == "left"
+        self.setPen(line if self._ruled and not rules else None)
+        self.setTickPen((grid if rules else line) if self._ruled else None)
+        self.setTextPen(line)
         self.setTickFont(font)
 
     def set_ticks(self, ticks: Ticks) -> None:
@@ -161,7 +177,7 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
 
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot, background=None)
-        self._plot, self._still = plot, QPixmap()
+        self._plot, self._still, self._ratio = plot, QPixmap(), plot.devicePixelRatioF()
         self.smooth = False  # whether images are reduced smoothly
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setInteractive(False)
@@ -174,7 +190,10 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
     def paintEvent(self, _event: QPaintEvent) -> None:
         ratio = self.devicePixelRatioF()
         size = QSize(round(self.width() * ratio), round(self.height() * ratio))
-        if self._still.size() != size or self._still.devicePixelRatio() != ratio:
+        if ratio != self._ratio:  # pens are as wide as so many pixels of the screen
+            self._ratio = ratio
+            self._plot.dress()
+        if self._still.size() != size:
             self._still = QPixmap(size)
             self._still.setDevicePixelRatio(ratio)
             self._still.fill(theme_of(self._plot).background)
@@ -246,7 +265,7 @@ class Plot(Painted):
         self._back.clicked.connect(self.show_whole)
         self._back.hide()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self._dress()
+        self.dress()
 
     # For those who use it
 
@@ -332,6 +351,13 @@ class Plot(Painted):
             if key not in drawn and curve.xData is not None and len(curve.xData):
                 curve.setData(nothing, nothing)
 
+    def _pen(self, colour: str | QColor, width: float = 1.0, dash: tuple[float, ...] = ()) -> QPen:
+        """Return a pen of a width in logical pixels, whatever the zoom."""
+        return _kept_pen(QColor(colour).name(QColor.NameFormat.HexArgb), width * self.devicePixelRatioF(), dash)
+
+    def _brush(self, colour: str | QColor) -> QBrush:
+        return _kept_brush(QColor(colour).name(QColor.NameFormat.HexArgb))
+
     def _scatter(self, z: float, **style: Any) -> Any:
         """Return new dots without data."""
         dots = pg.ScatterPlotItem(**style)
@@ -392,10 +418,11 @@ class Plot(Painted):
 
     # Look
 
-    def _dress(self) -> None:
+    def dress(self) -> None:
+        """Take the colours and fonts of the theme, and pens for the screen."""
         theme = theme_of(self)
         for axis in (self._x_axis, self._y_axis):
-            axis.dress(theme, figure_font(self, SECONDARY))
+            axis.dress(self._pen(theme.muted), self._pen(theme.line), figure_font(self, SECONDARY))
         self._draw(theme)
         self._changed()
 
@@ -445,7 +472,7 @@ class Plot(Painted):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange) and hasattr(self, "_back"):
-            self._dress()
+            self.dress()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -502,8 +529,8 @@ class Plot(Painted):
         if not dragged:
             self._click(self._at(pressed), pressed)
 
-    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
-        if self._at(event.position()) is None:
+    def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:
+        if self.is_zoomed():
             self._unclick()
             self.show_whole()
 

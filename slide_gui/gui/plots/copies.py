@@ -142,11 +142,11 @@ class CopiesPlot(Plot):
         if self._dots is None:
             return
         self._chosen_line.setVisible(self._chosen is not None)
-        self._chosen_line.setPen(pg.mkPen(theme.accent, width=1.0))
+        self._chosen_line.setPen(self._pen(theme.accent))
         self._chosen_line.setPos(math.log2(self._chosen or 1))
         drawn: set[Any] = set()
         for number, series in enumerate(self._series):
-            pen = pg.mkPen(series.color, width=1.5)
+            pen = self._pen(series.color, 1.5)
             points = np.log10([point[1:] for point in series.points] or np.ones((0, 3)))
             copies = np.log2([float(point[0]) for point in series.points])
             self._curve((number, "line"), 1).setData(copies, points[:, 0], pen=pen)
@@ -155,7 +155,7 @@ class CopiesPlot(Plot):
             drawn |= {(number, "line"), (number, "whiskers")}
             if series.reference is not None:
                 ends = np.array(self._whole[0])
-                dashed = pg.mkPen(washed(series.color, 0.7), width=1.25, dash=[4.0, 3.0])
+                dashed = self._pen(washed(series.color, 0.7), 1.25, (4.0, 3.0))
                 errors = math.log10(series.reference) - 0.5 * math.log10(2.0) * ends
                 self._curve((number, "law"), 0).setData(ends, errors, pen=dashed)
                 drawn.add((number, "law"))
@@ -164,8 +164,8 @@ class CopiesPlot(Plot):
         self._dots.setData(
             x=[x for x, _, _ in dots],
             y=[y for _, y, _ in dots],
-            pen=pg.mkPen(theme.background, width=1.5),
-            brush=[pg.mkBrush(colour) for _, _, colour in dots],
+            pen=self._pen(theme.background, 1.5),
+            brush=[self._brush(colour) for _, _, colour in dots],
         )
 
     # What stands beside the axes

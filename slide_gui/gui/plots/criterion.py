@@ -188,7 +188,7 @@ class CriterionPlot(Plot):
         best, begun = self.best_start(), [i for i, t in enumerate(self._traces) if len(t.criterion)]
         colours = {i: theme.accent if i == best else theme.muted for i in begun}
         for number in begun:
-            trace, pen = self._traces[number], pg.mkPen(colours[number], width=2.0 if number == best else 1.25)
+            trace, pen = self._traces[number], self._pen(colours[number], 2.0 if number == best else 1.25)
             heights = _logarithms(trace.criterion) if self._log else _finite(trace.criterion)
             curve = self._curve(number, 1, _line)
             curve.setZValue(2 if number == best else 1)
@@ -199,8 +199,8 @@ class CriterionPlot(Plot):
         self._ends.setData(
             x=[x for x, _, _ in seen],
             y=[y for _, y, _ in seen],
-            pen=pg.mkPen(theme.background, width=1.5),
-            brush=[pg.mkBrush(colour) for _, _, colour in seen],
+            pen=self._pen(theme.background, 1.5),
+            brush=[self._brush(colour) for _, _, colour in seen],
         )
         if begun:
             trace = self._traces[best]
@@ -216,14 +216,14 @@ class CriterionPlot(Plot):
             low, high = (low - 1.0, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
         room = 5.0 / SPARK * (high - low)  # for the dot
         spark.setYRange(low - room, high + room, padding=0)
-        line.setData(trace.iteration.values(), heights, pen=pg.mkPen(theme.text, width=1.25))
+        line.setData(trace.iteration.values(), heights, pen=self._pen(theme.text, 1.25))
         kept = heights[trace.kept]
         seen = [kept] if math.isfinite(kept) else []
         dot.setData(
             x=[trace.iteration[trace.kept]] * len(seen),
             y=seen,
-            pen=pg.mkPen(theme.background, width=1.5),
-            brush=pg.mkBrush(theme.text),
+            pen=self._pen(theme.background, 1.5),
+            brush=self._brush(theme.text),
         )
 
     def _arrange(self) -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import cache
 from itertools import groupby, pairwise
 from typing import Any, TypeVar
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
@@ -69,7 +67,7 @@ class ErrorPlot(Plot):
         self.setMinimumSize(320, 220)
         self.setAccessibleName("Error against noise, one line a depth")
         self._set_filled(False)
-        self._dress()
+        self.dress()
 
     def sizeHint(self) -> QSize:
         return QSize(760, 420)
@@ -161,13 +159,13 @@ class ErrorPlot(Plot):
         self._dots.setData(
             x=[p.noise for p in settled],
             y=[p.error for p in settled],
-            pen=_pen(theme.background, 1.5),
-            brush=[_brush(_thinned(theme, p)) for p in settled],
+            pen=self._pen(theme.background, 1.5),
+            brush=[self._brush(_thinned(theme, p)) for p in settled],
         )
         self._hollow.setData(
             x=[m.noise for m in self._marks],
             y=[m.error for m in self._marks],
-            pen=_pen(theme.text, 1.5),
+            pen=self._pen(theme.text, 1.5),
             brush=None,
         )
 
@@ -188,7 +186,7 @@ class ErrorPlot(Plot):
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
         """Draw a line, lighter where a point is not final, grey where one is stale."""
         for kind, runs in _runs(known).items():
-            pen = depth_pen(theme, depth, 2.0)
+            pen = depth_pen(theme, depth, 2.0 * self.devicePixelRatioF())
             pen.setCosmetic(True)
             if kind != "done":
                 colour = QColor(theme.muted) if kind == "stale" else theme.pin(depth)
@@ -205,7 +203,7 @@ class ErrorPlot(Plot):
         colour.setAlphaF(0.7 if point.state == "done" else 0.4)
         ends = np.clip([point.low, point.high], *self._whole[1])
         key = ("whisker", point.depth)
-        self._curve(key, 0).setData(np.full(2, point.noise), ends, pen=pg.mkPen(colour, width=1.5))
+        self._curve(key, 0).setData(np.full(2, point.noise), ends, pen=self._pen(colour, 1.5))
         return key
 
     # What stands beside the axes, and what moves above
@@ -452,17 +450,6 @@ def _thinned(theme: Theme, point: ErrorPoint) -> str:
     dot, page = _colour(theme, point), QColor(theme.background)
     pairs = ((dot.red(), page.red()), (dot.green(), page.green()), (dot.blue(), page.blue()))
     return QColor(*(round(share * a + (1.0 - share) * b) for a, b in pairs)).name()
-
-
-# pyqtgraph keeps the picture of a dot as long as pen and brush are the same objects.
-@cache
-def _brush(colour: str) -> QBrush:
-    return QBrush(QColor(colour))
-
-
-@cache
-def _pen(colour: str, width: float) -> Any:
-    return pg.mkPen(colour, width=width)
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:

@@ -241,9 +241,6 @@ class Mosaic(Plot):
             self.set_selected(found[0])
             self.pixel_clicked.emit(found)
 
-    def mouseDoubleClickEvent(self, _event: Any) -> None:
-        self.show_whole()
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         if self._fields is not None and key in ARROWS:

@@ -161,3 +161,10 @@ def test_that_the_empty_plot_says_what_to_do(shown: Shown) -> None:
     QTest.keyClick(plot, Qt.Key.Key_Left)
     assert plot.accessibleDescription() == "Press Train."
     plot.grab()
+
+
+def test_that_a_double_click_leads_back_to_the_whole(plot: CriterionPlot) -> None:
+    before = plot.shown()
+    wheel(plot, plot.at(7, 4.0).toPoint(), 240)
+    QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=plot.at(7, 4.0).toPoint())
+    assert plot.shown() == before

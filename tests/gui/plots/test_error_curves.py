@@ -184,14 +184,19 @@ def test_that_a_click_on_the_empty_plot_fetches_the_cursor_only_where_there_is_o
     assert heard["moved"] == [0.3]
 
 
-def test_that_a_double_click_on_the_empty_plot_leaves_the_cursor_where_it_was(
+def test_that_a_double_click_that_leads_back_to_the_whole_leaves_the_cursor_where_it_was(
     plot: ErrorPlot, heard: dict[str, list[Any]]
 ) -> None:
     plot.set_cursor(0.5)
-    empty = QPoint(place(plot, 0.3, 0.0).x(), round(plot.box().bottom()) - 10)
+    wheel(plot, place(plot, 0.3, 1.5), 120)
+    empty = place(plot, 0.3, 1.3)
     QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=empty)
     QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=empty)
     assert heard["moved"] == [0.3, 0.5]
+    assert not plot.is_zoomed()
+    QTest.mouseClick(plot, Qt.MouseButton.LeftButton, pos=place(plot, 0.3, 1.3))
+    QTest.mouseDClick(plot, Qt.MouseButton.LeftButton, pos=place(plot, 0.3, 1.3))
+    assert heard["moved"][2:] == [0.3]
 
 
 def test_that_setting_the_cursor_emits_nothing(plot: ErrorPlot, heard: dict[str, list[Any]]) -> None:

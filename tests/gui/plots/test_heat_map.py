@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
-from tests.gui.given import rate
+from tests.gui.given import rate, wheel
 
 Shown = Callable[..., Any]
 ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 3.0}
@@ -133,3 +133,15 @@ def test_that_the_empty_map_says_what_to_do(shown: Shown) -> None:
     assert view.current() is None
     assert view.accessibleDescription() == "Start a sweep."
     view.grab()
+
+
+def test_that_zoomed_cells_keep_their_values_and_a_double_click_shows_all(view: HeatMap) -> None:
+    before, wide = view.shown(), view.cell(1, 1).width()
+    for _ in range(2):
+        wheel(view, view.cell(1, 1).center().toPoint(), 120)
+    assert view.cell(1, 1).width() > 1.4 * wide
+    best = next(p for p in points() if p.key == "0.5/1")
+    shot = view.grab().toImage()
+    assert shot.pixelColor(view.cell(1, 1).topLeft().toPoint() + QPoint(8, 8)) == view.colour(best)
+    QTest.mouseDClick(view, Qt.MouseButton.LeftButton, pos=view.cell(1, 1).center().toPoint())
+    assert view.shown() == before
