@@ -194,19 +194,26 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
             self._ratio = ratio
             self._plot.dress()
         if self._still.size() != size:
-            self._still = QPixmap(size)
-            self._still.setDevicePixelRatio(ratio)
-            self._still.fill(theme_of(self._plot).background)
-            painter = QPainter(self._still)
-            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
-            area = QRectF(self.rect())
-            self.scene().render(painter, area, area)
-            self._plot.paint_still(painter)
-            painter.end()
+            self._still = self._drawn(size)
         painter = QPainter(self.viewport())
         painter.drawPixmap(0, 0, self._still)
-        self._plot.paint_moving(painter)
-        painter.end()
+        try:
+            self._plot.paint_moving(painter)
+        finally:
+            painter.end()  # a painter that outlives a fault would crash
+
+    def _drawn(self, size: QSize) -> QPixmap:
+        picture = QPixmap(size)
+        picture.setDevicePixelRatio(self._ratio)
+        picture.fill(theme_of(self._plot).background)
+        painter, area = QPainter(picture), QRectF(self.rect())
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
+        try:
+            self.scene().render(painter, area, area)
+            self._plot.paint_still(painter)
+        finally:
+            painter.end()
+        return picture
 
 
 class Plot(Painted):

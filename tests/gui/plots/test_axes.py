@@ -195,6 +195,25 @@ def test_that_an_empty_plot_neither_zooms_nor_has_axes(shown: Shown) -> None:
     assert {shot.pixel(x, 150) for x in range(100, 300)} != {page}
 
 
+def test_that_a_fault_while_painting_is_raised_and_the_next_painting_is_whole(
+    shown: Shown, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plot: Bare = shown(Bare(), 400, 300)
+    before = plot.grab().toImage()
+
+    def broken(*_painter: object) -> None:
+        raise ValueError("cannot paint")
+
+    for part in ("paint_still", "paint_moving"):
+        with monkeypatch.context() as patch:
+            patch.setattr(plot, part, broken)
+            plot.show_whole()
+            with pytest.raises(ValueError, match="cannot paint"):
+                plot.grab()
+        plot.show_whole()
+        assert plot.grab().toImage() == before
+
+
 def test_that_mouse_and_dropped_files_reach_the_plot_and_not_what_it_is_drawn_in(shown: Shown) -> None:
     holder: QWidget = shown(QWidget(), 500, 300)
     plot = Bare(holder)
