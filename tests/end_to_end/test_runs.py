@@ -4,7 +4,17 @@ import numpy as np
 import pytest
 
 from tests.end_to_end.program import until
-from tests.end_to_end.run_pages import colourful, cursor, dot, main_button, shares, stored, turn_to, write_rectangles
+from tests.end_to_end.run_pages import (
+    PLOT,
+    colourful,
+    cursor,
+    dot,
+    main_button,
+    shares,
+    stored,
+    turn_to,
+    write_rectangles,
+)
 
 pytestmark = pytest.mark.display
 
@@ -91,6 +101,28 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     for layer in range(1, DEPTH + 1):
         pairs = zip(back.tiles(layer)[1:], page.tiles(layer)[1:], strict=True)
         assert all(np.array_equal(new, old) for new, old in pairs)
+
+
+def test_that_the_wheel_zooms_into_the_curves_a_drag_moves_them_and_a_button_leads_back(program):
+    turn_to(program, "curves")
+    here = until(lambda: cursor(program, program.picture()), "the curves")
+    whole = program.still()[PLOT]
+    x, y = here - 60, 450
+    program.move((x, y))
+    for _ in range(4):
+        program.xdotool("click", 4)
+    zoomed = program.still()[PLOT]
+    assert (zoomed != whole).mean() > 0.02
+    program.xdotool("mousemove", x, y, "mousedown", 1)
+    try:
+        for step in range(1, 9):
+            program.move((x + 10 * step, y + 5 * step))
+    finally:
+        program.xdotool("mouseup", 1)
+    moved = program.still()[PLOT]
+    assert (moved != zoomed).mean() > 0.02
+    program.click((1220, 142))
+    until(lambda: (program.still()[PLOT] == whole).mean() > 0.999, "the whole")
 
 
 def cursor_at_rest(program):
