@@ -19,6 +19,7 @@ from PySide6.QtGui import (
     QBrush,
     QColor,
     QFont,
+    QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
@@ -248,7 +249,7 @@ class Plot(Painted):
         self._whole = self._seen = ((0.0, 1.0), (0.0, 1.0))
         self._frame = QRectF(0.0, 0.0, 1.0, 1.0)
         self._pressed: QPointF | None = None
-        self._dragging, self._grabbed = False, False
+        self._dragging, self._grabbed, self._faint = False, False, False
         self._curves: dict[Hashable, Any] = {}
         self._view = _View(self)
         self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -328,10 +329,11 @@ class Plot(Painted):
 
     def _set_filled(self, filled: bool) -> None:
         """Show the axes, or only the words that stand where there is nothing."""
-        for item in self._parts:
-            item.show() if filled else item.hide()
-        self._arrange()  # a hidden axis has no size
-        self._back.setVisible(filled and self.is_zoomed())
+        if filled != self._is_filled():
+            for item in self._parts:
+                item.show() if filled else item.hide()
+            self._arrange()  # a hidden axis has no size
+            self._back.setVisible(filled and self.is_zoomed())
         self._changed()
 
     def _is_filled(self) -> bool:
@@ -339,9 +341,11 @@ class Plot(Painted):
 
     def _set_faint(self, faint: bool) -> None:
         """Grey what is drawn, because it is stale."""
-        for item in self._parts:
-            item.setOpacity(0.65 if faint else 1.0)
-        self._changed()
+        if faint != self._faint:
+            self._faint = faint
+            for item in self._parts:
+                item.setOpacity(0.65 if faint else 1.0)
+            self._changed()
 
     def _curve(self, key: Hashable, z: float, make: Callable[[], Any] | None = None) -> Any:
         """Return the curve of a name, made when it is first asked for: none is ever taken away, only emptied."""
@@ -499,6 +503,10 @@ class Plot(Painted):
         self._back.setGeometry(self.width() - hint.width() - 8, 6, hint.width(), hint.height())
 
     # Mouse
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._pressed, self._dragging = None, False  # the release goes elsewhere
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         if event.button() == Qt.MouseButton.LeftButton and self._is_filled():

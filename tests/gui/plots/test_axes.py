@@ -147,6 +147,17 @@ def test_that_a_drag_pans_within_the_whole_and_clicks_nothing(plot: Bare) -> Non
     assert plot.clicks == [QPointF(start)]
 
 
+def test_that_a_press_whose_release_went_elsewhere_drags_nothing(plot: Bare) -> None:
+    wheel(plot, plot.box().center().toPoint(), 480)
+    QTest.mousePress(plot, Qt.MouseButton.LeftButton, pos=QPoint(200, 150))
+    before = plot.shown()
+    plot.hide()
+    plot.show()
+    QTest.mouseMove(plot, QPoint(260, 180))
+    QTest.mouseMove(plot, QPoint(280, 190))
+    assert plot.shown() == before
+
+
 def by_button(plot: Plot) -> None:
     back(plot).click()
 

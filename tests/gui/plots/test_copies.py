@@ -92,3 +92,16 @@ def test_that_a_zoomed_plot_chooses_of_what_is_seen_and_follows_the_keys(plot: C
     QTest.keyClick(plot, Qt.Key.Key_End)
     assert heard == [8, 1024]
     assert plot.box().contains(plot.position(1024, 1024**-0.5))
+
+
+def test_that_the_same_points_again_are_not_painted_anew(plot: CopiesPlot, monkeypatch: pytest.MonkeyPatch) -> None:
+    plot.set_series((series(),), 1024, True)
+    plot.grab()
+    stills: list[object] = []
+    monkeypatch.setattr(plot, "paint_still", stills.append)
+    plot.set_series((series(),), 1024, True)
+    plot.grab()
+    assert stills == []
+    plot.set_series((series(),), 1024, False)
+    plot.grab()
+    assert len(stills) == 1
