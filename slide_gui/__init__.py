@@ -9,12 +9,12 @@ __version__ = "0.1.0"
 __all__ = ["SDA", "SLIDE", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "__version__"]
 
 _HOMES = {
-    "SDA": "slide_gui.core.sda_estimator",
-    "SDAClassifier": "slide_gui.core.sda_classifier",
-    "SLIDE": "slide_gui.core.slide",
-    "SLIDEClassifier": "slide_gui.core.slide_classifier",
-    "MultiWidthSVC": "slide_gui.core.svm_estimator",
-    "NoisePath": "slide_gui.core.noise_path",
+    "SDA": "slide_gui.core.sda.estimators",
+    "SDAClassifier": "slide_gui.core.sda.estimators",
+    "SLIDE": "slide_gui.core.slide.estimator",
+    "SLIDEClassifier": "slide_gui.core.classifier",
+    "MultiWidthSVC": "slide_gui.core.svm.estimator",
+    "NoisePath": "slide_gui.core.slide.noise_path",
 }
 
 

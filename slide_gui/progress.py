@@ -1,8 +1,10 @@
-"""Progress that is also the cancel point, spoken by core, data and experiments alike."""
+"""Progress of long computations: reported, watched, and at the same time the point where they can be cancelled."""
 
 from __future__ import annotations
 
-__all__ = ["NO_PROGRESS", "Cancelled", "Progress"]
+from dataclasses import dataclass
+
+__all__ = ["NO_PROGRESS", "Cancelled", "MonotonicProgress", "Progress", "Stage"]
 
 
 class Cancelled(Exception):
@@ -48,3 +50,47 @@ class _Part(Progress):
 
 
 NO_PROGRESS = Progress()
+
+
+class MonotonicProgress(Progress):
+    """Forward reports with the largest fraction so far.
+
+    Parameters
+    ----------
+    whole : Progress
+        Who is told.
+    """
+
+    def __init__(self, whole: Progress) -> None:
+        self._whole = whole
+        self._reached = 0.0
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        """Report the larger of this fraction and all before."""
+        self._reached = max(self._reached, fraction)
+        self._whole.report(self._reached, payload)
+
+    @property
+    def pulse(self) -> Progress:
+        """A progress for inner loops: a report of it repeats the fraction reached, without payload, and may cancel."""
+        return _Pulse(self)
+
+
+class _Pulse(Progress):
+    def __init__(self, steady: MonotonicProgress) -> None:
+        self._steady = steady
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._steady.report(0.0)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A payload of progress: the part begun, in a few words, and where it is counted, how much of it is done."""
+
+    name: str
+    done: int = 0
+    total: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.done + 1} of {self.total}" if self.total else self.name

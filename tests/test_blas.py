@@ -72,7 +72,7 @@ def test_that_the_threads_are_set_before_the_first_job_of_the_window() -> None:
     code = """
 from PySide6.QtCore import QCoreApplication
 from slide_gui import blas
-from slide_gui.gui.jobs import Lane
+from slide_gui.gui.state.jobs import Lane
 blas.cores = lambda: 1
 app = QCoreApplication([])
 lane = Lane()

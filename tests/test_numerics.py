@@ -80,8 +80,8 @@ def test_that_the_sources_are_as_recorded() -> None:
 def test_that_all_that_a_run_is_made_of_is_recorded() -> None:
     modules = record_of(ROOT)["modules"].keys()
     assert {
-        "core/denoiser.py", "core/scatter.py", "core/svm_smo.py", "core/criteria/span.py", "core/sda_units.py",
-        "experiments/run.py", "experiments/splits.py", "experiments/judge.py",
+        "core/slide/denoiser.py", "core/slide/scatter.py", "core/svm/smo.py", "core/svm/criteria.py",
+        "core/sda/model.py", "experiments/run.py", "experiments/splits.py",
     } <= modules  # fmt: skip
     assert all((ROOT / "slide_gui" / name).is_file() for name in modules)
 
@@ -90,7 +90,7 @@ def test_that_one_operator_of_the_program_itself_changes_its_version(tmp_path: P
     shutil.copytree(ROOT / "slide_gui" / "core", tmp_path / "slide_gui" / "core")
     record = record_of(ROOT)
     assert version_of(tmp_path / "slide_gui", record) == record["version"]
-    change(tmp_path, " * ", " + ", "core/denoiser.py")
+    change(tmp_path, " * ", " + ", "core/slide/denoiser.py")
     assert str(version_of(tmp_path / "slide_gui", record)).startswith(f"{record['version']}+")
 
 

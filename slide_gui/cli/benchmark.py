@@ -12,8 +12,8 @@ from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, us
 from slide_gui.cli.options import Subparsers, add_json, computing
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.benchmark_state import BenchmarkState, Cell
-    from slide_gui.experiments.timing import TimeRow
+    from slide_gui.experiments.evaluation.table import BenchmarkState, Cell
+    from slide_gui.experiments.evaluation.timing import TimeRow
 
 __all__ = ["NAME", "register", "save_tables"]
 
@@ -51,15 +51,15 @@ def _run(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         if path.suffix.lower() not in _SUFFIXES:
             raise UsageError(f"--tables {str(path)!r} must end in {', '.join(_SUFFIXES)}")
-    from slide_gui.experiments.protocol import plan
+    from slide_gui.experiments.evaluation.protocol import plan
 
     with usage():
         cells = plan("quick" if arguments.quick else "full", arguments.data, arguments.methods, arguments.splits)
-    from slide_gui.experiments.benchmark import run_benchmark
-    from slide_gui.experiments.benchmark_store import stored_benchmark
+    from slide_gui.experiments.evaluation.run import run_benchmark
+    from slide_gui.experiments.evaluation.table import stored_benchmark
+    from slide_gui.experiments.evaluation.timing import time_rows
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore
-    from slide_gui.experiments.timing import time_rows
 
     with RunStore(arguments.store) as store:
         if arguments.stored:
@@ -90,8 +90,8 @@ def save_tables(paths: Sequence[Path], state: BenchmarkState, times: Sequence[Ti
     OSError
         If a file cannot be written.
     """
-    from slide_gui.figures.benchmark_sheet import errors_sheet, times_sheet
-    from slide_gui.figures.sheet import save_sheet
+    from slide_gui.figures.evaluation import errors_sheet, times_sheet
+    from slide_gui.figures.export import save_sheet
     from slide_gui.figures.style import Style
 
     for path in paths:
@@ -140,7 +140,7 @@ def _document(state: BenchmarkState, times: Sequence[TimeRow]) -> dict[str, Any]
 
 
 def _print(state: BenchmarkState, times: Sequence[TimeRow], written: Sequence[Path]) -> None:
-    from slide_gui.figures.benchmark_text import error_table, markdown, time_table
+    from slide_gui.figures.evaluation import error_table, markdown, time_table
 
     for fault in state.faults:
         print(f"made again: {fault}")

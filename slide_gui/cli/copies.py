@@ -6,23 +6,26 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError, progress_bar
-from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import (
     Subparsers,
     add_command,
     add_data,
+    add_figure_options,
     add_json,
     add_stack_options,
     computing,
+    figure_outputs,
+    figure_style,
     fit_data,
     read_data,
     stack_parameters,
+    write_sheet,
 )
 from slide_gui.cli.weights import pixel_named
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.copies import CopiesResult
+    from slide_gui.experiments.inspection.copies import CopiesResult
 
 __all__ = ["NAME", "register"]
 
@@ -55,9 +58,9 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"layer is {arguments.layer}; at depth {parameters.depth} it must be 1 to {parameters.depth}")
     if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
-    from slide_gui.experiments.copies import MOST_ROWS, CopiesResult, CopiesStudy
+    from slide_gui.experiments.inspection.copies import MOST_ROWS, CopiesResult, CopiesStudy
     from slide_gui.experiments.source import DataSource
-    from slide_gui.figures.copies_sheet import copies_sheet
+    from slide_gui.figures.copies import copies_sheet
 
     counts = [2**k for k in range(arguments.most.bit_length())]
     shown = counts[-1] if arguments.shown is None else arguments.shown

@@ -133,7 +133,7 @@ def _blas() -> list[Finding]:
 
 
 def _float32_scatter() -> list[Finding]:
-    from slide_gui.experiments.self_test import float32_scatter_is_exact
+    from slide_gui.core.linear_algebra import float32_scatter_is_exact
 
     if float32_scatter_is_exact():
         return [Finding("float32 scatter", "ok", "exact on 0/1 data")]

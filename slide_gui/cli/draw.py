@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 
 from slide_gui.cli.console import DONE, print_json, progress_bar, usage
-from slide_gui.cli.figure_options import FORMATS, figure_outputs
-from slide_gui.cli.options import Subparsers, add_json, computing, read_data
+from slide_gui.cli.options import FORMATS, Subparsers, add_json, computing, figure_outputs, read_data
 
 __all__ = ["NAME", "register"]
 
@@ -42,8 +41,8 @@ def _run(arguments: argparse.Namespace) -> int:
     outputs = figure_outputs(arguments)
     if recipe.difference:
         print(f"slide-gui: {arguments.recipe}: {recipe.difference}", file=sys.stderr)
+    from slide_gui.figures.export import save_sheet
     from slide_gui.figures.run_sheets import run_sheet
-    from slide_gui.figures.sheet import save_sheet
 
     dataset = read_data(recipe.source, f"reading {recipe.source.argument}")
     with progress_bar("training") as progress:

@@ -21,7 +21,7 @@ from slide_gui.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.fit import FittedModel
+    from slide_gui.experiments.model_file import FittedModel
 
 __all__ = ["NAME", "describe", "register"]
 

@@ -7,23 +7,26 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError
-from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import (
     Subparsers,
     add_command,
     add_data,
+    add_figure_options,
     add_json,
     add_stack_options,
     computing,
+    figure_outputs,
+    figure_style,
     fit_data,
     read_data,
     stack_parameters,
+    write_sheet,
 )
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
-    from slide_gui.experiments.flow import FlowResult
+    from slide_gui.experiments.inspection.flow import FlowResult
 
 __all__ = ["NAME", "register"]
 
@@ -56,9 +59,9 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError("depth is 0; a flow needs at least one layer")
     if arguments.corruption < 0:
         raise UsageError(f"corruption is {arguments.corruption}; a seed is 0 or more")
-    from slide_gui.experiments.flow import flow_result
+    from slide_gui.experiments.inspection.flow import flow_result
     from slide_gui.experiments.source import DataSource
-    from slide_gui.figures.flow_sheet import flow_sheet
+    from slide_gui.figures.flow import flow_sheet
 
     source = DataSource.of(arguments.data, arguments.seed)
     dataset = read_data(source, f"reading {source.argument}")
@@ -75,7 +78,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
     if arguments.image is not None:
-        from slide_gui.experiments.image_file import read_image
+        from slide_gui.experiments.source import read_image
 
         values = read_image(arguments.image)
         if values.size != dataset.n_features:

@@ -24,10 +24,10 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     list of Path
         What was written.
     """
-    from slide_gui.core.stack import StackParameters
+    from slide_gui.core.slide.stack import StackParameters
     from slide_gui.data.catalogue import generate
-    from slide_gui.experiments.fit import fit_model
-    from slide_gui.experiments.weights import default_pixels, weight_rows
+    from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
+    from slide_gui.experiments.model_file import fit_model
     from slide_gui.figures.export import FORMATS, save_figure, weights_csv
     from slide_gui.figures.style import Style
     from slide_gui.figures.weights import draw_weights

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
-from slide_gui.cli.options import read_data, stack_parameters
-from slide_gui.cli.run_options import svm_parameters
+from slide_gui.cli.options import read_data, stack_parameters, svm_parameters
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.labels import LabelCurves
+    from slide_gui.experiments.curves import LabelCurves
 
 __all__ = ["parse_counts", "run_labels"]
 
@@ -43,7 +42,7 @@ def run_labels(
         raise UsageError("--labels goes with one noise and one depth")
     if arguments.choose:
         raise UsageError("--labels and --choose do not go together")
-    from slide_gui.experiments.labels import label_curves, label_points
+    from slide_gui.experiments.curves import label_curves, label_points
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.spec import RunSpec
     from slide_gui.experiments.store import RunStore
@@ -70,8 +69,8 @@ def run_labels(
 
 
 def _draw(curves: LabelCurves, path: Path) -> None:
+    from slide_gui.figures.export import save_sheet, sheet_of
     from slide_gui.figures.labels import draw_labels, labels_csv
-    from slide_gui.figures.sheet import save_sheet, sheet_of
     from slide_gui.figures.style import Style
 
     save_sheet(path, sheet_of("labels", curves, draw_labels, labels_csv), Style())

@@ -1,35 +1,51 @@
-"""Arguments that several subcommands share: where the data come from, and what the stack is fitted with."""
+"""Arguments that several subcommands share: the data, the stack, the classifier, the rows, the figure."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.blas import set_threads
-from slide_gui.cli.console import progress_bar, usage
+from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
 
 if TYPE_CHECKING:
+    from slide_gui.core.baselines import Estimator
     from slide_gui.core.choices import Choice
-    from slide_gui.core.stack import StackParameters
+    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.data.dataset import Dataset
-    from slide_gui.experiments.fit import FittedModel
+    from slide_gui.experiments.methods import Method
+    from slide_gui.experiments.model_file import FittedModel
     from slide_gui.experiments.source import DataSource
+    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.style import Style
 
 __all__ = [
+    "FORMATS",
     "Subparsers",
     "add_command",
     "add_data",
+    "add_figure_options",
     "add_json",
+    "add_method_options",
+    "add_run_options",
     "add_stack_options",
-    "choice_help",
     "computing",
+    "figure_outputs",
+    "figure_style",
     "fit_data",
     "read_data",
+    "run_choices",
     "stack_parameters",
+    "svm_parameters",
+    "write_sheet",
 ]
+
 
 Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
 
@@ -84,7 +100,7 @@ def read_data(source: DataSource, label: str = "reading") -> Dataset:
 
 def fit_data(dataset: Dataset, parameters: StackParameters, label: str = "fitting") -> FittedModel:
     """Return the fitted stack, with a bar on stderr while it is fitted."""
-    from slide_gui.experiments.fit import fit_model
+    from slide_gui.experiments.model_file import fit_model
 
     with progress_bar(label) as progress:
         return fit_model(dataset, parameters, progress=progress)
@@ -95,8 +111,8 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
 
     With `axes`, noise and depth are texts that name several values.
     """
-    from slide_gui.core.parameters import FIT_ON, MOST_LAYERS, StackParameters
-    from slide_gui.core.squashing import SQUASHINGS
+    from slide_gui.core.slide.parameters import FIT_ON, MOST_LAYERS, StackParameters
+    from slide_gui.core.slide.squashing import SQUASHINGS
 
     usual = StackParameters()
     group = parser.add_argument_group("stack")
@@ -137,8 +153,287 @@ def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
     UsageError
         If a value is out of range.
     """
-    from slide_gui.core.stack import StackParameters
+    from slide_gui.core.slide.stack import StackParameters
 
     given = {item.name: getattr(arguments, item.name) for item in fields(StackParameters)}
     with usage():
         return StackParameters(**{name: value for name, value in given.items() if value is not None}).checked()
+
+
+_SDA = (
+    ("pretraining_rate", float, "learning rate of pre-training"),
+    ("pretraining_epochs", int, "passes over the rows for each layer"),
+    ("fine_tuning_rate", float, "learning rate of fine-tuning"),
+    ("fine_tuning_epochs", int, "most passes of fine-tuning"),
+    ("patience", int, "epochs without a better one on the validation rows after which it stops"),
+)
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """Add the classifier's options and the protocol's."""
+    from slide_gui.core.svm.criteria import LEARNED_BY
+    from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
+    from slide_gui.experiments.methods import METHODS
+    from slide_gui.experiments.spec import EVALUATE, TRAINING
+
+    usual = SvmParameters()
+    group = parser.add_argument_group("classifier")
+    for name, meaning, table, default in (
+        ("method", "representation and classifier", METHODS, "slide-svm, or custom where one of its parts is given"),
+        ("widths", "kernel widths: σ_0,σ_1,… or one of these", WIDTHS, str(usual.widths)),
+        ("criterion", "what learning the widths minimises", LEARNED_BY, usual.criterion),
+        ("loss", "what a point inside the margin costs", LOSSES, usual.loss),
+    ):
+        group.add_argument(f"--{name}", metavar="NAME", help=choice_help(meaning, table, default))
+    group.add_argument("-C", type=float, metavar="C", help="trade-off (chosen)")
+    group.add_argument("--starts", type=int, metavar="N", help=f"descents of learning ({usual.starts})")
+    group.add_argument(
+        "--subset", type=int, metavar="N", help=f"most rows the widths are learned on ({usual.subset_size})"
+    )
+    group = parser.add_argument_group("rows")
+    rows = group.add_mutually_exclusive_group()
+    rows.add_argument(
+        "--whole",
+        dest="training",
+        action="store_const",
+        const="whole",
+        default="whole",
+        help=f"{TRAINING['whole'].tip} (default)",
+    )
+    rows.add_argument(
+        "--on-split",
+        dest="training",
+        action="store_const",
+        const="split",
+        help=TRAINING["split"].tip.replace("%", "%%"),
+    )
+    judged = choice_help("which rows it is judged on", EVALUATE, "test")
+    group.add_argument("--evaluate", metavar="PART", default="test", help=judged)
+    group.add_argument("--test-rows", type=int, metavar="N", help="judge on a stratified subsample (all)")
+
+
+def add_method_options(parser: argparse.ArgumentParser) -> None:
+    """Add what one run may put in SLIDE's and the SVM's place, and how many labels it gets."""
+    from slide_gui.core.sda.model import SdaParameters
+    from slide_gui.experiments.spec import FITTED_ON
+
+    usual = SdaParameters()
+    group = parser.add_argument_group("representation")
+    group.add_argument(
+        "--kept",
+        type=float,
+        metavar="K",
+        help="fraction of the variance (pca-svm, white-svm) or number of random directions (randproj-svm)",
+    )
+    group = parser.add_argument_group("autoencoders (sda-svm, sda)", "--noise is the masking noise of every layer.")
+    units = ",".join(map(str, usual.n_units))
+    group.add_argument("--units", metavar="N,N,…", help=f"hidden units of each layer ({units})")
+    for name, kind, meaning in _SDA:
+        said = f"{meaning} ({getattr(usual, name):g})"
+        group.add_argument(f"--{name.replace('_', '-')}", type=kind, metavar="N" if kind is int else "R", help=said)
+    group.add_argument("--rows-a-step", type=int, metavar="N", help=f"rows of a mini-batch ({usual.batch_size})")
+    group = parser.add_argument_group("scikit-learn")
+    for name, place, example in (
+        ("transformer", "SLIDE", "decomposition.PCA n_components=50"),
+        ("classifier", "the SVM", "neighbors.KNeighborsClassifier n_neighbors=3"),
+    ):
+        group.add_argument(
+            f"--{name}",
+            nargs="+",
+            metavar=("CLASS", "NAME=VALUE"),
+            help=f"a {name} of scikit-learn in place of {place}, by its path within sklearn, such as: {example}",
+        )
+    group = parser.add_argument_group("labels")
+    group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
+    rows = choice_help("which rows the representation, which takes no labels, is fitted on", FITTED_ON, "training")
+    group.add_argument("--fitted-on", metavar="ROWS", help=rows)
+
+
+def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
+    """Return the classifier's parameters, the library's own defaults for what was not given.
+
+    Raises
+    ------
+    UsageError
+        If a value is out of range.
+    """
+    from slide_gui.core.svm.parameters import SvmParameters
+
+    given: dict[str, Any] = {
+        "widths": None if arguments.widths is None else _widths(arguments.widths),
+        "criterion": arguments.criterion,
+        "loss": arguments.loss,
+        "C": arguments.C,
+        "starts": arguments.starts,
+        "subset_size": arguments.subset,
+    }
+    with usage():
+        return SvmParameters(**{name: value for name, value in given.items() if value is not None}).checked()
+
+
+def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the method with its parts, training, evaluate and test_rows, as specs take them; unset ones are absent.
+
+    Raises
+    ------
+    UsageError
+        If a class of scikit-learn cannot be used, or --kept is missing or out of range.
+    """
+    from slide_gui.core.choices import check_choice
+    from slide_gui.experiments.methods import METHODS
+
+    given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fitted_on")}
+    given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
+    own = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
+    with usage():
+        method = check_choice("method", own, METHODS)
+    _check_kept(method, arguments)
+    sda = _sda(arguments) if method.network else {}
+    return {"method": own, **places, **chosen, **sda}
+
+
+def _check_kept(method: Method, arguments: argparse.Namespace) -> None:
+    if method.projection is None:
+        return
+    if not hasattr(arguments, "kept"):
+        raise UsageError(f"--method {method.key} needs --kept, which only slide-gui train takes; choose another method")
+    try:
+        method.projection.checked(arguments.kept, method.key)
+    except ValueError as error:
+        raise UsageError(f"--{error}") from None
+
+
+def _sda(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the parameters of autoencoders, the library's own defaults for what was not given."""
+    from slide_gui.core.sda.model import SdaParameters
+
+    given: dict[str, Any] = {name: getattr(arguments, name, None) for name, *_ in _SDA}
+    given |= {"noise": arguments.noise, "batch_size": getattr(arguments, "rows_a_step", None)}
+    units = getattr(arguments, "units", None)
+    try:
+        if units is not None:
+            given["n_units"] = tuple(int(part) for part in units.split(","))
+        parameters = SdaParameters(**{name: value for name, value in given.items() if value is not None})
+        return {"sda": parameters.checked()}
+    except ValueError as error:
+        text = "--units: expected whole numbers with commas between" if "int()" in str(error) else str(error)
+        raise UsageError(text) from None
+
+
+def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:
+    words: Sequence[str] | None = getattr(arguments, kind, None)
+    if words is None:
+        return None
+    from slide_gui.core.baselines import Estimator
+
+    parameters = {}
+    for word in words[1:]:
+        name, mark, value = word.partition("=")
+        if not mark or not name:
+            raise UsageError(f"--{kind} {word!r}: expected NAME=VALUE after the class")
+        try:
+            parameters[name] = json.loads(value)
+        except ValueError:
+            parameters[name] = value
+    try:
+        found = Estimator.of(words[0], parameters)
+        found.make(kind, arguments.seed)
+    except ValueError as error:
+        raise UsageError(f"--{kind}: {error}") from None
+    return found
+
+
+def _widths(text: str) -> str | tuple[float, ...]:
+    """Return the numbers of ``1,2.5``, or else the word, which `SvmParameters` checks."""
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        return text
+
+
+FORMATS = ("pdf", "svg", "png", "csv")
+
+
+def add_figure_options(parser: argparse.ArgumentParser, name: str, *, bias: bool = False) -> None:
+    """Add how the figure looks, with --bias if asked for, and where it goes: --output, --format and --bundle."""
+    from slide_gui.figures.color_scale import MAPS
+    from slide_gui.figures.style import LEVELS, WIDTHS, Style
+
+    usual = Style()
+    group = parser.add_argument_group("figure")
+    group.add_argument("--levels", metavar="NAME", help=choice_help("colour limits", LEVELS, usual.levels))
+    group.add_argument("--colors", metavar="NAME", help=f"{', '.join(MAPS)} ({usual.colors})")
+    group.add_argument("--width", metavar="NAME", help=f"{', '.join(WIDTHS)} ({usual.width})")
+    group.add_argument("--dpi", type=int, help=f"dots per inch of a PNG ({usual.dpi})")
+    group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
+    if bias:
+        group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
+    output = Path(f"{name}.pdf")
+    parser.add_argument("-o", "--output", type=Path, default=output, help=f"figure, by suffix, or CSV ({output})")
+    parser.add_argument(
+        "--format", nargs="+", choices=FORMATS, help="write these formats, each under the output's name"
+    )
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        metavar="FOLDER",
+        help="write figure, CSV, commands and a Python script here instead",
+    )
+
+
+def figure_style(arguments: argparse.Namespace) -> Style:
+    """Return the style asked for.
+
+    Raises
+    ------
+    UsageError
+        If a value is none of the choices.
+    """
+    from slide_gui.figures.style import Style
+
+    names = ("levels", "colors", "width", "dpi")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    with usage():
+        return Style(**given, bias=getattr(arguments, "bias", False), transposed=arguments.transpose)
+
+
+def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
+    """Return the files asked for.
+
+    Raises
+    ------
+    UsageError
+        If the suffix is none that is written.
+    """
+    output: Path = arguments.output
+    if arguments.format:
+        return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
+    if output.suffix.lower() not in {f".{name}" for name in FORMATS}:
+        raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
+    return [output]
+
+
+def write_sheet(
+    sheet: Sheet,
+    style: Style,
+    outputs: list[Path],
+    arguments: argparse.Namespace,
+    document: Callable[[], dict[str, Any]],
+    lines: Sequence[str] = (),
+) -> int:
+    """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code."""
+    from slide_gui.figures.export import save_bundle, save_sheet
+
+    if arguments.bundle is not None:
+        outputs = save_bundle(arguments.bundle, sheet, style)
+    else:
+        for path in outputs:
+            save_sheet(path, sheet, style)
+    if arguments.json:
+        print_json({"outputs": [str(path) for path in outputs], **document()})
+    else:
+        for line in (*lines, *(f"saved {path}" for path in outputs)):
+            print(line)
+    return DONE

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from slide_gui import __version__
+from slide_gui.cli import bench as bench_command
 from slide_gui.cli import (
-    bench_command,
     benchmark,
     copies,
     datasets,

@@ -10,8 +10,8 @@ from slide_gui.cli.console import DONE, print_json, progress_bar, usage
 from slide_gui.cli.options import Subparsers, add_json, computing
 
 if TYPE_CHECKING:
-    from slide_gui.figures.extent import Extent
-    from slide_gui.figures.made import Made
+    from slide_gui.reproduction.figures import Made
+    from slide_gui.reproduction.plan import Extent
 
 __all__ = ["NAME", "register"]
 
@@ -39,8 +39,8 @@ def register(commands: Subparsers) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore
-    from slide_gui.figures.extent import extent_of
-    from slide_gui.figures.reproduction import reproduce
+    from slide_gui.reproduction.plan import extent_of
+    from slide_gui.reproduction.run import reproduce
 
     with usage():
         extent = extent_of(arguments.quick, arguments.splits)
@@ -81,8 +81,8 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def _write_page(folder: Path, made: tuple[Made, ...], extent: Extent, *, complete: bool) -> Path:
-    from slide_gui.figures.benchmark_text import save_text
-    from slide_gui.figures.reading_page import reading_page
+    from slide_gui.figures.evaluation import save_text
+    from slide_gui.reproduction.page import reading_page
 
     page = folder / "index.html"
     save_text(page, reading_page(made, extent.left_out, complete))

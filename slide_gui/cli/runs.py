@@ -141,7 +141,7 @@ def _restore(store: RunStore, arguments: argparse.Namespace) -> int:
 
 
 def _export(store: RunStore, arguments: argparse.Namespace) -> int:
-    from slide_gui.figures.run_table import runs_csv
+    from slide_gui.figures.tables import runs_csv
 
     lines = store.runs()
     runs_csv(arguments.output, lines)

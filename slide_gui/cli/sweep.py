@@ -14,12 +14,14 @@ from slide_gui.cli.options import (
     add_command,
     add_data,
     add_json,
+    add_run_options,
     add_stack_options,
     computing,
     read_data,
+    run_choices,
     stack_parameters,
+    svm_parameters,
 )
-from slide_gui.cli.run_options import add_run_options, run_choices, svm_parameters
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -140,9 +142,9 @@ def _run(arguments: argparse.Namespace) -> int:
         **choices,
     }
     from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.spec import SweepSpec
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import run_sweep
-    from slide_gui.experiments.sweep_spec import SweepSpec
 
     source = DataSource.of(arguments.data, arguments.seed)
     with usage():
@@ -175,8 +177,8 @@ def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool
 def _draw(dataset: Dataset, state: SweepState, path: Path) -> None:
     from slide_gui.experiments.curves import error_curves
     from slide_gui.figures.curves import curves_csv, draw_curves
+    from slide_gui.figures.export import Sheet, save_sheet
     from slide_gui.figures.run_sheets import curve_marks
-    from slide_gui.figures.sheet import Sheet, save_sheet
     from slide_gui.figures.style import Style
 
     curves = error_curves(dataset, state.done)

@@ -13,12 +13,15 @@ from slide_gui.cli.options import (
     add_command,
     add_data,
     add_json,
+    add_method_options,
+    add_run_options,
     add_stack_options,
     computing,
     read_data,
+    run_choices,
     stack_parameters,
+    svm_parameters,
 )
-from slide_gui.cli.run_options import add_method_options, add_run_options, run_choices, svm_parameters
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -121,7 +124,7 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
 
 def print_result(result: RunResult) -> None:
     """Say what came out, for people."""
-    from slide_gui.experiments.describe import describe_chosen, describe_spec
+    from slide_gui.experiments.source import describe_chosen, describe_spec
 
     spec, own, times = result.spec, result.classifier, result.timings
     mark = " (generated)" if result.generated and "generated" not in result.dataset else ""
@@ -158,7 +161,7 @@ def write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) 
         If the widths are wanted of a run that did not learn them.
     """
     from slide_gui.figures.confusion import confusion_csv, draw_confusion
-    from slide_gui.figures.sheet import Sheet, save_sheet, sheet_of
+    from slide_gui.figures.export import Sheet, save_sheet, sheet_of
     from slide_gui.figures.style import Style
     from slide_gui.figures.widths import draw_widths, widths_csv
 

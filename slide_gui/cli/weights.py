@@ -6,24 +6,27 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError
-from slide_gui.cli.figure_options import add_figure_options, figure_outputs, figure_style, write_sheet
 from slide_gui.cli.fit import describe
 from slide_gui.cli.options import (
     Subparsers,
     add_command,
+    add_figure_options,
     add_json,
     add_stack_options,
     computing,
+    figure_outputs,
+    figure_style,
     fit_data,
     read_data,
     stack_parameters,
+    write_sheet,
 )
 
 if TYPE_CHECKING:
-    from slide_gui.core.stack import StackParameters
-    from slide_gui.experiments.fit import FittedModel
+    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.experiments.inspection.rows import WeightRows
+    from slide_gui.experiments.model_file import FittedModel
     from slide_gui.experiments.source import DataSource
-    from slide_gui.experiments.weights import WeightRows
     from slide_gui.figures.style import Style
 
 __all__ = ["NAME", "pixel_named", "register"]
@@ -61,9 +64,9 @@ def _options(parser: argparse.ArgumentParser) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     style, outputs = figure_style(arguments), figure_outputs(arguments)
     parameters = stack_parameters(arguments)
+    from slide_gui.experiments.inspection.rows import weight_rows
     from slide_gui.experiments.source import DataSource
-    from slide_gui.experiments.weights import weight_rows
-    from slide_gui.figures.weights_sheet import weights_sheet
+    from slide_gui.figures.weights import weights_sheet
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
@@ -92,8 +95,8 @@ def _model(
     source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
 ) -> tuple[FittedModel, tuple[int, ...]]:
     """Return the fitted or loaded model and the pixels to show if none were named."""
+    from slide_gui.experiments.inspection.rows import default_pixels
     from slide_gui.experiments.model_file import is_model_file, load_model
-    from slide_gui.experiments.weights import default_pixels
 
     if len(source.paths) == 1 and is_model_file(source.paths[0]):
         if arguments.bundle is not None:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.allowed_estimators import check_in_file, check_named
-from slide_gui.core.errors import number_or_nan
+from slide_gui.core.validation import number_or_nan
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [

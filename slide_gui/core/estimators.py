@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from slide_gui.core.seeds import seed_of
+from slide_gui.core.sampling import seed_of
 
 __all__ = [
     "LayeredTransformer",

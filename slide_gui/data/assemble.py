@@ -12,7 +12,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.data.parts import Part
+from slide_gui.data.readers.parts import Part
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["assemble"]

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from slide_gui.data.archives import BROKEN
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
+from slide_gui.data.readers.archives import BROKEN
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["fetch", "matches"]

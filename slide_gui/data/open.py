@@ -10,17 +10,17 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.data.amat import read_amat, read_amat_zip
-from slide_gui.data.archives import zip_members
-from slide_gui.data.arrays import NPY_MAGIC, read_npy, read_npz
 from slide_gui.data.assemble import assemble
-from slide_gui.data.csv_file import DELIMITERS, read_csv
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.idx import GZIP_MAGIC, is_idx_start, read_idx, read_start
-from slide_gui.data.images import read_image_folder
-from slide_gui.data.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
-from slide_gui.data.parts import Part, role_of, whole_labels
+from slide_gui.data.readers.amat import read_amat, read_amat_zip
+from slide_gui.data.readers.archives import zip_members
+from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz
+from slide_gui.data.readers.csv import DELIMITERS, read_csv
+from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_start
+from slide_gui.data.readers.images import read_image_folder
+from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
+from slide_gui.data.readers.parts import Part, role_of, whole_labels
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["DATA_SUFFIXES", "open_data"]

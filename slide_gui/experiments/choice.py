@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.experiments.spec import RunSpec, SweepPoint
 
 __all__ = ["PointResult", "choose", "final_points", "final_spec", "pooled"]
 

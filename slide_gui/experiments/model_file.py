@@ -1,31 +1,85 @@
-"""Fitted models on disk: an .npz of plain arrays with a JSON manifest, written whole, read with suspicion.
-
-The archive holds ``manifest`` (JSON as uint8) and ``weights_1`` … ``weights_l`` (float64, (d, d + 1)), all
-stored uncompressed, so that no member can be larger than the file itself.
-"""
+"""Fitted models: made on a data set, kept in an .npz of plain arrays with a JSON manifest, read with suspicion."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import time
 import zipfile
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.parameters import MOST_LAYERS, StackParameters
-from slide_gui.core.stack import Layer, Stack
-from slide_gui.data.archives import BROKEN
-from slide_gui.data.arrays import read_array
+from slide_gui import __version__
+from slide_gui.core.slide.parameters import MOST_LAYERS, StackParameters
+from slide_gui.core.slide.stack import Layer, Stack, fit_stack
+from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
-from slide_gui.experiments.fit import FittedModel
+from slide_gui.data.readers.archives import BROKEN
+from slide_gui.data.readers.arrays import read_array
+from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["FORMAT", "FORMAT_VERSION", "is_model_file", "load_model", "save_model"]
+__all__ = ["FittedModel", "fit_model", "is_model_file", "load_model", "save_model"]
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """A fitted stack with the stamp of where it came from.
+
+    Attributes
+    ----------
+    stack : Stack
+        The layers and their parameters.
+    dataset : str
+        Name of the data set.
+    fingerprint : str
+        SHA-256 (hex) of the data, as `Dataset.fingerprint`.
+    image_shape : tuple of (rows, columns), or None
+        None for features that are no picture.
+    generated : bool
+        Whether the data came from a generator.
+    seconds : float
+        Wall-clock time of the fit.
+    version : str
+        Version of slide-gui that fitted it.
+    """
+
+    stack: Stack
+    dataset: str
+    fingerprint: str
+    image_shape: tuple[int, int] | None
+    generated: bool
+    seconds: float
+    version: str = __version__
+
+
+def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> FittedModel:
+    """Fit a stack on the training rows of a data set; labels are not looked at.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Its whole training part is used (the method is unsupervised).
+    parameters : StackParameters
+        Noise, depth and the rest.
+    progress : Progress
+        Gets the `Stack` so far as payload after each layer.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range or the rows cannot be fitted.
+    """
+    start = time.perf_counter()
+    stack = fit_stack(dataset.train, parameters, progress=progress)
+    seconds = time.perf_counter() - start
+    return FittedModel(stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, seconds)
+
 
 FORMAT = "slide-gui model"
 FORMAT_VERSION = 1

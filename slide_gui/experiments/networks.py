@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.sda_fine_tuning import fine_tune
-from slide_gui.core.sda_history import SdaEpoch, SdaHistory
-from slide_gui.core.sda_model import Sda, SdaClassifier
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.sda_pretraining import pretrain
-from slide_gui.core.sda_rows import into_range, range_of
+from slide_gui.core.sda.model import Sda, SdaEpoch, SdaHistory, SdaNetwork, SdaParameters
+from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_of
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -75,14 +71,14 @@ class Tuned:
 
     Attributes
     ----------
-    network : SdaClassifier
+    network : SdaNetwork
     limits : (float, float)
         What is brought to 0 and to 1.
     seconds : float
         Of fine-tuning.
     """
 
-    network: SdaClassifier
+    network: SdaNetwork
     limits: tuple[float, float]
     seconds: float
 

@@ -16,8 +16,7 @@ from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.baselines import fit_transformer
-from slide_gui.core.stack import InputScatter, Stack, StackParameters, fit_stack, input_scatter
+from slide_gui.core.slide.stack import InputScatter, Stack, StackParameters, fit_stack, input_scatter
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import Networks

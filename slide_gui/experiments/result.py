@@ -1,7 +1,9 @@
-"""What came out of a run: a frozen value of numbers, as JSON and arrays to be kept."""
+"""What came out of a run: frozen numbers, as JSON and arrays to be kept, and as a line of the table of runs."""
 
 from __future__ import annotations
 
+import io
+import zipfile
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,16 +11,67 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.svm_grid import GridPoint
-from slide_gui.core.widths import WidthsStep
-from slide_gui.core.widths_guard import ChosenBy
+from slide_gui.core.svm.parameters import ChosenBy
+from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.data.errors import DataError
+from slide_gui.data.readers.archives import BROKEN
+from slide_gui.data.readers.arrays import read_array
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.numerics import numerics, version_from
 
-__all__ = ["ARRAYS", "Classifier", "RunResult", "Timings", "same_numbers"]
+__all__ = [
+    "ADDED",
+    "ARRAYS",
+    "COLUMNS",
+    "DROPPED",
+    "Classifier",
+    "RunResult",
+    "StoredRun",
+    "Timings",
+    "columns_of",
+    "pack_arrays",
+    "same_numbers",
+    "unpack_arrays",
+]
+
+
+def pack_arrays(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return an uncompressed .npz; equal arrays give equal bytes."""
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **dict(arrays))
+    return buffer.getvalue()
+
+
+def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a run, nothing unpickled.
+
+    Raises
+    ------
+    DataError
+        If the bytes are not such an .npz.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = {member.filename: member for member in archive.infolist()}
+            if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
+                raise DataError("its members are not those of a run", place)
+            found = {}
+            for name in ARRAYS:
+                member = members[f"{name}.npy"]
+                if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
+                    raise DataError(f"{name} is packed, or larger than the file", place)
+                with archive.open(member) as stream:
+                    found[name] = read_array(stream, member.file_size, f"{place}, {name}")
+            return found
+    except DataError:
+        raise
+    except BROKEN as error:
+        raise DataError(f"is no readable .npz ({error})", place) from None
+
 
 Integers = NDArray[np.int64]
 Array = NDArray[np.float64]
@@ -300,3 +353,133 @@ def same_numbers(first: RunResult, second: RunResult) -> bool:
         del document["timings"], document["versions"], document["spec"]["source"]
     ours, theirs = first.arrays(), second.arrays()
     return documents[0] == documents[1] and all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
+
+
+COLUMNS = {
+    "data": "TEXT NOT NULL",
+    "generated": "INTEGER NOT NULL",
+    "fingerprint": "TEXT NOT NULL",
+    "method": "TEXT NOT NULL",
+    "noise": "REAL NOT NULL",
+    "depth": "INTEGER NOT NULL",
+    "split": "INTEGER NOT NULL",
+    "seed": "INTEGER NOT NULL",
+    "training": "TEXT NOT NULL",
+    "evaluate": "TEXT NOT NULL",
+    "error": "REAL NOT NULL",
+    "n_test": "INTEGER NOT NULL",
+    "validation_error": "REAL",
+    "seconds": "REAL NOT NULL",
+    "created": "REAL NOT NULL",
+    "tags": "TEXT NOT NULL",
+    "deleted": "INTEGER NOT NULL",
+    "C": "REAL",
+    "n_support": "INTEGER",
+    "numerics": "TEXT",
+    "chosen_by": "TEXT",
+}
+"""Column → SQL type; the attributes of `StoredRun` after its hash."""
+
+DROPPED = ("half",)
+"""Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
+
+ADDED = ("C", "n_support", "numerics", "chosen_by")
+"""Columns that stores made by earlier versions lack; they are added there, and filled from the runs."""
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A line of the table of runs.
+
+    Attributes
+    ----------
+    hash : str
+        Of the spec.
+    data, fingerprint : str
+        Name of the data set and SHA-256 of its contents.
+    generated : bool
+    method : str
+    noise : float
+    depth, split, seed : int
+    training, evaluate : str
+        As in `RunSpec`.
+    error : float
+        On the rows judged.
+    n_test : int
+    validation_error : float or None
+    seconds : float
+        That the run took.
+    created : float
+        Seconds since 1970.
+    tags : tuple of str
+    deleted : bool
+    C : float or None
+        Trade-off of the classifier; None where it is not known.
+    n_support : int or None
+        Number of its support vectors.
+    numerics : str or None
+        The version of the numbers that it was made by; None where it is not known.
+    chosen_by : str or None
+        What chose the widths, a criterion or the guard; empty where they were not learned, None where it is not known.
+    """
+
+    hash: str
+    data: str
+    generated: bool
+    fingerprint: str
+    method: str
+    noise: float
+    depth: int
+    split: int
+    seed: int
+    training: str
+    evaluate: str
+    error: float
+    n_test: int
+    validation_error: float | None
+    seconds: float
+    created: float
+    tags: tuple[str, ...]
+    deleted: bool
+    C: float | None = None
+    n_support: int | None = None
+    numerics: str | None = None
+    chosen_by: str | None = None
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this program would compute the same numbers, so that the run answers what is asked of it."""
+        return self.numerics == str(numerics())
+
+    @property
+    def rate(self) -> ErrorRate:
+        """The error with its 95 % interval."""
+        return ErrorRate.of_run(self.error, self.n_test)
+
+
+def columns_of(result: RunResult, created: float) -> dict[str, object]:
+    """Return the value of each of `COLUMNS`."""
+    spec = result.spec
+    return {
+        "data": result.dataset,
+        "generated": int(result.generated),
+        "fingerprint": spec.fingerprint,
+        "method": spec.method,
+        "noise": spec.stack.noise,
+        "depth": spec.stack.depth,
+        "split": spec.split,
+        "seed": spec.seed,
+        "training": spec.training,
+        "evaluate": spec.evaluate,
+        "error": result.error,
+        "n_test": result.n_test,
+        "validation_error": result.validation_error,
+        "seconds": result.timings.total,
+        "created": created,
+        "tags": "",
+        "deleted": 0,
+        "C": None if result.classifier is None else result.classifier.C,
+        "n_support": None if result.classifier is None else result.classifier.n_support,
+        "numerics": result.numerics,
+        "chosen_by": result.chosen_by,
+    }

@@ -4,37 +4,281 @@ from __future__ import annotations
 
 import platform
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui import __version__
 from slide_gui.blas import loaded_blas
-from slide_gui.core.baselines import fit_classifier
-from slide_gui.core.distances import block_sizes
-from slide_gui.core.kernel import Embedding
-from slide_gui.core.stage import Stage
-from slide_gui.core.svm import SvmModel
+from slide_gui.core.baselines import OtherClassifier, fit_classifier
+from slide_gui.core.sda.model import SdaHistory
+from slide_gui.core.slide.stack import Stack
+from slide_gui.core.svm.kernel import Embedding, block_sizes
+from slide_gui.core.svm.model import SvmModel, TrainingStep
+from slide_gui.core.svm.parameters import ChosenBy
+from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.judge import Judgement, OtherPredictor, Predictor, SvmPredictor, judge
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import NetworkRecord, SdaFeatures, Tuned, tuned
 from slide_gui.experiments.representation import Representation, Reuse, represent
 from slide_gui.experiments.result import Classifier, RunResult, Timings
-from slide_gui.experiments.run_progress import Watch
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import Classes, split_rows, stratified_sample
 from slide_gui.experiments.training import model_of, train_svm
 from slide_gui.numerics import numerics
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
-__all__ = ["Reuse", "live_spec", "restore", "run"]
+__all__ = [
+    "Estimate",
+    "Judgement",
+    "Reuse",
+    "RunProgress",
+    "SvmPredictor",
+    "Watch",
+    "judge",
+    "live_spec",
+    "restore",
+    "run",
+]
+
 
 Indices = NDArray[np.intp]
+
+_FIRST, _LARGEST = 500, 4000  # rows of the first block, which doubles up to the largest
+
+
+@dataclass(frozen=True, eq=False)
+class Judgement:
+    """Predictions for some rows, sorted by row.
+
+    Attributes
+    ----------
+    rows : ndarray of int, shape (n,)
+    truth, predicted : ndarray of int, shape (n,)
+        Classes.
+    decisions : ndarray of shape (n, 1) or (n, k)
+    """
+
+    rows: NDArray[np.int64]
+    truth: Indices
+    predicted: Indices
+    decisions: NDArray[np.float64]
+
+    @property
+    def wrong(self) -> Indices:
+        """Positions of the misclassified rows."""
+        return np.flatnonzero(self.truth != self.predicted)
+
+    @property
+    def error(self) -> float:
+        """Share of the rows that are wrong."""
+        return len(self.wrong) / len(self.rows)
+
+    def confusion(self, k: int) -> NDArray[np.int64]:
+        """Return how many rows of class i (first axis) were taken for class j, (k, k)."""
+        counts = np.zeros((k, k), np.int64)
+        np.add.at(counts, (self.truth, self.predicted), 1)
+        return counts
+
+
+class Predictor(Protocol):
+    """Predicts classes from rows of the data."""
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return the class of each row and its decision values, (n, 1) for two classes, else (n, n_classes)."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class SvmPredictor:
+    """An SVM on a representation."""
+
+    representation: Representation
+    model: SvmModel
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return classes and margins, or scores."""
+        scores = self.model.scores(self.representation.transform(rows, progress=progress), progress=progress)
+        codes = (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+        return codes, scores.reshape(len(rows), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class OtherPredictor:
+    """Another classifier on a representation."""
+
+    representation: Representation
+    model: OtherClassifier
+
+    def answer(self, rows: NDArray[Any], progress: Progress) -> tuple[Indices, NDArray[np.float64]]:
+        """Return classes and what they were decided by."""
+        return self.model.answer(self.representation.transform(rows, progress=progress))
+
+
+def judge(
+    predictor: Predictor,
+    part: NDArray[Any],
+    codes: Indices,
+    order: Indices,
+    *,
+    progress: Progress = NO_PROGRESS,
+) -> Judgement:
+    """Predict rows in the given order, in blocks that grow.
+
+    Parameters
+    ----------
+    predictor : Predictor
+    part : ndarray of shape (n, d)
+        Training or test rows.
+    codes : ndarray of int, shape (n,)
+        Their true classes.
+    order : ndarray of int
+        The rows to predict.
+    progress : Progress
+        Told an `Estimate` after each block.
+    """
+    steady = MonotonicProgress(progress)
+    order = order.copy()  # each block is sorted in place
+    decisions: list[NDArray[np.float64]] = []
+    predicted = np.empty(len(order), np.intp)
+    wrong, start, size = 0, 0, _FIRST
+    while start < len(order):
+        block = np.sort(order[start : start + size])
+        here = slice(start, start + len(block))
+        order[here] = block
+        predicted[here], own = predictor.answer(part[block], steady.pulse)
+        decisions.append(own)
+        wrong += int(np.count_nonzero(predicted[here] != codes[block]))
+        start += len(block)
+        steady.report(start / len(order), Estimate(wrong, start, len(order)))
+        size = min(2 * size, _LARGEST)
+    by_row = np.argsort(order)
+    rows = order[by_row].astype(np.int64)
+    return Judgement(rows, codes[rows], predicted[by_row], np.concatenate(decisions)[by_row])
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Errors so far on a growing stratified subsample of the rows to be judged.
+
+    Attributes
+    ----------
+    wrong, done, total : int
+        Rows.
+    """
+
+    wrong: int
+    done: int
+    total: int
+
+    @property
+    def error(self) -> float:
+        """Share of the rows so far that were wrong."""
+        return self.wrong / self.done
+
+    @property
+    def rate(self) -> ErrorRate:
+        """The error so far with its 95 % interval."""
+        return ErrorRate.of_run(self.error, self.done)
+
+
+@dataclass(frozen=True, eq=False)
+class RunProgress:
+    """Everything known of a run so far, so that a later one makes all earlier ones redundant.
+
+    Attributes
+    ----------
+    spec_hash : str
+        Of the run.
+    phase : {"fit", "learn", "train", "validation", "test"}
+        Fitting the stack; widths and training; predicting training, validation and test rows.
+    stack : Stack or None
+        The layers so far.
+    history : tuple of WidthsStep
+        The widths' iterations so far.
+    grid : tuple of GridPoint
+        The points of cross-validation so far.
+    chosen : ChosenBy or None
+        What chose the widths, once it is known.
+    training : TrainingStep or None
+        The solver's last step.
+    stage : Stage or None
+        What it is doing within its phase, where that has a name.
+    epochs : SdaHistory or None
+        The epochs of autoencoders so far.
+    train, validation, test : Estimate or None
+    """
+
+    spec_hash: str
+    phase: str = "fit"
+    stack: Stack | None = None
+    history: tuple[WidthsStep, ...] = ()
+    grid: tuple[GridPoint, ...] = ()
+    chosen: ChosenBy | None = None
+    training: TrainingStep | None = None
+    stage: Stage | None = None
+    epochs: SdaHistory | None = None
+    train: Estimate | None = None
+    validation: Estimate | None = None
+    test: Estimate | None = None
+
+
+class Watch:
+    """Gathers what the parts of a run report into one `RunProgress`."""
+
+    def __init__(self, spec_hash: str, progress: Progress) -> None:
+        self._progress = progress
+        self._state = RunProgress(spec_hash)
+        self.started = time.perf_counter()
+        self.learned = self.started
+        """When the last that there is of learning widths, or of the grid, was seen."""
+
+    def phase(self, name: str, start: float, stop: float) -> Progress:
+        """Return the progress of one part of the run, from `start` to `stop` of the whole."""
+        return _Phase(self, name, self._progress.part(start, stop))
+
+    def seen(self, phase: str, payload: object) -> RunProgress | None:
+        """Take a payload of some part in, and return the new state if there is one."""
+        change: dict[str, object] = {}
+        match payload:
+            case Stack():
+                change = {"stack": payload}
+            case WidthsStep():
+                change = {"history": (*self._state.history, payload)}
+                self.learned = time.perf_counter()
+            case GridPoint():
+                change = {"grid": (*self._state.grid, payload)}
+                self.learned = time.perf_counter()
+            case ChosenBy():
+                change = {"chosen": payload}
+                self.learned = time.perf_counter()
+            case Stage():
+                change = {"stage": payload}
+            case SdaHistory():
+                change = {"epochs": payload}
+            case TrainingStep():
+                change = {"training": payload}
+            case Estimate():
+                change = {phase: payload}
+        if not change and phase == self._state.phase:
+            return None
+        self._state = replace(self._state, **{"phase": phase, "stage": None, **change})  # type: ignore[arg-type]
+        return self._state
+
+
+class _Phase(Progress):
+    def __init__(self, watch: Watch, name: str, own: Progress) -> None:
+        self._watch, self._name, self._own = watch, name, own
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._own.report(fraction, self._watch.seen(self._name, payload))
+
 
 _TRAIN_ROWS = 5_000  # rows on which the training error is counted
 

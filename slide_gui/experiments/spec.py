@@ -1,4 +1,4 @@
-"""What a run is asked to do, as a frozen value with a hash: equal hashes mean equal results."""
+"""What is asked for, as frozen values with hashes: one run, or a sweep of them. Equal hashes mean equal results."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice, check_choice, table_of
-from slide_gui.core.errors import check_whole
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.validation import check_flag, check_noise, check_whole
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
 from slide_gui.numerics import Version, numerics
 
-__all__ = ["EVALUATE", "FITTED_ON", "TRAINING", "RunSpec", "document_hash"]
+__all__ = ["EVALUATE", "FITTED_ON", "TRAINING", "RunSpec", "SweepPoint", "SweepSpec", "document_hash"]
+
 
 TRAINING = table_of(
     Choice("whole", "whole training part", "train on the whole training part"),
@@ -243,3 +244,100 @@ def document_hash(document: dict[str, Any], version: Version) -> str:
     own = {key: value for key, value in document.items() if key != "source"}
     own |= {"format": version, "neighbour": None if near is None else document_hash(near, version)}
     return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """A place in the sweep and the run that answers it; points of depth 0 share one run over all noises."""
+
+    noise: float
+    depth: int
+    split: int
+    seed: int
+    spec: RunSpec
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """A sweep.
+
+    Attributes
+    ----------
+    fingerprint : str
+        SHA-256 (hex) of the data.
+    source : str
+        Where they came from, as `DataSource.argument`.
+    noises : tuple of float
+        Probabilities 1 − p; taken in rising order.
+    depths : tuple of int
+        Numbers of layers; taken in rising order.
+    splits, seeds : tuple of int
+    method, training, evaluate : str
+        As in `RunSpec`.
+    stack : StackParameters
+        All but noise and depth.
+    svm : SvmParameters
+    test_rows : int or None
+        As in `RunSpec`.
+    warm : bool
+        Whether a run whose widths are learned starts from that of the noise before it, of the same depth.
+    """
+
+    fingerprint: str
+    source: str = ""
+    noises: tuple[float, ...] = (0.5,)
+    depths: tuple[int, ...] = (2,)
+    splits: tuple[int, ...] = (0,)
+    seeds: tuple[int, ...] = (0,)
+    method: str = "slide-svm"
+    training: str = "whole"
+    evaluate: str = "test"
+    stack: StackParameters = field(default_factory=StackParameters)
+    svm: SvmParameters = field(default_factory=SvmParameters)
+    test_rows: int | None = None
+    warm: bool = True
+
+    def points(self) -> tuple[SweepPoint, ...]:
+        """Return all points: splits outermost, then seeds, noises and depths.
+
+        Raises
+        ------
+        ValueError
+            If an axis is empty, or a point is out of range.
+        """
+        for name in ("noises", "depths", "splits", "seeds"):
+            axis = getattr(self, name)
+            if not isinstance(axis, (tuple, list)) or not axis:
+                raise ValueError(f"{name} is {axis!r}; a sweep needs at least one of each")
+        noises = sorted({check_noise(noise) for noise in self.noises})
+        depths, splits, seeds = (
+            sorted({check_whole(name, number, 0) for number in axis})
+            for name, axis in (("depth", self.depths), ("split", self.splits), ("seed", self.seeds))
+        )
+        warm = check_flag("warm", self.warm)
+        points = []
+        for split in splits:
+            for seed in seeds:
+                before: dict[int, RunSpec] = {}
+                for noise in noises:
+                    for depth in depths:
+                        near = before.get(depth) if warm and depth else None
+                        before[depth] = self._spec(noise, depth, split, seed, near)
+                        points.append(SweepPoint(noise, depth, split, seed, before[depth]))
+        return tuple(points)
+
+    def _spec(self, noise: float, depth: int, split: int, seed: int, near: RunSpec | None) -> RunSpec:
+        stack = replace(self.stack, noise=noise, depth=depth)
+        return RunSpec(
+            self.fingerprint,
+            self.source,
+            self.method,
+            stack,
+            self.svm,
+            split,
+            seed,
+            self.training,
+            self.evaluate,
+            self.test_rows,
+            near,
+        ).checked()

@@ -28,10 +28,17 @@ from typing import Any, Self
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import memory_limit
 from slide_gui.experiments.database import Database, checked_by
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
+from slide_gui.experiments.result import (
+    ADDED,
+    COLUMNS,
+    DROPPED,
+    RunResult,
+    StoredRun,
+    columns_of,
+    pack_arrays,
+    unpack_arrays,
+)
 from slide_gui.experiments.spec import RunSpec, document_hash
-from slide_gui.experiments.stored_run import ADDED, COLUMNS, DROPPED, StoredRun, columns_of
 from slide_gui.numerics import numerics, version_from
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_kept"]

@@ -10,11 +10,9 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, run
-from slide_gui.experiments.run_progress import RunProgress
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.run import Reuse, RunProgress, run
+from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store import DamagedRun, RunStore
-from slide_gui.experiments.sweep_spec import SweepPoint, SweepSpec
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Pause", "SweepState", "run_points", "run_sweep"]

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.distances import block_sizes, median_distances
-from slide_gui.core.kernel import Embedding
-from slide_gui.core.svm import LOSSES, SvmModel, SvmParameters, fit_svm, train
-from slide_gui.core.svm_grid import GridPoint, median_width_search
+from slide_gui.core.svm.kernel import Embedding, block_sizes, median_distances
+from slide_gui.core.svm.model import SvmModel, train
+from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.core.svm.selection import GridPoint, median_width_search
+from slide_gui.core.svm.training import fit_svm
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import Classifier, RunResult
 from slide_gui.experiments.spec import RunSpec

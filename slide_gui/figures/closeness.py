@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.experiments.closeness import Closeness
+from slide_gui.experiments.inspection.closeness import Closeness
+from slide_gui.figures.canvas import INK, MUTED, TEXT_SIZE, Plot, counted, line_color, marked_line, titled
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.plot import INK, MUTED, TEXT_SIZE, Plot, counted, line_color, marked_line, titled
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
+from slide_gui.figures.tables import save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slide_gui.experiments.result import RunResult
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, titled
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, fitted, titled, width_mm
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
-from slide_gui.figures.text import fitted, width_mm
+from slide_gui.figures.tables import save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

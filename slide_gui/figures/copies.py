@@ -9,30 +9,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.experiments.copies import CopiesResult
-from slide_gui.experiments.weights import nearby_peak
-from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.plot import (
+from slide_gui.experiments.inspection.copies import CopiesResult
+from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.canvas import (
     INK,
     MUTED,
     SMALL_SIZE,
     TEXT_SIZE,
     Plot,
     counted,
+    fitted,
     label_room,
     line_color,
     marked_line,
     titled,
 )
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.export import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
-from slide_gui.figures.text import fitted
+from slide_gui.figures.tables import save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["copies_csv", "draw_copies"]
+__all__ = ["copies_sheet", "draw_copies"]
+
 
 _FRAME = "#B4B8C0"
 _ENLARGE = 8
@@ -199,3 +202,74 @@ def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
         for seed, error in enumerate(point.errors)
     ]
     save_table(path, [*head, "relative error of its row"], rows)
+
+
+_SCRIPT = '''"""Makes copies.pdf, .svg, .png and .csv again; written by slide-gui {version}.
+
+Start it in the folder from which the data's paths start.
+"""
+
+from pathlib import Path
+
+from slide_gui.core.slide.stack import StackParameters
+from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy
+from slide_gui.experiments.model_file import fit_model
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.copies import copies_sheet
+from slide_gui.figures.export import save_sheet
+from slide_gui.figures.style import Style
+
+STYLE = {style!r}
+SOURCE = {source!r}
+
+dataset = SOURCE.load()
+model = fit_model(dataset, {parameters!r})
+if model.fingerprint != {fingerprint!r}:
+    raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
+study = CopiesStudy(model.stack, dataset.train, {layer}, seeds={seeds}, most={most}, most_rows={rows})
+sheet = copies_sheet(CopiesResult(model, study.run(), {feature}, {shown}), SOURCE)
+for suffix in (".pdf", ".svg", ".png", ".csv"):
+    save_sheet(Path("copies" + suffix), sheet, STYLE)
+'''
+
+
+def copies_sheet(result: CopiesResult, source: DataSource) -> Sheet:
+    """Return the study of copies as what can be exported.
+
+    Parameters
+    ----------
+    result : CopiesResult
+        All its points have every seed.
+    source : DataSource
+        Where the data of the fit came from.
+    """
+    return sheet_of(
+        "copies",
+        result,
+        draw_copies,
+        copies_csv,
+        commands=lambda style: _commands(result, source, style),
+        script=lambda style: _script(result, source, style),
+    )
+
+
+def _script(result: CopiesResult, source: DataSource, style: Style) -> str:
+    copies = result.copies
+    return _SCRIPT.format(
+        **script_values(result.model, source, style),
+        layer=copies.layer,
+        seeds=copies.seeds,
+        most=copies.points[-1].copies,
+        rows=copies.n_rows,
+        feature=result.feature,
+        shown=result.shown,
+    )
+
+
+def _commands(result: CopiesResult, source: DataSource, style: Style) -> str:
+    copies, shape = result.copies, result.model.image_shape
+    pixel = str(result.feature) if shape is None else "{},{}".format(*divmod(result.feature, shape[1]))
+    words: list[object] = ["copies", source.argument, *fit_words(source, result.model.stack.parameters)]
+    words += ["--layer", copies.layer, "--most", copies.points[-1].copies, "--shown", result.shown]
+    words += ["--seeds", copies.seeds, "--rows", copies.n_rows, "--pixel", pixel]
+    return all_forms("copies", [*words, *style_words(style)])

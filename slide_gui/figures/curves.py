@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from slide_gui.experiments.curves import ErrorCurves
-from slide_gui.experiments.paper import Published
-from slide_gui.figures.plot import (
+from slide_gui.experiments.evaluation.protocol import Published
+from slide_gui.figures.canvas import (
     INK,
     MUTED,
     SMALL_SIZE,
@@ -22,7 +22,7 @@ from slide_gui.figures.plot import (
     titled,
 )
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import RATE_HEAD, rate_cells, save_table
+from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +130,7 @@ def _draw_marks(axes: Axes, marks: Sequence[Published], s: float) -> None:
 
 
 def _note(plot: Plot, text: str, room: float) -> None:
-    from slide_gui.figures.text import fitted
+    from slide_gui.figures.canvas import fitted
 
     s = plot.scale
     text, size = fitted(text, SMALL_SIZE * s, room, smallest=4.0 * s)

@@ -1,23 +1,42 @@
-"""Figures and their numbers on disk: the same input gives the same bytes, and a file is whole or not there."""
+"""A figure, its numbers and what makes it again, on disk: the same input gives the same bytes, whole or not there."""
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from slide_gui import __version__
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import write_whole
-from slide_gui.experiments.weights import WeightRows
+from slide_gui.experiments.inspection.rows import WeightRows
+from slide_gui.experiments.model_file import FittedModel
+from slide_gui.experiments.source import DataSource
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
+from slide_gui.figures.tables import save_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "figure_bytes", "save_figure", "weights_csv"]
+__all__ = [
+    "FORMATS",
+    "Sheet",
+    "all_forms",
+    "figure_bytes",
+    "fit_words",
+    "save_bundle",
+    "save_figure",
+    "save_sheet",
+    "script_values",
+    "sheet_of",
+    "style_words",
+    "weights_csv",
+]
+
 
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` writes."""
@@ -99,3 +118,134 @@ def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> 
                 values = [float(rows.biases[i, j]), *rows.rows[i, j].tolist()]
                 lines.append([rows.dataset, *place, j + 1, *values])
     save_table(path, head + [f"w_{i}" for i in range(widest)], lines)
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Sheet:
+    """What can be written of one figure.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    draw : callable or None
+        Draws into an empty figure; None for a table without a figure.
+    table : callable
+        Writes the numbers as CSV to a path.
+    commands, script : callable
+        Return the command lines and the Python script that make the files of a bundle again; None where there
+        is no bundle.
+    extra : mapping of str to str
+        Name → text of further files of a bundle, which commands and script read.
+    texts : mapping of str to str
+        Suffix → the table as a text, such as ``.md`` and ``.tex``.
+    """
+
+    name: str
+    draw: Callable[[Figure, Style], None] | None
+    table: Callable[[Path], None]
+    commands: Callable[[Style], str] | None = None
+    script: Callable[[Style], str] | None = None
+    extra: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+
+def sheet_of(
+    name: str,
+    content: T,
+    draw: Callable[[Figure, T, Style], None],
+    table: Callable[[Path, T], None],
+    **further: Any,
+) -> Sheet:
+    """Return the sheet of what `draw` draws into a figure and `table` writes to a path; further fields by name."""
+    return Sheet(name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further)
+
+
+def save_sheet(path: Path, sheet: Sheet, style: Style) -> None:
+    """Write the figure, or with the suffix .csv its numbers, or with that of a text the text.
+
+    Raises
+    ------
+    ValueError
+        If the suffix is none of PDF, SVG, PNG and CSV and of no text, or there is nothing to draw.
+    OSError
+        If the file cannot be written.
+    """
+    draw = sheet.draw
+    if path.suffix.lower() == ".csv":
+        sheet.table(path)
+    elif path.suffix.lower() in sheet.texts:
+        text = sheet.texts[path.suffix.lower()]
+        write_whole(path, lambda file: file.write(text.encode()))
+    elif draw is None:
+        raise ValueError(f"{path.name}: this is a table; it is written as .csv")
+    else:
+        save_figure(lambda figure: draw(figure, style), path, style)
+
+
+def save_bundle(folder: Path, sheet: Sheet, style: Style) -> list[Path]:
+    """Write the figure, its numbers, and the commands and the Python script that make them again.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if it is missing; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, and what `extra` holds.
+    sheet : Sheet
+    style : Style
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    ValueError
+        If nothing makes this sheet again.
+    OSError
+        If the folder cannot be written to.
+    """
+    if sheet.commands is None or sheet.script is None:
+        raise ValueError(f"{sheet.name}: this is a table alone; it has no bundle")
+    suffixes = (*(FORMATS if sheet.draw is not None else ()), ".csv")
+    paths = [folder / f"{sheet.name}{suffix}" for suffix in suffixes]
+    for path in paths:
+        save_sheet(path, sheet, style)
+    texts = {"commands.txt": sheet.commands(style), f"{sheet.name}.py": sheet.script(style), **sheet.extra}
+    for name, text in texts.items():
+        write_whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+    return [*paths, *(folder / name for name in texts)]
+
+
+def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
+    """Return the options of a command line that give the seed of the data and the fit."""
+    p = parameters
+    words: list[object] = ["--seed", source.seed, "--noise", p.noise, "--depth", p.depth, "--threshold", p.threshold]
+    words += ["--squashing", p.squashing, "--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype]
+    return [str(word) for word in (*words, "--batch-size", p.batch_size)]
+
+
+def style_words(style: Style) -> list[str]:
+    """Return the options of a command line that give the looks, but for the bias."""
+    words = ["--width", style.width, "--colors", style.colors, "--levels", style.levels, "--dpi", str(style.dpi)]
+    return words + ["--transpose"] * style.transposed
+
+
+def script_values(model: FittedModel, source: DataSource, style: Style) -> dict[str, object]:
+    """Return what the script of a figure of one model says: version, looks, data and fit."""
+    return {
+        "version": __version__,
+        "style": style,
+        "source": source,
+        "parameters": model.stack.parameters,
+        "fingerprint": model.fingerprint,
+    }
+
+
+def all_forms(name: str, words: Sequence[object]) -> str:
+    """Return the line of a subcommand, given in words, that writes the figure of this name in all forms."""
+    forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv"]
+    return shlex.join(map(str, ["slide-gui", *words, *forms])) + "\n"

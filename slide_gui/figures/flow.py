@@ -1,4 +1,4 @@
-"""The paper's schematic with a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, joined by arrows, with the errors below."""
+"""The paper’s schematic with a real image: x, x̃, T(hᵏ⁻¹) and hᵏ, joined by arrows, with the errors below."""
 
 from __future__ import annotations
 
@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.experiments.flow import FlowResult
+from slide_gui.experiments.inspection.flow import FlowResult
+from slide_gui.experiments.source import DataSource, image_text
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, titled
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.plot import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, titled
+from slide_gui.figures.export import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
-from slide_gui.figures.text import fitted
+from slide_gui.figures.tables import save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_flow", "flow_csv"]
+__all__ = ["draw_flow", "flow_csv", "flow_sheet"]
+
 
 _POWERS = "⁰¹²³⁴⁵⁶⁷⁸"
 _FRAME, _BLANKED = "#B4B8C0", "#DCE7FA"
@@ -199,3 +201,65 @@ def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
         rows.append([*same, f"T(h{k - 1})", None, None, *layer.squashed.tolist()])
         rows.append([*same, f"h{k}", layer.own_error, layer.input_error, *layer.output.tolist()])
     save_table(path, head + [f"v_{i}" for i in range(flow.clean.size)], rows)
+
+
+_IMAGE = "flow-image.csv"
+_SCRIPT = '''"""Makes flow.pdf, .svg, .png and .csv again; written by slide-gui {version}.
+
+{image} beside this script holds the image. Start it in the folder from which the data's paths start.
+"""
+
+from pathlib import Path
+
+from slide_gui.core.slide.stack import StackParameters
+from slide_gui.experiments.model_file import fit_model
+from slide_gui.experiments.inspection.flow import flow_result
+from slide_gui.experiments.source import read_image
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.flow import flow_sheet
+from slide_gui.figures.export import save_sheet
+from slide_gui.figures.style import Style
+
+STYLE = {style!r}
+SOURCE = {source!r}
+
+model = fit_model(SOURCE.load(), {parameters!r})
+if model.fingerprint != {fingerprint!r}:
+    raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
+image = read_image(Path(__file__).with_name({image!r}))
+sheet = flow_sheet(flow_result(model, image, {name!r}, {seed!r}), SOURCE)
+for suffix in (".pdf", ".svg", ".png", ".csv"):
+    save_sheet(Path("flow" + suffix), sheet, STYLE)
+'''
+
+
+def flow_sheet(result: FlowResult, source: DataSource) -> Sheet:
+    """Return the flow of one image as what can be exported.
+
+    Parameters
+    ----------
+    result : FlowResult
+    source : DataSource
+        Where the data of the fit came from.
+    """
+    return sheet_of(
+        "flow",
+        result,
+        draw_flow,
+        flow_csv,
+        commands=lambda style: _commands(result, source, style),
+        script=lambda style: _script(result, source, style),
+        extra={_IMAGE: image_text(result.flow.clean)},
+    )
+
+
+def _script(result: FlowResult, source: DataSource, style: Style) -> str:
+    values = script_values(result.model, source, style)
+    return _SCRIPT.format(**values, name=result.image, seed=result.seed, image=_IMAGE)
+
+
+def _commands(result: FlowResult, source: DataSource, style: Style) -> str:
+    words = ["flow", source.argument, *fit_words(source, result.model.stack.parameters)]
+    words += ["--image", _IMAGE, "--name", result.image]
+    words += ["--clean"] if result.seed is None else ["--corruption", str(result.seed)]
+    return all_forms("flow", [*words, *style_words(style)])

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from slide_gui.experiments.labels import LabelCurves
-from slide_gui.figures.plot import MUTED, Plot, band, line_color, marked_line, per_cent, titled
+from slide_gui.experiments.curves import LabelCurves
+from slide_gui.figures.canvas import MUTED, Plot, band, line_color, marked_line, per_cent, titled
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import RATE_HEAD, rate_cells, save_table
+from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,12 +10,12 @@ from slide_gui import __version__
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.curves import ErrorCurves, error_curves
-from slide_gui.experiments.paper import Published, data_key, published
+from slide_gui.experiments.evaluation.protocol import Published, data_key, published
 from slide_gui.experiments.recipe import Recipe
 from slide_gui.experiments.result import RunResult
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.sheet import Sheet, all_forms
+from slide_gui.figures.export import Sheet, all_forms
 from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
 
@@ -35,7 +35,7 @@ from pathlib import Path
 
 from slide_gui.experiments.recipe import Recipe
 from slide_gui.figures.run_sheets import run_sheet
-from slide_gui.figures.sheet import save_sheet
+from slide_gui.figures.export import save_sheet
 from slide_gui.figures.style import Style
 
 STYLE = {style!r}

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.splits import Classes
+from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, fitted, titled
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.plot import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, titled
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
-from slide_gui.figures.text import fitted
+from slide_gui.figures.tables import save_table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from slide_gui.core.widths import WidthsStep
+from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.experiments.result import RunResult
-from slide_gui.figures.plot import INK, Plot, label_room, line_color, titled
+from slide_gui.figures.canvas import INK, Plot, label_room, line_color, titled
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
+from slide_gui.figures.tables import save_table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

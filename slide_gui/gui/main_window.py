@@ -1,39 +1,254 @@
-"""The window: title bar, navigation, panel, pages, notice and status, tied together."""
+"""The window: title bar, navigation, panel, the pages in one table, notice and status, tied together."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from PySide6.QtCore import QSettings, Slot
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QMainWindow, QVBoxLayout, QWidget
+from PySide6.QtCore import QSettings, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QMainWindow,
+    QMenu,
+    QPushButton,
+    QStackedWidget,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.source import DataSource
-from slide_gui.gui.actions import make_actions
-from slide_gui.gui.bars import Navigation, TitleBar
-from slide_gui.gui.commands import Commands
-from slide_gui.gui.exporting import Exporting
+from slide_gui.gui.commands import ACTIONS, Commands, make_actions
+from slide_gui.gui.export.controller import Exporting
 from slide_gui.gui.faults import FaultReporter
-from slide_gui.gui.jobs import JobStatus, Lane
 from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.opening import Opening
-from slide_gui.gui.page_stack import PageStack
-from slide_gui.gui.pages.weights import FLOW, WeightsPage
+from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.weights.page import FLOW, WeightsPage
 from slide_gui.gui.panel import ParameterPanel
-from slide_gui.gui.theme import apply_theme
+from slide_gui.gui.state.jobs import JobStatus, Lane
+from slide_gui.gui.state.workspace import Problem, Workspace
+from slide_gui.gui.theme import apply_theme, icon, theme_of
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
-from slide_gui.gui.workspace import Problem, Workspace
 
 if TYPE_CHECKING:
-    from slide_gui.gui.benchmark_desk import BenchmarkDesk
-    from slide_gui.gui.desk import RunDesk
+    from slide_gui.gui.pages.runs import RunsPage
+    from slide_gui.gui.state.evaluation import BenchmarkDesk
+    from slide_gui.gui.state.run_controller import RunDesk
+
+__all__ = ["PAGES", "MainWindow"]
+
+
+class TitleBar(QFrame):
+    """The menu of every command, what is open, and the commands used most."""
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._actions = actions
+        self.setProperty("role", "bar")
+        self.setFixedHeight(40)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(8, 0, 16, 0)
+        row.setSpacing(12)
+        menu_button = QToolButton(self)
+        menu_button.setText("slide-gui")
+        menu_button.setProperty("kind", "menu")
+        menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu_button.setToolTip("Every command (also by Ctrl+Shift+P)")
+        menu_button.setAccessibleName("Menu")
+        menu_button.setMenu(self._build_menu(menu_button))
+        self._title = QLabel("", self)
+        self._title.setProperty("role", "secondary")
+        row.addWidget(menu_button)
+        row.addWidget(self._title, 1)
+        self._buttons = {name: self._build_button(name, row) for name in ("open", "undo", "redo", "export")}
+
+    def _build_menu(self, parent: QWidget) -> QMenu:
+        menu = QMenu(parent)
+        groups: dict[str, QMenu] = {}
+        for spec in ACTIONS:
+            if spec.group not in groups:
+                groups[spec.group] = QMenu(spec.group, menu)
+                menu.addMenu(groups[spec.group])
+            groups[spec.group].addAction(self._actions[spec.name])
+        return menu
+
+    def _build_button(self, name: str, row: QHBoxLayout) -> QPushButton:
+        action = self._actions[name]
+        button = QPushButton(action.text() if name in ("open", "export") else "", self)
+        button.setToolTip(action.toolTip())
+        button.setAccessibleName(action.text().rstrip("…"))
+        button.clicked.connect(action.trigger)
+        if name == "export":
+            button.setProperty("kind", "primary")
+        row.addWidget(button)
+        return button
+
+    def show_dataset(self, dataset: Dataset) -> None:
+        """Say what is open."""
+        name = dataset.name.removesuffix(" (generated)")
+        files = dataset.source.split("; ")
+        origin = Path(files[0]).name if len(files) == 1 else f"{len(files)} files"
+        self._title.setText(f"{name} · {'generated' if dataset.generated else origin}")
+
+    def follow_actions(self) -> None:
+        """Enable the buttons whose commands are enabled."""
+        for name, button in self._buttons.items():
+            button.setEnabled(self._actions[name].isEnabled())
+
+    def tint(self) -> None:
+        """Draw the icons in the colours of the theme."""
+        theme = theme_of(self)
+        for name in ("undo", "redo"):
+            self._buttons[name].setIcon(icon(name, theme))
+
+
+class Navigation(QFrame):
+    """A button for every page."""
+
+    def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("role", "panel")
+        self.setFixedWidth(72)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 8, 0, 8)
+        column.setSpacing(0)
+        self._buttons = {}
+        for spec in PAGES:
+            action = actions[f"page_{spec.name}"]
+            button = QToolButton(self)
+            button.setProperty("kind", "nav")
+            button.setText(spec.text)
+            button.setCheckable(True)
+            button.setAutoExclusive(True)
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+            button.setIconSize(QSize(20, 20))
+            button.setFixedSize(72, 56)
+            button.setToolTip(action.toolTip())
+            button.clicked.connect(action.trigger)
+            self._buttons[spec.name] = button
+            column.addWidget(button)
+        column.addStretch(1)
+
+    @Slot(object)
+    def mark(self, name: str) -> None:
+        """Mark the page that is shown."""
+        self._buttons[name].setChecked(True)
+
+    def tint(self) -> None:
+        """Draw the icons in the colours of the theme."""
+        theme = theme_of(self)
+        for name, button in self._buttons.items():
+            button.setIcon(icon(name, theme))
+
+
+@dataclass(frozen=True)
+class PageSpec:
+    """A page.
+
+    Attributes
+    ----------
+    name : str
+        Its command is ``page_<name>``, its icon ``resources/icons/<name>.svg``.
+    text : str
+        In the navigation.
+    make : callable
+        Makes the page for a window; imports its module, so that the window need not.
+    """
+
+    name: str
+    text: str
+    make: Callable[[MainWindow], Page]
+
+
+def _weights(window: MainWindow) -> Page:
+    return WeightsPage(window.workspace, window)
+
+
+def _curves(window: MainWindow) -> Page:
+    from slide_gui.gui.pages.curves import CurvesPage
+
+    return CurvesPage(window.workspace, window.desk, window)
+
+
+def _classifier(window: MainWindow) -> Page:
+    from slide_gui.gui.pages.classifier import ClassifierPage
+
+    page = ClassifierPage(window.workspace, window.desk, window)
+    page.image_opened.connect(window.show_test_image)
+    return page
+
+
+def _benchmark(window: MainWindow) -> Page:
+    from slide_gui.gui.pages.evaluation import BenchmarkPage
+
+    page = BenchmarkPage(window.workspace, window.benchmark, window)
+    page.runs_requested.connect(window.show_runs)
+    page.export_requested.connect(window.commands.do_export)
+    return page
+
+
+def _runs(window: MainWindow) -> Page:
     from slide_gui.gui.pages.runs import RunsPage
 
-__all__ = ["MainWindow"]
+    page = RunsPage(window.workspace, window.desk, window)
+    page.export_requested.connect(window.commands.do_export)
+    return page
+
+
+PAGES = (
+    PageSpec("weights", "Weights", _weights),
+    PageSpec("curves", "Curves", _curves),
+    PageSpec("classifier", "Classifier", _classifier),
+    PageSpec("benchmark", "Benchmark", _benchmark),
+    PageSpec("runs", "Runs", _runs),
+)
+
+
+class PageStack(QStackedWidget):
+    """Shows one page.
+
+    Signals
+    -------
+    turned(object)
+        Name of the page shown now.
+    """
+
+    turned = Signal(object)
+
+    def __init__(self, window: MainWindow) -> None:
+        super().__init__(window)
+        self._window = window
+        self._specs = {spec.name: spec for spec in PAGES}
+        self._made: dict[str, Page] = {}
+
+    def page(self, name: str) -> Page:
+        """Return a page, made now if it was not shown before."""
+        if name not in self._made:
+            self._made[name] = self._specs[name].make(self._window)
+            self.addWidget(self._made[name])
+        return self._made[name]
+
+    def shown(self) -> Page:
+        """Return the page shown now."""
+        page = self.currentWidget()
+        assert isinstance(page, Page)
+        return page
+
+    def turn_to(self, name: str) -> None:
+        """Show a page."""
+        self.setCurrentWidget(self.page(name))
+        self.turned.emit(name)
+
 
 _NOTICE_WIDTH = 720
 _PRIVATE = "nothing leaves this computer"
@@ -133,7 +348,7 @@ class MainWindow(QMainWindow):
     def desk(self) -> RunDesk:
         """The owner of runs, made when it is first needed: what it imports is heavy."""
         if self._desk is None:
-            from slide_gui.gui.desk import RunDesk
+            from slide_gui.gui.state.run_controller import RunDesk
 
             self._desk = RunDesk(self.workspace, self._store, self)
             self._desk.kept.refresh()
@@ -143,7 +358,7 @@ class MainWindow(QMainWindow):
     def benchmark(self) -> BenchmarkDesk:
         """The owner of the evaluation, made when it is first needed."""
         if self._benchmark is None:
-            from slide_gui.gui.benchmark_desk import BenchmarkDesk
+            from slide_gui.gui.state.evaluation import BenchmarkDesk
 
             self._benchmark = BenchmarkDesk(self.workspace, self._store, self)
             self._benchmark.ended.connect(self._benchmark_ended)

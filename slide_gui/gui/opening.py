@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QSettings, Slot
 from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
-from slide_gui.gui.workspace import Workspace
+from slide_gui.gui.state.workspace import Workspace
 
 __all__ = ["Opening"]
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from slide_gui.core.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
-from slide_gui.core.squashing import SQUASHINGS
+from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
+from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS
 from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.layouts import nested
+from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.gui.workspace import State, Workspace
 
 __all__ = ["ParameterPanel"]
 

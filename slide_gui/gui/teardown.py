@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
-    from slide_gui.gui.jobs import Lane
+    from slide_gui.gui.state.jobs import Lane
 
 __all__ = ["tear_down"]
 

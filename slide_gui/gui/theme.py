@@ -1,12 +1,9 @@
-"""The look: colour tokens, fonts and tinted icons of the light and the dark theme.
-
-`apply_theme` sets Fusion, a palette and one style sheet (`slide_gui.gui.style`). Widgets that paint
-themselves ask `theme_of`, which reads the application's palette, so nothing else has to be kept.
-"""
+"""The look: colour tokens, fonts, tinted icons, palette and style sheet of the light and the dark theme."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from string import Template
 
 from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
@@ -15,7 +12,8 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.resources import resource
 
-__all__ = ["DARK", "LIGHT", "PINS", "Theme", "apply_theme", "figure_font", "icon", "theme_of"]
+__all__ = ["DARK", "LIGHT", "PINS", "Theme", "apply_theme", "figure_font", "icon", "style_sheet", "theme_of"]
+
 
 PINS = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
 """Colour-blind-safe colours of pins and of depth lines, always in this order."""
@@ -155,7 +153,6 @@ class _Follower(QObject):
         self._dress()
 
     def _dress(self) -> None:
-        from slide_gui.gui.style import palette, style_sheet
 
         dark = self._choice == "dark" or (self._choice == "system" and _asked_for(self._app) == Qt.ColorScheme.Dark)
         theme = DARK if dark else LIGHT
@@ -213,3 +210,179 @@ def _render(renderer: QSvgRenderer, size: int) -> QPixmap:
     renderer.render(painter, QRectF(0, 0, size, size))
     painter.end()
     return pixmap
+
+
+def palette(theme: Theme) -> QPalette:
+    """Return the palette that Fusion and the painted widgets read."""
+    role = QPalette.ColorRole
+    colours = {
+        role.Window: theme.background,
+        role.WindowText: theme.text,
+        role.Base: theme.panel,
+        role.AlternateBase: theme.hover,
+        role.Text: theme.text,
+        role.PlaceholderText: theme.muted,
+        role.Button: theme.panel,
+        role.ButtonText: theme.text,
+        role.BrightText: theme.danger,
+        role.Highlight: theme.accent,
+        role.HighlightedText: theme.on_accent,
+        role.Accent: theme.accent,
+        role.Link: theme.accent_text,
+        role.LinkVisited: theme.accent_text,
+        role.ToolTipBase: theme.text,
+        role.ToolTipText: theme.background,
+        role.Light: theme.panel,
+        role.Midlight: theme.hover,
+        role.Mid: theme.line,
+        role.Dark: theme.line,
+        role.Shadow: theme.line,
+    }
+    found = QPalette()
+    for each, colour in colours.items():
+        found.setColor(each, QColor(colour))
+    for each in (role.WindowText, role.Text, role.ButtonText):
+        found.setColor(QPalette.ColorGroup.Disabled, each, QColor(theme.muted))
+    return found
+
+
+def style_sheet(theme: Theme) -> str:
+    """Return the one style sheet of the application."""
+    names = {"chevron_down": "chevron_down", "chevron_up": "chevron_up", "check": f"check_{theme.name}"}
+    paths = {f"icon_{key}": resource(f"icons/{name}.svg").as_posix() for key, name in names.items()}
+    return Template(_BASE + _CONTROLS + _NUMBERS + _LISTS).substitute(theme.tokens(), **paths)
+
+
+_BASE = """
+QMainWindow, QDialog { background: $background; }
+QWidget[role="panel"], QFrame[role="panel"] { background: $panel; }
+QFrame[role="bar"] { background: $panel; border: 0; border-bottom: 1px solid $line; }
+QFrame[role="rule"] { background: $line; border: 0; max-height: 1px; min-height: 1px; }
+QScrollArea { background: transparent; border: 0; }
+QLabel { background: transparent; }
+QLabel[role="title"] { font-size: 20px; font-weight: 600; }
+QLabel[role="secondary"] { font-size: 11px; color: $muted; }
+QLabel[role="heading"] { font-size: 11px; font-weight: 600; color: $muted; letter-spacing: 1px; }
+QLabel[role="badge"] { font-size: 11px; color: $accent_text; background: $accent_wash; border-radius: 4px;
+    padding: 1px 6px; }
+QLabel[role="preview"] { background: #ffffff; color: #6b707b; border: 1px solid $line; border-radius: 4px; }
+QToolTip { background: $text; color: $background; border: 0; padding: 6px 8px; font-size: 11px; }
+QStatusBar { background: $panel; border-top: 1px solid $line; }
+QStatusBar::item { border: 0; }
+QMenuBar { background: $panel; border-bottom: 1px solid $line; }
+QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
+QMenuBar::item:selected { background: $hover; }
+QMenu { background: $panel; border: 1px solid $line; padding: 4px; }
+QMenu::item { padding: 6px 24px 6px 24px; border-radius: 4px; }
+QMenu::item:selected { background: $accent_wash; color: $accent_text; }
+QMenu::item:disabled { color: $muted; }
+QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
+QMenu::icon { padding-left: 6px; }
+QSplitter::handle { background: $line; }
+"""
+
+_CONTROLS = """
+QPushButton { background: $panel; color: $text; border: 1px solid $line; border-radius: 5px;
+    padding: 0 12px; min-height: 26px; }
+QPushButton:hover { background: $hover; }
+QPushButton:pressed { background: $line; }
+QPushButton:focus { border: 2px solid $accent; padding: 0 11px; min-height: 24px; }
+QPushButton:disabled { color: $muted; background: $background; }
+QPushButton:checked { background: $accent_wash; color: $accent_text; border-color: $accent_wash; }
+QPushButton[kind="primary"] { background: $accent; color: $on_accent; border-color: $accent; }
+QPushButton[kind="primary"]:hover, QPushButton[kind="primary"]:pressed { background: $accent_hover;
+    border-color: $accent_hover; }
+QPushButton[kind="primary"]:focus { border: 2px solid $text; }
+QPushButton[kind="primary"]:disabled { background: $hover; border-color: $line; color: $muted; }
+QPushButton[kind="flat"], QPushButton[kind="segment"] { background: transparent; border-color: transparent;
+    color: $muted; }
+QPushButton[kind="flat"] { padding: 0 8px; color: $text; }
+QPushButton[kind="flat"]:focus { padding: 0 7px; }
+QPushButton[kind="flat"]:hover, QPushButton[kind="segment"]:hover { background: $hover; color: $text; }
+QPushButton[kind="flat"]:checked, QPushButton[kind="segment"]:checked { background: $accent_wash;
+    color: $accent_text; }
+QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border-color: $accent; }
+QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
+QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
+QToolButton:hover { background: $hover; }
+QToolButton:focus { border-color: $accent; }
+QToolButton[kind="menu"] { font-weight: 600; padding: 4px 8px; }
+QToolButton[kind="menu"]::menu-indicator { image: none; width: 0; }
+QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-radius: 0; padding: 8px 3px 6px 0;
+    min-width: 66px; max-width: 66px; min-height: 42px; font-size: 11px; color: $muted; }
+QToolButton[kind="nav"]:hover { background: $hover; color: $text; }
+QToolButton[kind="nav"]:checked { background: $accent_wash; color: $accent_text; border-left-color: $accent; }
+QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3px; padding: 6px 1px 4px 0; }
+QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid $line; border-radius: 4px;
+    padding: 4px; selection-background-color: $accent; selection-color: $on_accent; }
+QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }
+QTreeWidget { background: $panel; color: $text; border: 1px solid $line; border-radius: 5px; padding: 4px; }
+QTreeWidget::item { padding: 4px 8px; }
+QTreeWidget::item:hover { background: $hover; }
+QTreeWidget::item:selected { background: $accent_wash; color: $accent_text; }
+QCheckBox, QRadioButton { spacing: 8px; }
+QCheckBox:focus, QRadioButton:focus { color: $accent_text; }
+QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; background: $panel; }
+QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: $accent; }
+QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$icon_check"); }
+QCheckBox::indicator:disabled { border-color: $line; background: $background; }
+"""
+
+_NUMBERS = """
+QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: $panel; color: $text; border: 1px solid $line;
+    border-radius: 5px; padding: 0 8px; min-height: 26px; selection-background-color: $accent;
+    selection-color: $on_accent; }
+QLineEdit:hover, QSpinBox:hover, QDoubleSpinBox:hover, QComboBox:hover { border-color: $muted; }
+QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QComboBox:on {
+    border: 2px solid $accent; padding: 0 7px; min-height: 24px; }
+QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: $muted;
+    background: $background; }
+QLineEdit[kind="number"] { background: transparent; border-color: transparent; font-weight: 600; padding: 0 3px;
+    min-height: 20px; }
+QLineEdit[kind="number"]:hover { background: $panel; border-color: $line; }
+QLineEdit[kind="number"]:focus { background: $panel; border: 2px solid $accent; padding: 0 2px; min-height: 18px; }
+QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: 0; padding: 0 0 0 6px; min-height: 0;
+    background: transparent; }
+QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0 0 0 6px; min-height: 0; }
+QComboBox::drop-down { border: 0; width: 24px; }
+QComboBox::down-arrow { image: url("$icon_chevron_down"); width: 12px; height: 12px; }
+QComboBox QAbstractItemView { background: $panel; border: 1px solid $line; padding: 4px; outline: 0;
+    selection-background-color: $accent_wash; selection-color: $accent_text; }
+QSpinBox::up-button, QDoubleSpinBox::up-button { border: 0; width: 18px; subcontrol-position: top right; }
+QSpinBox::down-button, QDoubleSpinBox::down-button { border: 0; width: 18px;
+    subcontrol-position: bottom right; }
+QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url("$icon_chevron_up"); width: 10px; height: 10px; }
+QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url("$icon_chevron_down"); width: 10px;
+    height: 10px; }
+QSlider:horizontal { min-height: 22px; }
+QSlider::groove:horizontal { height: 4px; background: $line; border-radius: 2px; }
+QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
+QSlider::handle:horizontal { background: $panel; border: 2px solid $accent; width: 12px; height: 12px;
+    margin: -6px 0; border-radius: 8px; }
+QSlider::handle:horizontal:hover { background: $accent_wash; }
+QSlider::handle:horizontal:focus { background: $accent; }
+QSlider::sub-page:horizontal:disabled { background: $line; }
+QSlider::handle:horizontal:disabled { border-color: $muted; background: $background; }
+QProgressBar { background: $line; border: 0; border-radius: 2px; min-height: 4px; max-height: 4px; }
+QProgressBar::chunk { background: $accent; border-radius: 2px; }
+"""
+
+_LISTS = """
+QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
+QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
+    padding: 4px 5px; font-size: 11px; }
+QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
+QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
+QScrollBar::handle { background: $line; border-radius: 3px; margin: 2px; }
+QScrollBar::handle:vertical { min-height: 32px; }
+QScrollBar::handle:horizontal { min-width: 32px; }
+QScrollBar::handle:hover { background: $muted; }
+QScrollBar::handle:disabled { background: transparent; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QTabBar::tab { background: transparent; color: $muted; padding: 6px 12px; border-radius: 5px; margin-right: 4px; }
+QTabBar::tab:hover { background: $hover; color: $text; }
+QTabBar::tab:selected { background: $accent_wash; color: $accent_text; }
+QTabBar::tab:focus { border: 2px solid $accent; }
+QTabWidget::pane { border: 0; }
+"""

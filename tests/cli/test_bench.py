@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from slide_gui.cli.bench import MEASUREMENTS, classifying
-from slide_gui.cli.bench.cancelling import _waits
+from slide_gui.bench import MEASUREMENTS, classifying
+from slide_gui.bench.cancelling import _waits
 from slide_gui.progress import Progress
 
 

@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
-from slide_gui.core.parameters import StackParameters
-from slide_gui.experiments.copies import CopiesStudy
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.flow import flow_result
-from slide_gui.experiments.image_file import image_text
-from slide_gui.experiments.source import DataSource
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.experiments.inspection.copies import CopiesStudy
+from slide_gui.experiments.inspection.flow import flow_result
+from slide_gui.experiments.model_file import fit_model
+from slide_gui.experiments.source import DataSource, image_text
 from tests.experiments.tiny import rectangles
 
 

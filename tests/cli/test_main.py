@@ -152,7 +152,7 @@ def test_that_doctor_finds_this_installation_whole(capsys: Capture) -> None:
 def test_that_doctor_fails_with_a_remedy_where_the_blas_is_wrong(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("slide_gui.experiments.self_test.float32_scatter_is_exact", lambda: False)
+    monkeypatch.setattr("slide_gui.core.linear_algebra.float32_scatter_is_exact", lambda: False)
     assert main(["doctor"]) == 1
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("broken")]
     assert "float32 scatter" in line

@@ -12,14 +12,13 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.cli.console import UsageError
 from slide_gui.cli.sweep import parse_depths, parse_noises
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.open import open_data
 from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
-from slide_gui.experiments.sweep_spec import SweepSpec
 from slide_gui.numerics import numerics
 from tests.experiments.tiny import rectangles
 

@@ -13,11 +13,10 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
-from slide_gui.core.stack import StackParameters
+from slide_gui.core.slide.stack import StackParameters
 from slide_gui.data.open import open_data
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.model_file import load_model
-from slide_gui.experiments.weights import weight_rows
+from slide_gui.experiments.inspection.rows import weight_rows
+from slide_gui.experiments.model_file import fit_model, load_model
 
 Capture = pytest.CaptureFixture[str]
 

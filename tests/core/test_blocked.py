@@ -3,8 +3,8 @@ import math
 import numpy as np
 import pytest
 
-from slide_gui.core import blocked
-from slide_gui.core.stack import StackParameters, fit_stack
+from slide_gui.core import linear_algebra as blocked
+from slide_gui.core.slide.stack import StackParameters, fit_stack
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 

@@ -3,13 +3,9 @@
 import numpy as np
 import pytest
 
-from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
-from slide_gui.core.criteria.hold_out import hold_out
-from slide_gui.core.criteria.press import press
-from slide_gui.core.criteria.radius_margin import radius_margin
-from slide_gui.core.criteria.span import span
-from slide_gui.core.stratified import held_out_mask
-from slide_gui.core.svm_newton import newton
+from slide_gui.core.sampling import held_out_mask
+from slide_gui.core.svm.criteria import CRITERIA, evaluate, hold_out, press, radius_margin, span
+from slide_gui.core.svm.newton import newton
 from tests.core.svm_data import layers, three_classes
 
 RIDGE = 0.2

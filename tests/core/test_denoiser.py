@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slide_gui.core.denoiser import CorruptedCopies, denoiser_weights, expected_q, reconstruction_error
+from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights, expected_q, reconstruction_error
 from tests.core.listings import lide, missing
 
 

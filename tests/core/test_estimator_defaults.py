@@ -8,9 +8,9 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import slide_gui
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_parameters import TUTORIAL, SdaParameters
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.sda.model import TUTORIAL, SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
 
 PUBLIC = [getattr(slide_gui, name) for name in slide_gui.__all__]
 ESTIMATORS = [one for one in PUBLIC if inspect.isclass(one) and issubclass(one, BaseEstimator)]

@@ -1,9 +1,17 @@
 import numpy as np
 import pytest
 
-from slide_gui.core import distances as distances_module
-from slide_gui.core.distances import block_sizes, layer_distances, median_distances, shares_of, widths_from
-from slide_gui.core.kernel import Embedding, Gram, Vectors
+from slide_gui.core.svm import kernel as distances_module
+from slide_gui.core.svm.kernel import (
+    Embedding,
+    Gram,
+    Vectors,
+    block_sizes,
+    layer_distances,
+    median_distances,
+    shares_of,
+    widths_from,
+)
 from tests.core.svm_data import StopAfter
 
 

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from slide_gui.core.kernel import Embedding, Vectors, varying_columns
-from slide_gui.core.kernel_classes import ClassRows
+from slide_gui.core.svm.kernel import Embedding, Vectors, varying_columns
+from slide_gui.core.svm.pairs import ClassRows
 from slide_gui.progress import NO_PROGRESS
 
 _COUNTS = (40, 700, 30)  # more than a tile in the middle
@@ -51,7 +51,7 @@ def test_that_the_first_points_of_each_class_are_taken_and_any_others_too():
 
 
 def test_that_values_within_a_class_are_computed_once_for_all_its_pairs(monkeypatch):
-    from slide_gui.core import kernel_classes
+    from slide_gui.core.svm import pairs as kernel_classes
 
     made = []
     tiles = kernel_classes.kernel_tiles

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slide_gui.core.denoiser import denoiser_weights
-from slide_gui.core.noise_path import NoisePath
+from slide_gui.core.slide.denoiser import denoiser_weights
+from slide_gui.core.slide.noise_path import NoisePath
 from tests.core.test_denoiser import blobs, scatter_of
 
 NOISES = [0.0, 1e-6, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99]

@@ -3,10 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.sda_backpropagation import BackPropagation
-from slide_gui.core.sda_fine_tuning import fine_tune
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.sda_pretraining import pretrain
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.sda.training import BackPropagation, fine_tune, pretrain
 from slide_gui.progress import Cancelled
 from tests.core.sda_data import bars, central_difference
 from tests.core.svm_data import StopAfter

@@ -3,10 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.sda_denoiser import DenoisingDescent, first_layer
-from slide_gui.core.sda_history import SdaHistory
-from slide_gui.core.sda_parameters import TUTORIAL, SdaParameters
-from slide_gui.core.sda_pretraining import pretrain
+from slide_gui.core.sda.model import TUTORIAL, SdaHistory, SdaParameters
+from slide_gui.core.sda.training import DenoisingDescent, first_layer, pretrain
 from slide_gui.progress import Cancelled
 from tests.core.sda_data import bars, central_difference
 from tests.core.svm_data import StopAfter
@@ -88,7 +86,7 @@ def test_that_each_layer_learns_from_the_clean_output_of_the_layer_below():
             return super().step(m, rate, progress)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("slide_gui.core.sda_pretraining.DenoisingDescent", Spy)
+        patch.setattr("slide_gui.core.sda.training.DenoisingDescent", Spy)
         same(pretrain(rows, SMALL), sda)
     second = [(c, m) for c, m in seen if c.shape[1] == 20]
     for epoch in range(5):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import expit
 
-from slide_gui.core.sda_units import Masks, log_softmax, multiply, sigmoid, sigmoid_cross_entropy
+from slide_gui.core.sda.model import Masks, log_softmax, multiply, sigmoid, sigmoid_cross_entropy
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 

@@ -63,7 +63,7 @@ def test_that_whole_numbers_in_an_object_array_are_numbers():
 
 def test_that_importing_the_core_brings_no_qt_no_matplotlib_and_no_models():
     script = (
-        "import sys, slide_gui.core.slide, slide_gui.core.stack; "
+        "import sys, slide_gui.core.slide.estimator, slide_gui.core.slide.stack; "
         "bad = [m for m in sys.modules if m.split('.')[0] in ('PySide6', 'matplotlib', 'pyqtgraph') "
         "or m.startswith(('sklearn.svm', 'sklearn.linear_model', 'sklearn.decomposition', 'scipy.linalg.blas_'))]; "
         "print(bad); sys.exit(bool(bad))"

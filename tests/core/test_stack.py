@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from slide_gui.core import scatter as scatter_module
-from slide_gui.core import stack as stack_module
-from slide_gui.core.squashing import SQUASHINGS, squash
-from slide_gui.core.stack import StackParameters, fit_stack, input_scatter
+from slide_gui.core.slide import scatter as scatter_module
+from slide_gui.core.slide import stack as stack_module
+from slide_gui.core.slide.squashing import SQUASHINGS, squash
+from slide_gui.core.slide.stack import StackParameters, fit_stack, input_scatter
 from slide_gui.progress import Cancelled, Progress
 from tests.core.listings import slide
 from tests.core.test_denoiser import blobs
@@ -42,7 +42,7 @@ def test_that_float32_rows_give_the_same_weights_on_binary_images():
 @pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "tanh", "identity"])
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
 def test_that_streamed_scatters_equal_the_slow_way(squashing, fit_on):
-    from slide_gui.core.denoiser import denoiser_weights, reconstruction_error
+    from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
     from tests.core.test_denoiser import scatter_of
 
     rows = blobs(n=2500)
@@ -85,7 +85,7 @@ def test_that_blocks_of_any_height_give_the_same_stack_and_representations(monke
 def test_that_activations_too_many_to_keep_are_recomputed_with_the_same_result(monkeypatch):
     rows = images(n=3000)
     kept = fit_stack(rows, StackParameters(depth=5))
-    monkeypatch.setattr("slide_gui.core.scatter._PACKED_LIMIT", 0)
+    monkeypatch.setattr("slide_gui.core.slide.scatter._PACKED_LIMIT", 0)
     recomputed = fit_stack(rows, StackParameters(depth=5))
     for a, b in zip(kept.layers, recomputed.layers, strict=True):
         np.testing.assert_array_equal(a.weights, b.weights)

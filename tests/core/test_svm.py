@@ -15,16 +15,15 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from slide_gui import SLIDE
 from slide_gui.core.estimators import layer_sizes
-from slide_gui.core.stage import Stage
-from slide_gui.core.stratified import stratified_subset
-from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
-from slide_gui.core.svm_estimator import MultiWidthSVC
-from slide_gui.core.svm_grid import median_width_search, stratified_folds
-from slide_gui.core.svm_model import SvmModel
-from slide_gui.core.svm_multiclass import class_scores
-from slide_gui.core.widths import WidthsStep
-from slide_gui.core.widths_guard import ChosenBy
-from slide_gui.progress import Cancelled
+from slide_gui.core.sampling import stratified_subset
+from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.core.svm.model import SvmModel, TrainingStep
+from slide_gui.core.svm.pairs import class_scores
+from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
+from slide_gui.core.svm.selection import median_width_search, stratified_folds
+from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.progress import Cancelled, Stage
 from tests.core.svm_data import StopAfter, layers, three_classes
 
 SIZES = (4, 3, 5)
@@ -344,7 +343,7 @@ def test_that_median_widths_are_searched_for_several_classes_and_can_be_cancelle
 
 def test_that_the_engine_loads_no_scikit_learn_model():
     code = (
-        "import sys, slide_gui.core.svm, slide_gui.core.svm_grid; "
+        "import sys, slide_gui.core.svm.model, slide_gui.core.svm.selection; "
         "bad = [m for m in sys.modules if m.startswith(('sklearn', 'scipy', 'matplotlib', 'PySide6'))]; "
         "sys.exit(repr(bad) if bad else 0)"
     )

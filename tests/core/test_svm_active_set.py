@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from slide_gui.core import svm_active_set
-from slide_gui.core.svm_active_set import minimise
-from slide_gui.core.svm_smo import Box, kkt_gap
+from slide_gui.core.svm import smo as svm_active_set
+from slide_gui.core.svm.smo import Box, kkt_gap, minimise
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter, layers
 

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from slide_gui.core.distances import median_distances, widths_from
-from slide_gui.core.stratified import stratified_subset
-from slide_gui.core.svm import SvmParameters, TrainingStep, fit_svm
-from slide_gui.core.svm_tuning import tune
-from slide_gui.core.widths import WidthsSample, learn_on
-from slide_gui.core.widths_guard import guarded
-from slide_gui.core.widths_objective import WidthOptions
+from slide_gui.core.sampling import stratified_subset
+from slide_gui.core.svm.kernel import median_distances, widths_from
+from slide_gui.core.svm.model import TrainingStep
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.selection import guarded, tune
+from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.widths import WidthOptions, WidthsSample, learn_on
 from tests.core.svm_data import StopAfter, layers, three_classes
 
 SIZES = (4, 3, 5)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from slide_gui.core import svm_model
-from slide_gui.core.svm import SvmParameters, fit_svm
-from slide_gui.core.svm_decomposition import least_memory
+from slide_gui.core.svm import model as svm_model
+from slide_gui.core.svm.decomposition import least_memory
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.training import fit_svm
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter, layers, three_classes
 

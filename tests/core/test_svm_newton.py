@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core import blocked, svm_newton
-from slide_gui.core.svm_newton import (
+from slide_gui.core import linear_algebra as blocked
+from slide_gui.core.svm import newton as svm_newton
+from slide_gui.core.svm.newton import (
     Bordered,
     NotConverged,
     bordered_inverse,

@@ -2,12 +2,11 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core import svm_active_set, svm_decomposition
-from slide_gui.core.kernel import Embedding, Gram, Vectors
-from slide_gui.core.kernel_rows import KeptRows, Room
-from slide_gui.core.svm_active_set import minimise
-from slide_gui.core.svm_decomposition import SolverOptions, SolverStep, least_memory, solve
-from slide_gui.core.svm_smo import Box, kkt_gap
+from slide_gui.core.svm import decomposition as svm_decomposition
+from slide_gui.core.svm import smo as svm_active_set
+from slide_gui.core.svm.decomposition import KeptRows, Room, SolverOptions, SolverStep, least_memory, solve
+from slide_gui.core.svm.kernel import Embedding, Gram, Vectors
+from slide_gui.core.svm.smo import Box, kkt_gap, minimise
 from slide_gui.progress import NO_PROGRESS, Cancelled
 from tests.core.svm_data import StopAfter, layers
 

@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core.stratified import held_out_mask
-from slide_gui.core.svm import SvmParameters
-from slide_gui.core.svm_tuning import C_GRID, enough_fresh, tune
+from slide_gui.core.sampling import held_out_mask
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.core.svm.selection import C_GRID, enough_fresh, tune
 from tests.core.svm_data import StopAfter, layers, three_classes
 
 SIZES = (4, 3, 5)

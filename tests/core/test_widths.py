@@ -1,17 +1,14 @@
 import numpy as np
 import pytest
 
-from slide_gui.core import widths, widths_objective
-from slide_gui.core.criteria import span as span_module
-from slide_gui.core.criteria.evaluate import CRITERIA, evaluate
-from slide_gui.core.criteria.press import press
-from slide_gui.core.criteria.radius_margin import radius_margin
-from slide_gui.core.criteria.span import span
-from slide_gui.core.distances import layer_distances
-from slide_gui.core.stratified import held_out_mask, stratified_subset
-from slide_gui.core.svm_newton import NotConverged, leave_one_out_outputs, newton
-from slide_gui.core.widths import WidthsStep, learn_widths
-from slide_gui.core.widths_objective import WidthOptions
+from slide_gui.core.sampling import held_out_mask, stratified_subset
+from slide_gui.core.svm import criteria as span_module
+from slide_gui.core.svm import widths
+from slide_gui.core.svm import widths as widths_objective
+from slide_gui.core.svm.criteria import CRITERIA, evaluate, press, radius_margin, span
+from slide_gui.core.svm.kernel import layer_distances
+from slide_gui.core.svm.newton import NotConverged, leave_one_out_outputs, newton
+from slide_gui.core.svm.widths import WidthOptions, WidthsStep, learn_widths
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter, layers, three_classes
 

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from slide_gui.core.stratified import stratified_subset
-from slide_gui.core.svm_estimator import MultiWidthSVC
-from slide_gui.core.widths import LearnedWidths, WidthsSample, WidthsStep, learn_widths
-from slide_gui.core.widths_guard import GUARD, guarded
-from slide_gui.core.widths_objective import WidthOptions
+from slide_gui.core.sampling import stratified_subset
+from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.core.svm.parameters import GUARD
+from slide_gui.core.svm.selection import guarded
+from slide_gui.core.svm.widths import LearnedWidths, WidthOptions, WidthsSample, WidthsStep, learn_widths
 from tests.core.svm_data import layers, three_classes
 
 SIZES = (4, 3, 5)

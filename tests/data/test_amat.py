@@ -14,12 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from slide_gui.data import tables
-from slide_gui.data.amat import read_amat, read_amat_zip
-from slide_gui.data.cells import decode
 from slide_gui.data.errors import DataError
-from slide_gui.data.parts import Part
-from slide_gui.data.tables import read_table
+from slide_gui.data.readers import tables
+from slide_gui.data.readers.amat import read_amat, read_amat_zip
+from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.tables import decode, read_table
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, write_amat, write_zip
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from slide_gui.data import limits
-from slide_gui.data.arrays import read_npy, read_npz
 from slide_gui.data.errors import DataError
+from slide_gui.data.readers.arrays import read_npy, read_npz
 from tests.data.writers import write_zip
 
 

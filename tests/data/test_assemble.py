@@ -11,7 +11,7 @@ from slide_gui.data import assemble as assemble_module
 from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.data.parts import Part
+from slide_gui.data.readers.parts import Part
 from tests.data.writers import CancelAfter
 
 PATHS = [Path("folder/mine.npz")]

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from slide_gui.data.csv_file import read_csv
 from slide_gui.data.errors import DataError
+from slide_gui.data.readers.csv import read_csv
 
 
 def write(path: Path, text: str | bytes) -> Path:

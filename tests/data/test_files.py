@@ -11,15 +11,13 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
-from slide_gui.core.parameters import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import write_whole
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.model_file import save_model
-from slide_gui.figures.benchmark_text import save_text
-from slide_gui.figures.export import save_figure
-from slide_gui.figures.sheet import Sheet, save_bundle, save_sheet
+from slide_gui.experiments.model_file import fit_model, save_model
+from slide_gui.figures.evaluation import save_text
+from slide_gui.figures.export import Sheet, save_bundle, save_figure, save_sheet
 from slide_gui.figures.style import Style
-from slide_gui.figures.table import save_table
+from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles
 
 MODEL = fit_model(rectangles(), StackParameters(depth=1))

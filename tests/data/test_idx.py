@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.idx import read_idx
+from slide_gui.data.readers.idx import read_idx
 from slide_gui.progress import Cancelled
 from tests.data.writers import IDX_TYPES, CancelAfter, idx_bytes, write_idx
 

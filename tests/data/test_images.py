@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.images import read_image, read_image_folder
+from slide_gui.data.readers.images import read_image, read_image_folder
 
 
 def save(path: Path, pixels: np.ndarray) -> Path:

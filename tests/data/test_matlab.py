@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.matlab import read_mat
+from slide_gui.data.readers.matlab import read_mat
 
 
 @pytest.mark.parametrize("packed", [False, True])

@@ -14,16 +14,14 @@ import pytest
 import scipy.io
 from PIL import Image
 
-from slide_gui.core.parameters import StackParameters
-from slide_gui.data.amat import read_amat
-from slide_gui.data.csv_file import read_csv
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.errors import DataError
-from slide_gui.data.images import read_image
 from slide_gui.data.open import open_data
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.model_file import is_model_file, load_model, save_model
-from slide_gui.experiments.result import ARRAYS
-from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
+from slide_gui.data.readers.amat import read_amat
+from slide_gui.data.readers.csv import read_csv
+from slide_gui.data.readers.images import read_image
+from slide_gui.experiments.model_file import fit_model, is_model_file, load_model, save_model
+from slide_gui.experiments.result import ARRAYS, pack_arrays, unpack_arrays
 from tests.data.writers import amat_text, idx_bytes
 from tests.experiments.tiny import rectangles
 from tests.mutants import how_many, mutant

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.named import known_names, parts_from_named
-from slide_gui.data.parts import role_of, square_shape, whole_labels
+from slide_gui.data.readers.arrays import known_names, parts_from_named
+from slide_gui.data.readers.parts import role_of, square_shape, whole_labels
 
 
 @pytest.mark.parametrize(

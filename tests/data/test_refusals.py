@@ -16,20 +16,21 @@ import pytest
 import scipy.io
 from PIL import Image
 
-from slide_gui.data import archives, download, images, limits, tables
-from slide_gui.data.amat import read_amat, read_amat_zip
-from slide_gui.data.archives import zip_members
-from slide_gui.data.arrays import read_array, read_npy, read_npz
-from slide_gui.data.csv_file import read_csv
+from slide_gui.data import download, limits
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators import rectangles_images
 from slide_gui.data.generators.rectangles_images import _pairs
-from slide_gui.data.idx import read_idx
-from slide_gui.data.images import read_image, read_image_folder
-from slide_gui.data.matlab import read_mat
 from slide_gui.data.open import open_data
+from slide_gui.data.readers import archives, images, tables
+from slide_gui.data.readers.amat import read_amat, read_amat_zip
+from slide_gui.data.readers.archives import zip_members
+from slide_gui.data.readers.arrays import read_array, read_npy, read_npz
+from slide_gui.data.readers.csv import read_csv
+from slide_gui.data.readers.idx import read_idx
+from slide_gui.data.readers.images import read_image, read_image_folder
+from slide_gui.data.readers.matlab import read_mat
 from tests.data.writers import amat_text, write_amat, write_idx, write_zip
 
 

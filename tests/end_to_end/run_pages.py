@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.generators.rectangles import rectangles
-from slide_gui.gui.actions import ACTIONS
-from slide_gui.gui.page_stack import PAGES
+from slide_gui.gui.commands import ACTIONS
+from slide_gui.gui.main_window import PAGES
 from tests.end_to_end.program import Program, until
 from tests.end_to_end.screen import CONTENT, Box, Picture, extent, of_colour
 

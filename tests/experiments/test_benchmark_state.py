@@ -9,10 +9,20 @@ import pytest
 
 from slide_gui.data.entries import entry
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.benchmark_reader import Task, empty_state, info_of, tasks, with_answer
-from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer, compare
-from slide_gui.experiments.benchmark_store import stored_data
-from slide_gui.experiments.protocol import CellPlan
+from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.table import (
+    BenchmarkState,
+    Cell,
+    DataInfo,
+    SplitAnswer,
+    Task,
+    compare,
+    empty_state,
+    info_of,
+    stored_data,
+    tasks,
+    with_answer,
+)
 from slide_gui.experiments.statistics import mcnemar, resampled_t
 from tests.experiments.tiny import rectangles
 

@@ -2,10 +2,9 @@
 
 from dataclasses import replace
 
-from slide_gui.experiments.benchmark import run_benchmark
-from slide_gui.experiments.benchmark_reader import info_of, read_benchmark
-from slide_gui.experiments.benchmark_store import stored_benchmark, stored_data
-from slide_gui.experiments.protocol import CellPlan
+from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.run import run_benchmark
+from slide_gui.experiments.evaluation.table import info_of, read_benchmark, stored_benchmark, stored_data
 from slide_gui.experiments.store import RunStore
 from tests.experiments.tiny import rectangles
 

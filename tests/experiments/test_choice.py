@@ -6,12 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.choice import PointResult, choose, final_points, final_spec, pooled
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.experiments.spec import RunSpec, SweepPoint
 
 FINGERPRINT, RATE = "ab" * 32, ErrorRate.of_run(0.5, 100)
 

@@ -15,15 +15,14 @@ from hypothesis import strategies as st
 from slide_gui import SLIDE, MultiWidthSVC
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice
-from slide_gui.core.criteria.evaluate import LEARNED_BY
-from slide_gui.core.parameters import FIT_ON, StackParameters
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.squashing import SQUASHINGS
-from slide_gui.core.svm import LOSSES, WIDTHS, SvmParameters
-from slide_gui.core.widths_objective import WidthOptions
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import FIT_ON, StackParameters
+from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.svm.criteria import LEARNED_BY
+from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
+from slide_gui.core.svm.widths import WidthOptions
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.spec import EVALUATE, FITTED_ON, TRAINING, RunSpec
-from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.experiments.spec import EVALUATE, FITTED_ON, TRAINING, RunSpec, SweepSpec
 from slide_gui.figures.style import LEVELS
 
 DTYPES = ("float32", "float64")

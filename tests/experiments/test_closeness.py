@@ -8,10 +8,10 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from slide_gui.core.parameters import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.closeness import Closeness, closeness
-from slide_gui.experiments.fit import FittedModel, fit_model
+from slide_gui.experiments.inspection.closeness import Closeness, closeness
+from slide_gui.experiments.model_file import FittedModel, fit_model
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles

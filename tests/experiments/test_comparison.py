@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slide_gui.core.stack import fit_stack
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.comparison import compare_errors, compare_rows
 from slide_gui.experiments.run import run

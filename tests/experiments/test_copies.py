@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slide_gui.core.denoiser import CorruptedCopies, denoiser_weights
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.stack import fit_stack
-from slide_gui.experiments.copies import Copies, CopiesPoint, CopiesStudy
+from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
+from slide_gui.experiments.inspection.copies import Copies, CopiesPoint, CopiesStudy
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles
 

@@ -7,21 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_history import SdaEpoch, SdaHistory
-from slide_gui.core.stack import Stack
-from slide_gui.core.svm import TrainingStep
-from slide_gui.core.svm_decomposition import SolverStep
-from slide_gui.core.svm_grid import GridPoint
-from slide_gui.core.widths import WidthsStep
+from slide_gui.core.sda.model import SdaEpoch, SdaHistory
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import Stack
+from slide_gui.core.svm.decomposition import SolverStep
+from slide_gui.core.svm.model import TrainingStep
+from slide_gui.core.svm.selection import GridPoint
+from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments import run_progress
+from slide_gui.experiments import run as run_progress
 from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.curves import error_curves
-from slide_gui.experiments.labels import label_curves, label_points
-from slide_gui.experiments.run_progress import Estimate, RunProgress, Watch
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.sweep_spec import SweepPoint
+from slide_gui.experiments.curves import error_curves, label_curves, label_points
+from slide_gui.experiments.run import Estimate, RunProgress, Watch
+from slide_gui.experiments.spec import RunSpec, SweepPoint
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 

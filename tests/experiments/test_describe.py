@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from slide_gui.core.baselines import Estimator
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.widths_guard import GUARD, ChosenBy
-from slide_gui.experiments.describe import describe_choice, describe_chosen, describe_spec, describe_widths
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import GUARD, ChosenBy
+from slide_gui.experiments.source import describe_choice, describe_chosen, describe_spec, describe_widths
 from slide_gui.experiments.spec import RunSpec
 
 STACK = StackParameters(noise=0.3, depth=2)

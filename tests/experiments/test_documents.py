@@ -14,8 +14,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.recipe import Recipe
 from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.experiments.spec import RunSpec, SweepSpec
 from tests.experiments.tiny import spec
 
 FINGERPRINT = "0" * 64

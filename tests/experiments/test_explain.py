@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slide_gui.core.denoiser import RIDGE, denoiser_weights
-from slide_gui.experiments.explain import explain, strongest
+from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
+from slide_gui.experiments.inspection.explain import explain, strongest
 from tests.core.listings import lide
 
 X = (np.random.default_rng(2).random((80, 6)) > 0.6).astype(float)

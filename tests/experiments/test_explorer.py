@@ -3,9 +3,9 @@ import time
 import numpy as np
 import pytest
 
-from slide_gui.core.stack import StackParameters, fit_stack
-from slide_gui.experiments import explorer
-from slide_gui.experiments.explorer import Explorer, Preview
+from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.experiments.inspection import explorer
+from slide_gui.experiments.inspection.explorer import Explorer, Preview
 from slide_gui.progress import Cancelled, Progress
 from tests.core.test_stack import images
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from slide_gui.core.parameters import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments import benchmark as benchmark_module
 from slide_gui.experiments import representation
-from slide_gui.experiments.benchmark import run_benchmark
-from slide_gui.experiments.protocol import CellPlan
+from slide_gui.experiments.evaluation import run as benchmark_module
+from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.run import run_benchmark
 from slide_gui.experiments.representation import Reuse, feature_seconds
 from slide_gui.experiments.run import run
 from slide_gui.experiments.store import RunStore

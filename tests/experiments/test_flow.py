@@ -6,13 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.stack import Layer, Stack, fit_stack
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import Layer, Stack, fit_stack
 from slide_gui.data.errors import DataError
-from slide_gui.experiments import image_file
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.flow import Forward, flow_result, mean_squared, survivors
-from slide_gui.experiments.image_file import image_text, read_image
+from slide_gui.experiments import source as image_file
+from slide_gui.experiments.inspection.flow import Forward, flow_result, mean_squared, survivors
+from slide_gui.experiments.model_file import fit_model
+from slide_gui.experiments.source import image_text, read_image
 from tests.experiments.tiny import rectangles
 
 

@@ -12,13 +12,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 
 from slide_gui.core.baselines import Estimator
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_fine_tuning import fine_tune
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.sda_pretraining import pretrain
-from slide_gui.core.stack import fit_stack
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.sda.training import fine_tune, pretrain
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.labels import label_curves, label_points
+from slide_gui.experiments.curves import label_curves, label_points
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.result import same_numbers
 from slide_gui.experiments.run import Reuse, restore, run

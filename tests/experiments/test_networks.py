@@ -7,10 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.sda_fine_tuning import fine_tune
-from slide_gui.core.sda_history import SdaEpoch, SdaHistory
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.sda_pretraining import pretrain
+from slide_gui.core.sda.model import SdaEpoch, SdaHistory, SdaParameters
+from slide_gui.core.sda.training import fine_tune, pretrain
 from slide_gui.experiments import networks
 from slide_gui.experiments.networks import Networks, SdaFeatures, Tuned, pretrained, tuned
 from slide_gui.experiments.spec import RunSpec

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slide_gui.experiments.paper import data_key, published, published_splits, sensitivity
+from slide_gui.experiments.evaluation.protocol import data_key, published, published_splits, sensitivity
 
 
 def test_that_table_1_is_read_as_shares() -> None:

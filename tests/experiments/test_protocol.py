@@ -8,22 +8,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments import benchmark as benchmark_module
-from slide_gui.experiments import protocol as protocol_module
-from slide_gui.experiments.benchmark import run_benchmark
-from slide_gui.experiments.benchmark_reader import read_benchmark
-from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, SplitAnswer, compare
 from slide_gui.experiments.choice import PointResult, choose, final_points
-from slide_gui.experiments.protocol import CellPlan, plan, split_seed
+from slide_gui.experiments.evaluation import protocol as protocol_module
+from slide_gui.experiments.evaluation import run as benchmark_module
+from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
+from slide_gui.experiments.evaluation.run import run_benchmark
+from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, SplitAnswer, compare, read_benchmark
 from slide_gui.experiments.run import restore
+from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.splits import split_rows
 from slide_gui.experiments.statistics import holm, mcnemar, resampled_t
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
-from slide_gui.experiments.sweep_spec import SweepSpec
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from tests.experiments.tiny import rectangles
 

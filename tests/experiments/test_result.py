@@ -12,9 +12,8 @@ import pytest
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import ARRAYS, RunResult, same_numbers
+from slide_gui.experiments.result import ARRAYS, RunResult, pack_arrays, same_numbers, unpack_arrays
 from slide_gui.experiments.run import run
-from slide_gui.experiments.run_file import pack_arrays, unpack_arrays
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(60, 60, n_classes=3)

@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 from sklearn.svm import SVC
 
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.stack import fit_stack
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.result import RunResult, same_numbers
-from slide_gui.experiments.run import Reuse, live_spec, restore, run
-from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.result import RunResult, columns_of, same_numbers
+from slide_gui.experiments.run import Reuse, RunProgress, live_spec, restore, run
 from slide_gui.experiments.splits import split_rows
-from slide_gui.experiments.stored_run import columns_of
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles, spec
 

@@ -12,9 +12,9 @@ from dataclasses import fields, replace
 import pytest
 
 from slide_gui.core.baselines import Estimator
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_parameters import SdaParameters
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.numerics import numerics
 

@@ -15,15 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from slide_gui.bench.killing import kill_sweep
 from slide_gui.cli import main
-from slide_gui.cli.bench.killing import kill_sweep
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import RunResult, same_numbers
+from slide_gui.experiments.result import ADDED, RunResult, same_numbers
 from slide_gui.experiments.run import run
+from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import FORMAT, RunStore
-from slide_gui.experiments.stored_run import ADDED
 from slide_gui.experiments.sweep import run_points
-from slide_gui.experiments.sweep_spec import SweepPoint
 from slide_gui.progress import Progress
 from tests.experiments.tiny import rectangles, spec
 

@@ -19,11 +19,11 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import sweep as sweep_module
+from slide_gui.experiments.result import COLUMNS
 from slide_gui.experiments.run import run
+from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
-from slide_gui.experiments.sweep_spec import SweepPoint
 from tests.experiments.tiny import rectangles, spec
 from tests.mutants import how_many, mutant
 

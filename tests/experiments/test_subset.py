@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 from slide_gui.core.baselines import Estimator
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.sda_parameters import SdaParameters
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import Timings
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.splits import stratified_sample
-from slide_gui.experiments.subset import subset
+from slide_gui.experiments.splits import stratified_sample, subset
 from tests.experiments.tiny import rectangles, spec
 
 DATA = rectangles(100, 60)

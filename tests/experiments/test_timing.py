@@ -7,10 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.sda_parameters import TUTORIAL, SdaParameters
-from slide_gui.experiments import timing
-from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer
-from slide_gui.experiments.timing import Extrapolated, extrapolated_seconds, time_rows
+from slide_gui.core.sda.model import TUTORIAL, SdaParameters
+from slide_gui.experiments.evaluation import timing
+from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, DataInfo, SplitAnswer
+from slide_gui.experiments.evaluation.timing import Extrapolated, extrapolated_seconds, time_rows
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from slide_gui.core.distances import median_distances
-from slide_gui.core.svm import fit_svm
-from slide_gui.core.svm_grid import median_width_search
+from slide_gui.core.svm.kernel import median_distances
+from slide_gui.core.svm.selection import median_width_search
+from slide_gui.core.svm.training import fit_svm
 from slide_gui.experiments import training
 from slide_gui.experiments.run import run
 from slide_gui.experiments.splits import stratified_sample

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from slide_gui.core.stack import StackParameters
+from slide_gui.core.slide.stack import StackParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.weights import default_pixels, nearby_peak, weight_rows
+from slide_gui.experiments.inspection.rows import default_pixels, nearby_peak, weight_rows
+from slide_gui.experiments.model_file import fit_model
 
 
 def test_that_rows_and_biases_are_those_of_the_layers() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.spec import RunSpec
 

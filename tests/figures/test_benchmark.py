@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from slide_gui.core.sda_parameters import TUTORIAL
-from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo, SplitAnswer
-from slide_gui.experiments.timing import Extrapolated, time_rows
-from slide_gui.figures.benchmark import draw_errors, draw_times, standing
-from slide_gui.figures.benchmark_text import (
+from slide_gui.core.sda.model import TUTORIAL
+from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, DataInfo, SplitAnswer
+from slide_gui.experiments.evaluation.timing import Extrapolated, time_rows
+from slide_gui.figures.evaluation import (
+    draw_errors,
+    draw_times,
     error_table,
     errors_csv,
     latex,
     markdown,
     seconds_text,
+    standing,
     time_table,
     times_csv,
 )

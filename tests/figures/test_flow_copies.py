@@ -11,17 +11,15 @@ import pytest
 from matplotlib.figure import Figure
 
 from slide_gui.cli import main
-from slide_gui.core.parameters import StackParameters
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.copies import CopiesResult, CopiesStudy
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.flow import flow_result
+from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy
+from slide_gui.experiments.inspection.flow import flow_result
+from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.source import DataSource
-from slide_gui.figures.copies import draw_copies
-from slide_gui.figures.copies_sheet import copies_sheet
-from slide_gui.figures.flow import draw_flow
-from slide_gui.figures.flow_sheet import flow_sheet
-from slide_gui.figures.sheet import Sheet, save_bundle
+from slide_gui.figures.copies import copies_sheet, draw_copies
+from slide_gui.figures.export import Sheet, save_bundle
+from slide_gui.figures.flow import draw_flow, flow_sheet
 from slide_gui.figures.style import WIDTHS, Style
 from tests.experiments.tiny import rectangles
 

@@ -12,22 +12,22 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from slide_gui.core.parameters import StackParameters
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.closeness import closeness
-from slide_gui.experiments.fit import fit_model
-from slide_gui.experiments.protocol import CellPlan
+from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.inspection.closeness import closeness
+from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.store import RunStore
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
-from slide_gui.figures.extent import Extent, extent_of
-from slide_gui.figures.made import Made
-from slide_gui.figures.reading_page import reading_page
-from slide_gui.figures.reproduction import ReproductionState, reproduce
 from slide_gui.figures.samples import draw_samples, sample_images
 from slide_gui.figures.style import Style
 from slide_gui.progress import Cancelled, Progress
+from slide_gui.reproduction.figures import Made
+from slide_gui.reproduction.page import reading_page
+from slide_gui.reproduction.plan import Extent, extent_of
+from slide_gui.reproduction.run import ReproductionState, reproduce
 from tests.experiments.tiny import rectangles
 
 DATA = rectangles(60, 80)

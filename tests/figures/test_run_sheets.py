@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.recipe import Recipe
 from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.sweep_spec import SweepSpec
+from slide_gui.experiments.spec import SweepSpec
+from slide_gui.figures.export import save_bundle, save_sheet
 from slide_gui.figures.run_sheets import run_sheet
-from slide_gui.figures.sheet import save_bundle, save_sheet
 from slide_gui.figures.style import Style
 from tests.experiments.tiny import rectangles, spec
 
@@ -126,7 +126,7 @@ def test_that_widths_that_were_not_learned_are_refused(source: DataSource) -> No
 
 
 def test_that_a_table_has_no_picture(tmp_path: Path) -> None:
-    from slide_gui.figures.sheet import Sheet
+    from slide_gui.figures.export import Sheet
 
     sheet = Sheet("runs", None, lambda path: path.write_text("a"), lambda style: "", lambda style: "")
     with pytest.raises(ValueError, match="table"):

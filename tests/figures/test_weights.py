@@ -12,7 +12,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from slide_gui.experiments.weights import WeightRows, nearby_peak
+from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import WIDTHS, Style
 from slide_gui.figures.weights import draw_weights, tile_limits

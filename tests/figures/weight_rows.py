@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from slide_gui.core.stack import StackParameters
-from slide_gui.experiments.weights import WeightRows
+from slide_gui.core.slide.stack import StackParameters
+from slide_gui.experiments.inspection.rows import WeightRows
 
 
 def weight_rows(

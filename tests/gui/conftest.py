@@ -11,8 +11,8 @@ from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.jobs import _Job
 from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.state.jobs import _Job
 from slide_gui.gui.teardown import tear_down
 from slide_gui.gui.theme import apply_theme
 from tests.gui.given import Given, dataset, wait

@@ -103,10 +103,8 @@ def forbidden(modules: Mapping[str, str]) -> list[str]:
 
 
 def _inside_classes(tree: ast.AST, own: str = "") -> Iterator[tuple[str, ast.AST]]:
-    """Return every node with the class it stands in; a widget's demonstration is left out."""
+    """Return every node with the class it stands in."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.FunctionDef) and node.name == "_demo":
-            continue
         yield own, node
         yield from _inside_classes(node, node.name if isinstance(node, ast.ClassDef) and not own else own)
 

@@ -5,17 +5,17 @@ from dataclasses import replace
 
 import pytest
 
-from slide_gui.core.sda_history import SdaEpoch, SdaHistory
-from slide_gui.experiments.benchmark_state import BenchmarkState, Cell, DataInfo
-from slide_gui.experiments.protocol import CellPlan
-from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.core.sda.model import SdaEpoch, SdaHistory
+from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, DataInfo
+from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.store import RunStore
-from slide_gui.figures.sheet import save_sheet
+from slide_gui.figures.export import save_sheet
 from slide_gui.figures.style import Style
-from slide_gui.gui import benchmark_desk as desk_module
-from slide_gui.gui.benchmark_cells import error_rows
-from slide_gui.gui.benchmark_desk import BenchmarkChoice, merged
 from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages.evaluation_cells import error_rows
+from slide_gui.gui.state import evaluation as desk_module
+from slide_gui.gui.state.evaluation import BenchmarkChoice, merged
 from slide_gui.gui.teardown import tear_down
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles

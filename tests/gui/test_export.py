@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.recipe import Recipe
-from slide_gui.gui.export import ExportDialog
+from slide_gui.gui.export.dialog import ExportDialog
 from tests.gui.given import labelled, settle, wait
 
 

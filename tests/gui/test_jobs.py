@@ -4,8 +4,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from slide_gui.gui import jobs
-from slide_gui.gui.jobs import Lane
+from slide_gui.gui.state import jobs
+from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.teardown import tear_down
 from tests.gui.given import settle, wait
 

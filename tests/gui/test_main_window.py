@@ -3,8 +3,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QSlider
 
-from slide_gui.gui.actions import ACTIONS
-from slide_gui.gui.pages.weights import PINNED
+from slide_gui.gui.commands import ACTIONS
+from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.palette import CommandPalette
 from tests.gui.given import Given, settle, wait
 

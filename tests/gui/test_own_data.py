@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font
-from slide_gui.gui.widgets._pixels import ring_radius
-from slide_gui.gui.workspace import MAX_PINS
+from slide_gui.gui.widgets.pixels import ring_radius
 from tests.data.writers import write_amat
 from tests.gui.given import Given, settle, wait
 

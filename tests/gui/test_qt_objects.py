@@ -20,10 +20,10 @@ from PySide6.QtWidgets import (
 from shiboken6 import Shiboken
 
 import slide_gui
-from slide_gui.gui.export import ExportDialog
+from slide_gui.gui.export.dialog import ExportDialog
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.page_stack import PAGES
-from slide_gui.gui.pages.weights import VIEWS
+from slide_gui.gui.main_window import PAGES
+from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.palette import CommandPalette
 from slide_gui.gui.teardown import tear_down
 from tests.gui.given import labelled, settle, wait
@@ -47,7 +47,7 @@ def before(app):
 
 
 def sources(folder):
-    files = (path for path in folder.rglob("*.py") if path.name not in ("layouts.py", "_demo.py"))
+    files = (path for path in folder.rglob("*.py") if path.name != "layouts.py")
     texts = {str(path.relative_to(folder)): path.read_text(encoding="utf-8") for path in files}
     return {name: text for name, text in texts.items() if "gui" in name or "PySide6" in text}
 

@@ -6,15 +6,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSlider
 
-from slide_gui.core.stage import Stage
-from slide_gui.core.svm import SvmParameters
-from slide_gui.core.widths_guard import ChosenBy
+from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.run import run
-from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.run import RunProgress, run
 from slide_gui.experiments.store import RunStore
-from slide_gui.gui import desk as desk_module
 from slide_gui.gui.plots.points import lines_of
+from slide_gui.gui.state import run_controller as desk_module
+from slide_gui.progress import Stage
 from tests.gui.given import Given, labelled, settle, wait
 
 

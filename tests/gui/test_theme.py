@@ -8,8 +8,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
-from slide_gui.gui.style import style_sheet
-from slide_gui.gui.theme import DARK, LIGHT, PINS, Theme, apply_theme, figure_font, icon, theme_of
+from slide_gui.gui.theme import DARK, LIGHT, PINS, Theme, apply_theme, figure_font, icon, style_sheet, theme_of
 
 ICONS = [
     "weights",

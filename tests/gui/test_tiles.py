@@ -1,9 +1,9 @@
 import pytest
 
-from slide_gui.experiments.fit import FittedModel
-from slide_gui.experiments.weights import weight_rows
+from slide_gui.experiments.inspection.rows import weight_rows
+from slide_gui.experiments.model_file import FittedModel
 from slide_gui.figures.weights import tile_limits
-from slide_gui.gui.tiles import TileSource, place
+from slide_gui.gui.pages.tile_source import TileSource, place
 from tests.gui.given import Given, dataset, wait
 from tests.gui.test_workspace import workspace  # noqa: F401
 

@@ -8,13 +8,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QSlider
 
-from slide_gui.core.denoiser import expected_q
+from slide_gui.core.slide.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.flow import Forward, survivors
-from slide_gui.gui.pages.weights import COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.experiments.inspection.flow import Forward, survivors
+from slide_gui.gui.pages.weights import flow
+from slide_gui.gui.pages.weights.explained import ExplainedWeight
+from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from slide_gui.gui.weights import flow
-from slide_gui.gui.weights.explained import ExplainedWeight
 from tests.gui.given import Given, settle, wait
 
 

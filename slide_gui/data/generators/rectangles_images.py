@@ -11,7 +11,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators.frames import LABEL_NAMES, SIDE, draw_frames
 from slide_gui.data.generators.parts import generated
-from slide_gui.data.images import image_files, read_image
+from slide_gui.data.readers.images import image_files, read_image
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["rectangles_images"]

@@ -10,30 +10,30 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
-from slide_gui.core.criteria.evaluate import LEARNED_BY, resolved
-from slide_gui.core.stage import Stage
-from slide_gui.core.svm import LOSSES, SvmParameters
-from slide_gui.experiments.describe import describe_chosen, describe_widths
+from slide_gui.core.svm.criteria import LEARNED_BY, resolved
+from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run_progress import RunProgress
+from slide_gui.experiments.run import RunProgress
+from slide_gui.experiments.source import describe_chosen, describe_widths
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.style import Style
 from slide_gui.gui.choice_box import add_choices
-from slide_gui.gui.desk import RunDesk
+from slide_gui.gui.export.option import Offer
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import Offer, Page
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
+from slide_gui.gui.state.run_controller import RunDesk
+from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
-from slide_gui.gui.workspace import Workspace
-from slide_gui.progress import Progress
+from slide_gui.progress import Progress, Stage
 
 if TYPE_CHECKING:
-    from slide_gui.figures.sheet import Sheet
+    from slide_gui.figures.export import Sheet
 
 __all__ = ["ClassifierPage"]
 

@@ -11,20 +11,19 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.experiments.comparison import Comparison, compare_errors
+from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.weights import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.layouts import nested
+from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.tiles import place
-from slide_gui.gui.widgets._numbers import significant
 from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.tile_scroll import TileScroll
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from slide_gui.gui.widgets.numbers import significant
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
 
 __all__ = ["ComparisonView"]
 

@@ -11,24 +11,25 @@ from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QWidget
 
-from slide_gui.core.parameters import LARGEST_NOISE
-from slide_gui.core.svm import SvmParameters
+from slide_gui.core.slide.parameters import LARGEST_NOISE
+from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.describe import describe_widths
-from slide_gui.experiments.paper import data_key, published, sensitivity
-from slide_gui.experiments.run_progress import Estimate, RunProgress
-from slide_gui.gui.desk import RunDesk
+from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
+from slide_gui.experiments.run import Estimate, RunProgress
+from slide_gui.experiments.source import describe_widths
+from slide_gui.gui.export.option import Offer
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import Offer, Page
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
-from slide_gui.gui.workspace import State, Workspace
+from slide_gui.gui.state.run_controller import RunDesk
+from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
-    from slide_gui.figures.sheet import Sheet
+    from slide_gui.figures.export import Sheet
 
 __all__ = ["CurvesPage"]
 
@@ -151,7 +152,7 @@ class CurvesPage(Page):
 
         def sheet(progress: Progress) -> Sheet:
             from slide_gui.experiments.recipe import Recipe
-            from slide_gui.experiments.sweep_spec import SweepPoint
+            from slide_gui.experiments.spec import SweepPoint
             from slide_gui.figures.run_sheets import run_sheet
 
             results = load([key for _, _, key in shown], progress)

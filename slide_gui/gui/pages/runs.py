@@ -11,16 +11,17 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from slide_gui.experiments.comparison import Comparison
-from slide_gui.experiments.describe import describe_widths
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.figures.sheet import Sheet
-from slide_gui.gui.desk import RunDesk
+from slide_gui.experiments.result import StoredRun
+from slide_gui.experiments.source import describe_widths
+from slide_gui.figures.export import Sheet
+from slide_gui.gui.export.option import TABLE, Offer
 from slide_gui.gui.pages.comparison import ComparisonView
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import TABLE, Offer, Page
+from slide_gui.gui.pages.page import Page
+from slide_gui.gui.state.run_controller import RunDesk
+from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
-from slide_gui.gui.workspace import Workspace
 from slide_gui.progress import Progress
 
 __all__ = ["RunsPage"]
@@ -148,7 +149,7 @@ class RunsPage(Page):
 
 def _sheet(lines: list[StoredRun], _progress: Progress) -> Sheet:
     def write(path: Path) -> None:
-        from slide_gui.figures.run_table import runs_csv
+        from slide_gui.figures.tables import runs_csv
 
         runs_csv(path, lines)
 

@@ -32,10 +32,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
-from slide_gui.gui.widgets._numbers import count, decimals_of, fixed, nice_ticks, number
-from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import Painted
+from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets.numbers import count, decimals_of, fixed, nice_ticks, number
+from slide_gui.gui.widgets.painted import Painted, focus_ring
 
 __all__ = ["MIDDLE", "Margins", "Plot", "apart", "decade_ticks", "linear_ticks"]
 

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart, decade_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets._numbers import count, fixed, significant
-from slide_gui.gui.widgets._paint import washed
+from slide_gui.gui.widgets.numbers import count, fixed, significant
+from slide_gui.gui.widgets.painted import washed
 
 __all__ = ["CopiesPlot", "CopiesSeries"]
 

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart, decade_ticks, linear_ticks
 from slide_gui.gui.plots.trace import Column, Trace
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets._numbers import count, nice_ticks, significant
+from slide_gui.gui.widgets.numbers import count, nice_ticks, significant
 
 __all__ = ["CriterionPlot", "CriterionStep"]
 

@@ -15,10 +15,9 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_of, depth_pen, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets._motion import Pulse
-from slide_gui.gui.widgets._numbers import fixed, nice_ticks, per_cent
-from slide_gui.gui.widgets._paint import snapped, washed
-from slide_gui.gui.widgets._painted import CLICKS
+from slide_gui.gui.widgets.motion import Pulse
+from slide_gui.gui.widgets.numbers import fixed, nice_ticks, per_cent
+from slide_gui.gui.widgets.painted import CLICKS, snapped, washed
 
 __all__ = ["ErrorPlot"]
 

@@ -18,12 +18,11 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot
 from slide_gui.gui.plots.points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets._motion import Pulse
-from slide_gui.gui.widgets._numbers import fixed, per_cent
-from slide_gui.gui.widgets._paint import washed
-from slide_gui.gui.widgets._painted import CLICKS
-from slide_gui.gui.widgets._pixels import ARROWS
-from slide_gui.gui.widgets._sequential import ink_on, paint_ramp, sequential
+from slide_gui.gui.widgets.motion import Pulse
+from slide_gui.gui.widgets.numbers import fixed, per_cent
+from slide_gui.gui.widgets.painted import CLICKS, washed
+from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
 
 __all__ = ["HeatMap"]
 

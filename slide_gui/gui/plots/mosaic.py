@@ -15,9 +15,8 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of
-from slide_gui.gui.widgets._paint import frame
-from slide_gui.gui.widgets._painted import CLICKS
-from slide_gui.gui.widgets._pixels import ARROWS, PixelGrid
+from slide_gui.gui.widgets.painted import CLICKS, frame
+from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid
 
 __all__ = ["Mosaic"]
 

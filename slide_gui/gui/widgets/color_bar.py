@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._paint import frame
-from slide_gui.gui.widgets._pixels import colour_table
+from slide_gui.gui.widgets.painted import frame
+from slide_gui.gui.widgets.pixels import colour_table
 
 __all__ = ["ColorBar"]
 
@@ -98,27 +98,3 @@ def _ramp(scale: ColorScale) -> QImage:
     """Return the colours from the upper limit down, one dot each; entry 0 is no value's colour."""
     table = colour_table(scale)[:0:-1].copy()
     return QImage(table.data, 1, table.size, 4, QImage.Format.Format_RGB32).copy()
-
-
-def _demo() -> QWidget:
-    from PySide6.QtWidgets import QHBoxLayout
-
-    row = QWidget()
-    layout = QHBoxLayout(row)
-    theme = theme_of(row)
-    for scale, note, labels in (
-        (ColorScale.symmetric(theme.diverging, 0.64), "", ()),
-        (ColorScale.symmetric(theme.diverging, 1.0), "per tile", ("−max", "0", "+max")),
-        (ColorScale.symmetric("jet", 0.034), "global", ()),
-        (None, "no rows yet", ()),
-    ):
-        bar = ColorBar()
-        bar.set_scale(scale, note, labels)
-        layout.addWidget(bar)
-    return row
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 400, 400)

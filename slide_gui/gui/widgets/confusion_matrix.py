@@ -12,13 +12,11 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEven
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
-from slide_gui.gui.widgets._layer import Layer
-from slide_gui.gui.widgets._numbers import count, fixed, per_cent
-from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import CLICKS, Pointed
-from slide_gui.gui.widgets._pixels import ARROWS
-from slide_gui.gui.widgets._sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
+from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets.numbers import count, fixed, per_cent
+from slide_gui.gui.widgets.painted import CLICKS, Layer, Pointed, focus_ring
+from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
 
 __all__ = ["ConfusionMatrix", "worst_mistake"]
 
@@ -263,19 +261,3 @@ def worst_mistake(counts: NDArray[np.int64]) -> float:
     """Return the largest share of a true class that was taken for one other class, above 0."""
     shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1) if counts.size else np.zeros((0, 0))
     return max(float((shares * (1.0 - np.eye(len(shares)))).max(initial=0.0)), 1e-12)
-
-
-def _demo() -> QWidget:
-    rng = np.random.default_rng(1)
-    counts = rng.poisson(0.9, (10, 10)) * rng.poisson(1.5, (10, 10))
-    counts[4, 9], counts[9, 4], counts[7, 2] = 19, 14, 12
-    np.fill_diagonal(counts, rng.integers(880, 1120, 10))
-    view = ConfusionMatrix()
-    view.set_counts(counts, tuple("0123456789"))
-    return view
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 620, 620)

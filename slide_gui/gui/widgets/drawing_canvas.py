@@ -9,10 +9,9 @@ from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QKeySequence, QMouseEv
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets._paint import washed
-from slide_gui.gui.widgets._painted import CLICKS
-from slide_gui.gui.widgets._pixels import PixelGrid
 from slide_gui.gui.widgets.image_view import MARGIN, ImageView
+from slide_gui.gui.widgets.painted import CLICKS, washed
+from slide_gui.gui.widgets.pixels import PixelGrid
 
 __all__ = ["LARGEST_BRUSH", "DrawingCanvas"]
 
@@ -188,19 +187,3 @@ class DrawingCanvas(ImageView):
         for colour, width in ((washed(theme.paper, 0.8), 3.5), (QColor(theme.accent), 1.5)):
             painter.setPen(QPen(colour, width))
             painter.drawRect(box)
-
-
-def _demo() -> QWidget:
-    from slide_gui.gui.widgets._demo import rectangle
-
-    canvas = DrawingCanvas()
-    canvas.set_image(rectangle() * np.linspace(0.3, 1.0, 28, dtype=np.float32)[:, None])
-    canvas.set_brush(3)
-    canvas.set_cursor(10 * 28 + 9)
-    return canvas
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 300, 300)

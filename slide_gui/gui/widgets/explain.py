@@ -2,21 +2,62 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from slide_gui.experiments.explain import Explanation
+from slide_gui.experiments.inspection.explain import Explanation
 from slide_gui.figures.color_scale import signed
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._math import math_width, paint_math, plain_math
-from slide_gui.gui.widgets._numbers import count, fixed, number, significant
-from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import Painted
+from slide_gui.gui.widgets.numbers import count, fixed, number, significant
+from slide_gui.gui.widgets.painted import Painted, focus_ring
 
-__all__ = ["ExplainLine", "ExplainPanel", "lines_of"]
+__all__ = ["ExplainPanel", "lines_of", "math_width", "plain_math"]
+
+
+_PARTS = re.compile(r"([_^])\{([^}]*)\}|([^_^]+|[_^](?!\{))")
+_SMALLER = 0.78
+_LOWER, _RAISE = 0.22, -0.38  # of the type's size
+
+
+def plain_math(text: str) -> str:
+    """Return a formula as plain text, for screen readers.
+
+    >>> plain_math("E[Q]_{ab} = S_{ab} q_{a}")
+    'E[Q]_ab = S_ab q_a'
+    """
+    return re.sub(r"([_^])\{([^}]*)\}", r"\1\2", text)
+
+
+def math_width(text: str, font: QFont) -> float:
+    """Return how wide a formula is, in pixels."""
+    return sum(QFontMetricsF(each).horizontalAdvance(part) for part, each, _ in _pieces(text, font))
+
+
+def paint_math(painter: QPainter, left: float, baseline: float, text: str, font: QFont) -> float:
+    """Draw a formula in the painter's pen and return where it ends."""
+    for part, each, shift in _pieces(text, font):
+        painter.setFont(each)
+        painter.drawText(QPointF(left, baseline + shift * font.pixelSize()), part)
+        left += QFontMetricsF(each).horizontalAdvance(part)
+    return left
+
+
+def _pieces(text: str, font: QFont) -> list[tuple[str, QFont, float]]:
+    small = QFont(font)
+    small.setPixelSize(max(9, round(_SMALLER * font.pixelSize())))
+    found = []
+    for match in _PARTS.finditer(text):
+        mark, inside, plain = match.groups()
+        if mark is None:
+            found.append((plain, font, 0.0))
+        else:
+            found.append((inside, small, _LOWER if mark == "_" else _RAISE))
+    return found
+
 
 HEAD, ROW, EDGE, GAP, NARROW = 44, 27, 4, 16, 12
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
@@ -200,27 +241,3 @@ class ExplainPanel(Painted):
                 QToolTip.hideText()
             return True
         return super().event(event)
-
-
-def _demo() -> QWidget:
-    import numpy as np
-
-    from slide_gui.core.denoiser import denoiser_weights
-    from slide_gui.experiments.explain import explain
-
-    rows = np.column_stack([np.random.default_rng(0).random((1200, 30)) > 0.8, np.ones(1200)]).astype(float)
-    scatter = rows.T @ rows
-    panel = ExplainPanel()
-    weights = denoiser_weights(scatter, 0.3)
-    panel.set_explanation(
-        "Layer 1: how a = 14, 9 is reconstructed from b = 14, 12",
-        "b is the pixel under the cursor",
-        explain(scatter, weights[4], 0.3, 1e-5, 4, 7),
-    )
-    return panel
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 720, 340)

@@ -9,8 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._paint import focus_ring, frame, washed
-from slide_gui.gui.widgets._picker import Picker
+from slide_gui.gui.widgets.painted import Picker, focus_ring, frame, washed
 
 __all__ = ["FeatureBars"]
 
@@ -120,19 +119,3 @@ class FeatureBars(Picker):
         painter.setPen(QPen(colour, 2.0))
         painter.setBrush(QColor(0, 0, 0, 0))
         painter.drawRect(column)
-
-
-def _demo() -> QWidget:
-    from slide_gui.gui.theme import LIGHT
-
-    view = FeatureBars()
-    view.set_values(np.random.default_rng(4).normal(0.4, 0.5, 30).astype(np.float32))
-    view.set_pins([(4, LIGHT.pin(0)), (11, LIGHT.pin(1))])
-    view.set_cursor(18)
-    return view
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 320, 220)

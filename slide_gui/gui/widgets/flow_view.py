@@ -1,8 +1,9 @@
-"""The paper's schematic, alive: an image that is drawn on, its corruption, and every layer it passes."""
+"""The paper’s schematic, alive: an image that is drawn on, its corruption, and every layer it passes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,14 +13,164 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._flow_layout import LINE, FlowLayout
-from slide_gui.gui.widgets._paint import frame, washed
-from slide_gui.gui.widgets._pixels import colour_table, coloured_image
-from slide_gui.gui.widgets._tile_images import bar_image
 from slide_gui.gui.widgets.drawing_canvas import DrawingCanvas
 from slide_gui.gui.widgets.image_view import MARGIN
+from slide_gui.gui.widgets.painted import frame, snapped, washed
+from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image
+from slide_gui.gui.widgets.tiles import bar_image
 
-__all__ = ["FlowColumn", "FlowTile", "FlowView"]
+__all__ = ["FlowColumn", "FlowLayout", "FlowTile", "FlowView"]
+
+
+EDGE, HEAD, LINE, ARROW, DOWN = 4, 20, 15, 40, 30
+BARS_HEIGHT = 72
+_CANVAS, _LARGEST = 252, 336  # sides of the drawn image where there is room, and of any image, logical pixels
+_DRAWABLE = 6  # device-independent side of a cell that a mouse hits without care
+_LINES = 2  # below the lower tiles
+_WORDS = 96  # width of a line of captions
+
+
+@dataclass(frozen=True)
+class FlowLayout:
+    """Geometry of the input column and `depth` layers.
+
+    Parameters
+    ----------
+    width, height, ratio : float
+        Room, and device pixels a logical pixel.
+    depth : int
+    shape : tuple of (rows, columns) or (d,)
+        ``(d,)`` is drawn as bars.
+    transposed : bool
+        Rows and columns of the images exchanged on the screen.
+    """
+
+    width: float
+    height: float
+    ratio: float
+    depth: int
+    shape: tuple[int, ...]
+    transposed: bool = False
+
+    @property
+    def bars(self) -> bool:
+        """Whether values are drawn as bars."""
+        return len(self.shape) == 1
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """Rows and columns as they stand on the screen."""
+        rows, columns = self.shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    @cached_property
+    def scales(self) -> tuple[float, float]:
+        """Sides of a pixel of the drawn image and of the tiles, whole device pixels where one fits."""
+        steps = [k / self.ratio for k in range(32, 0, -1)] + [1 / (self.ratio * k) for k in range(2, 64)]
+        longest = max(self.shown)
+        small = [s for s in steps if s * longest <= _LARGEST] or steps[-1:]
+        tile = next((s for s in small if self._fits(self._least(s), s)), small[-1])
+        drawn = [s for s in small if s * longest <= max(_CANVAS, tile * longest)]
+        canvas = next((s for s in drawn if self._fits(s, tile)), self._least(tile))
+        return canvas, tile
+
+    def _least(self, tile: float) -> float:
+        """Return the smallest cell to draw on beside tiles of this scale."""
+        wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shown) * _DRAWABLE <= _CANVAS else tile
+        return max(tile, snapped(wanted, self.ratio))
+
+    def _fits(self, canvas: float, tile: float) -> bool:
+        rows, columns = self.shown
+        across = 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns) + _beyond(tile * columns)
+        down = EDGE + 2 * HEAD + canvas * rows + LINE + DOWN + tile * rows + _LINES * LINE + EDGE
+        return across <= self.width and down <= self.height
+
+    @cached_property
+    def canvas(self) -> QRectF:
+        """The image x."""
+        if self.bars:
+            return QRectF(EDGE, EDGE + HEAD, self._bar_width, BARS_HEIGHT)
+        rows, columns = self.shown
+        scale = self.scales[0]
+        return QRectF(EDGE, EDGE + HEAD, columns * scale, rows * scale)
+
+    @property
+    def _bar_width(self) -> float:
+        return min(320.0, (self.width - 2 * EDGE - self.depth * ARROW) / (self.depth + 1))
+
+    @cached_property
+    def size(self) -> tuple[float, float]:
+        """Width and height of a tile."""
+        if self.bars:
+            return self._bar_width, BARS_HEIGHT
+        rows, columns = self.shown
+        return columns * self.scales[1], rows * self.scales[1]
+
+    def upper(self, column: int) -> QRectF:
+        """Return the box of T(hᵏ⁻¹), k = column from 1; of column 0 that of x."""
+        if column == 0:
+            return self.canvas
+        w, h = self.size
+        return QRectF(self._left(column), self.canvas.bottom() - h, w, h)
+
+    def lower(self, column: int) -> QRectF:
+        """Return the box of hᵏ, k = column from 1; of column 0 that of x̃."""
+        w, h = self.size
+        return QRectF(self._left(column), self.canvas.bottom() + LINE + DOWN + HEAD, w, h)
+
+    def _left(self, column: int) -> float:
+        w, _ = self.size
+        first = snapped(self.canvas.right() + ARROW, self.ratio)
+        return EDGE if column == 0 else first + (column - 1) * (w + ARROW)
+
+    def head(self, box: QRectF) -> QRectF:
+        """Return the box of the title above a tile."""
+        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * _beyond(box.width()), HEAD - 3)
+
+    def captions(self, box: QRectF) -> QRectF:
+        """Return the box of the lines below a tile."""
+        room = self.canvas.width() + ARROW - 10.0 if box.x() == EDGE else box.width()
+        return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + _beyond(box.width())), _LINES * LINE)
+
+    def down(self, column: int) -> QLineF:
+        """Return the arrow from the upper tile of a column to the lower one."""
+        above, below = self.upper(column), self.lower(column)
+        x = below.center().x() if column else below.x() + 0.5 * self.size[0]
+        return QLineF(x, above.bottom() + LINE + 4, x, below.top() - HEAD - 1)
+
+    def across(self, column: int) -> tuple[QPointF, QPointF, QPointF, QPointF]:
+        """Return the corners of the arrow from the lower tile of a column to the upper one of the next."""
+        start, stop = self.lower(column), self.upper(column + 1)
+        middle = stop.left() - 0.5 * ARROW
+        return (
+            QPointF(start.right() + 4, start.center().y()),
+            QPointF(middle, start.center().y()),
+            QPointF(middle, stop.center().y()),
+            QPointF(stop.left() - 4, stop.center().y()),
+        )
+
+    @property
+    def bottom(self) -> float:
+        """Height that everything takes."""
+        return self.lower(0).bottom() + 3 + _LINES * LINE + EDGE
+
+    def grid(self, box: QRectF) -> PixelGrid:
+        """Return where the pixels of an image tile lie."""
+        return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scales[1], self.transposed)
+
+    def index(self, box: QRectF, point: QPointF) -> int | None:
+        """Return the pixel or feature of a tile under a point."""
+        if not box.contains(point):
+            return None
+        if not self.bars:
+            return self.grid(box).at(point)
+        return min(int((point.x() - box.x()) / box.width() * self.shape[0]), self.shape[0] - 1)
+
+
+def _beyond(width: float) -> float:
+    """Return how far the words of a tile may reach beyond it: the narrower it is, the farther into the gap."""
+    return min(max(_WORDS - width, 0.0), ARROW - 10.0)
+
 
 STALE = 0.65
 INK = ColorScale("grey", 0.0, 1.0)
@@ -320,32 +471,3 @@ def _cross(layout: FlowLayout, box: QRectF, index: int) -> list[QLineF]:
         QLineF(x + gap, y, box.right(), y),
     )
     return [line for line in lines if line.dx() > 0.0 or line.dy() > 0.0]
-
-
-def _demo() -> QWidget:
-    from slide_gui.gui.widgets._demo import rectangle
-
-    view = FlowView()
-    x = rectangle()
-    view.canvas.set_image(x)
-    kept = np.random.default_rng(0).random(x.shape) > 0.3
-    theme = theme_of(view)
-    scale = ColorScale.symmetric(theme.diverging, 1.0)
-    columns = [
-        FlowColumn(FlowTile("x", x), FlowTile("x̃", np.where(kept, x, np.nan).astype(np.float32)), "corrupt", "T")
-    ]
-    h = x * kept
-    for k in range(1, 5):
-        t = (h > 0.5).astype(np.float32)
-        rows = np.abs(np.subtract.outer(np.arange(28), np.arange(28)))
-        h = (0.6 * t + 0.1 * np.exp(-rows / 2) @ t).astype(np.float32)
-        lower = FlowTile("h" + "⁰¹²³⁴"[k], h, scale, ("0.0120 from h" + "⁰¹²³⁴"[k - 1], "0.0142 from x"))
-        columns.append(FlowColumn(FlowTile(f"T(h{'⁰¹²³⁴'[k - 1]})", t), lower, "W" + "⁰¹²³⁴"[k], "T"))
-    view.set_columns(tuple(columns))
-    return view
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 960, 580)

@@ -10,9 +10,8 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets._paint import focus_ring, frame, snapped, washed
-from slide_gui.gui.widgets._picker import Picker
-from slide_gui.gui.widgets._pixels import PixelGrid, colour_table, coloured_image, integer_scale, ring
+from slide_gui.gui.widgets.painted import Picker, focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, integer_scale, ring
 
 __all__ = ["ImageView"]
 
@@ -120,23 +119,3 @@ class ImageView(Picker):
                 painter.drawLine(start, stop)
         painter.setPen(Qt.PenStyle.NoPen)
         ring(painter, box, QColor(theme.accent), washed(theme.paper, 0.8), 1.5)
-
-
-def _demo() -> QWidget:
-    from slide_gui.gui.theme import LIGHT
-    from slide_gui.gui.widgets._demo import rectangle
-
-    view = ImageView()
-    view.set_image(rectangle())
-    view.set_pins(
-        [(14 * 28 + 9, LIGHT.pin(0)), (6 * 28 + 20, LIGHT.pin(1)), (20 * 28 + 14, LIGHT.pin(2)), (290, LIGHT.pin(3))]
-    )
-    view.set_cursor(17 * 28 + 22)
-    view.pixel_clicked.connect(lambda index: view.set_pins([(index, LIGHT.pin(0))]))
-    return view
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 300, 300)

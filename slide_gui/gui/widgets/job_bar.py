@@ -105,15 +105,3 @@ class _Elided(QLabel):
             self.foregroundRole(),
         )
         painter.end()
-
-
-def _demo() -> QWidget:
-    bar = JobBar()
-    bar.set_job("Fitting layer 3 of 4", 0.64, "2 min 10 s left")
-    return bar
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 760, 80)

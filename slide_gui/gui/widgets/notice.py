@@ -142,33 +142,3 @@ class Notice(QWidget):
         painter.setBrush(ground)
         painter.drawRoundedRect(self.rect().adjusted(4, 0, 0, 0), 4, 4)
         painter.end()
-
-
-def _demo() -> QWidget:
-    from PySide6.QtWidgets import QVBoxLayout
-
-    panel = QWidget()
-    layout = QVBoxLayout(panel)
-    for kind, title, text, details, remedy in (
-        (
-            "error",
-            "digits.amat was not opened",
-            "Line 17 has 3 columns where the lines before have 785; check that the file is whole.",
-            "DataError in line 17\nfound 3 columns\nexpected 785",
-            "Open another file…",
-        ),
-        ("warning", "MNIST is generated", "The real files were not found in the data folder.", "", "Locate…"),
-        ("information", "Figure exported", "weights.pdf and weights.csv are in the chosen folder.", "", ""),
-    ):
-        notice = Notice()
-        layout.addWidget(notice)
-        notice.show_message(kind, title, text, details, remedy)
-        notice._fold.setChecked(kind == "error")
-    layout.addStretch()
-    return panel
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 560, 480)

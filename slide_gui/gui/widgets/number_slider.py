@@ -224,29 +224,3 @@ class _Slider(QSlider):
         if turn:
             self.setValue(self.value() + (1 if turn > 0 else -1))
         event.accept()
-
-
-def _demo() -> QWidget:
-    from PySide6.QtWidgets import QVBoxLayout
-
-    panel = QWidget()
-    layout = QVBoxLayout(panel)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(16)
-    noise = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, 2, "p = 1 − noise; 0 to 0.95 (section 3.1)")
-    noise.set_extra("p = 0.70")
-    noise.value_changed.connect(lambda value: noise.set_extra(f"p = {1 - value:.2f}"))
-    depth = NumberSlider("Depth l", 0, 8, 1, 4, 0)
-    depth.set_extra("layers")
-    threshold = NumberSlider("Threshold t", 0.0, 1.0, 0.01, 0.5)
-    threshold.setEnabled(False)
-    for each in (noise, depth, threshold):
-        layout.addWidget(each)
-    layout.addStretch()
-    return panel
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 256, 240)

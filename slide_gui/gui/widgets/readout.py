@@ -109,33 +109,3 @@ class Readout(QWidget):
             for number, text in enumerate(texts[: len(titles)]):
                 painter.drawText(QRectF(first + number * step, top, step, LINE), right, text)
         painter.end()
-
-
-def _demo() -> QWidget:
-    from PySide6.QtWidgets import QVBoxLayout
-
-    panel = QWidget()
-    layout = QVBoxLayout(panel)
-    layout.setSpacing(24)
-    for depth in (4, 8):
-        table = Readout()
-        shown = range(1, depth + 1)
-        table.set_values(
-            "at 14, 12",
-            tuple(f"layer {i}" if depth > 4 else "h" + "⁰¹²³⁴"[i] for i in shown),
-            (
-                ("weight", tuple(f"{0.24 / i - 0.05:+.3f}".replace("-", "−") for i in shown)),
-                ("rank", tuple(str(2 + i * i) for i in shown)),
-                ("bias", tuple(f"+{0.01 * i:.3f}" for i in shown)),
-                ("share", tuple(f"{5 - 0.5 * i:.1f} %" for i in shown)),
-            ),
-        )
-        layout.addWidget(table)
-    layout.addStretch()
-    return panel
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 320, 420)

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from PySide6.QtCore import (
+    QEvent,
     QItemSelection,
     QItemSelectionModel,
     QItemSelectionRange,
     QModelIndex,
     QPoint,
+    QRectF,
     QSize,
     Qt,
     Signal,
@@ -19,10 +21,15 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import (
     QAction,
+    QColor,
+    QFont,
     QFontMetricsF,
     QGuiApplication,
     QKeyEvent,
     QKeySequence,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -31,18 +38,110 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QMenu,
     QPushButton,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
     QTableView,
     QVBoxLayout,
     QWidget,
 )
 
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets._numbers import count
-from slide_gui.gui.widgets._run_model import COLUMNS, TAG, RunModel, RunRow
-from slide_gui.gui.widgets._run_view import PADDING, ROW, TEXT, RunDelegate, RunView
+from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.callout import paint_placeholder
+from slide_gui.gui.widgets.numbers import count
+from slide_gui.gui.widgets.run_model import COLUMNS, TAG, Column, Index, RunModel, RunRow
 
-__all__ = ["RunRow", "RunTable"]
+__all__ = ["PADDING", "TEXT", "RunRow", "RunTable"]
+
+
+LEFT = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+ROW = 28
+PADDING = 3
+TEXT = SECONDARY + 1
+
+
+class RunDelegate(QStyledItemDelegate):
+    """Draws a cell: chosen rows on the accent's wash, an accent bar on the line that has the keys."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        view = self.parent()
+        assert isinstance(view, RunView)
+        (theme, font, metrics), box = view.look(), QRectF(option.rect)
+        chosen = bool(option.state & QStyle.StateFlag.State_Selected)
+        if chosen or index.row() == view.hovered:
+            painter.fillRect(box, QColor(theme.accent_wash if chosen else theme.hover))
+        current = view.hasFocus() and index.row() == view.currentIndex().row()
+        if current and view.columnViewportPosition(index.column()) <= 0:
+            painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
+        painter.setFont(font)
+        less = bool(view.run(index).note)
+        painter.setPen(QColor(theme.accent_text if chosen else theme.muted if less else theme.text))
+        room = box.adjusted(PADDING, 0, -PADDING, 0)
+        column, text = view.column_and_text(index)
+        if metrics.horizontalAdvance(text) > room.width():
+            text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
+        painter.drawText(room, RIGHT if column.is_number else LEFT, text)
+
+
+class RunView(QTableView):
+    """A table that says why it is empty."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._empty = ""
+        self._look: tuple[Theme, QFont, QFontMetricsF] | None = None
+        self.hovered = -1
+        self.setMouseTracking(True)
+        self.viewport().setMouseTracking(True)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self._hover(self.indexAt(event.position().toPoint()).row())
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hover(-1)
+        super().leaveEvent(event)
+
+    def _hover(self, line: int) -> None:
+        if line != self.hovered:
+            for changed in (self.hovered, line):
+                self.viewport().update(0, self.rowViewportPosition(changed), self.viewport().width(), ROW)
+            self.hovered = line
+
+    def set_empty_text(self, text: str) -> None:
+        """Say what to do next; "" while there are rows."""
+        if text != self._empty:
+            self._empty = text
+            self.setAccessibleDescription(text)
+            self.viewport().update()
+
+    def run(self, index: Index) -> RunRow:
+        """Return the run of a cell; asking the model itself is faster than through Qt."""
+        model = self.model()
+        assert isinstance(model, RunModel)
+        return model.row(index.row())
+
+    def column_and_text(self, index: Index) -> tuple[Column, str]:
+        """Return the column of a cell and what it says."""
+        column = COLUMNS[index.column()]
+        return column, column.text(self.run(index))
+
+    def look(self) -> tuple[Theme, QFont, QFontMetricsF]:
+        """Return theme, font and its metrics, asked for once a painting and not once a cell."""
+        if self._look is None:
+            font = figure_font(self, TEXT)
+            self._look = theme_of(self), font, QFontMetricsF(font)
+        return self._look
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        self._look = None
+        super().paintEvent(event)
+        if self._empty:
+            painter = QPainter(self.viewport())
+            paint_placeholder(painter, self.viewport(), self._empty)
+            painter.end()
 
 
 class RunTable(QWidget):
@@ -349,38 +448,3 @@ def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
         else:
             found.append((line, line))
     return found
-
-
-def _demo() -> QWidget:
-    import random
-
-    from slide_gui.error_rate import ErrorRate
-
-    rng, rows = random.Random(1), []
-    for i in range(10_000):
-        depth, noise = rng.randrange(5), rng.randrange(10) / 10
-        error = 2.1 - 0.8 * noise * (depth > 0) + rng.random() * 0.2
-        made = f"2026-11-{1 + i * 20 // 10_000:02d} {i % 24:02d}:{i % 60:02d}"
-        data = ("Rectangles", "MNIST", "Convex")[rng.randrange(3)]
-        tag = "figure 3" if i % 97 == 0 else ""
-        rate = ErrorRate.of_run(error / 100, 50_000)
-        times = 10.0 ** rng.uniform(0, 3.5)
-        method = "SLIDE-SVM" if depth else "Raw-SVM"
-        rows.append(
-            RunRow(f"r{i}", made, data, method, noise if depth else float("nan"), depth, "whole", i % 10)
-            if i % 50 == 7
-            else RunRow(
-                f"r{i}", made, data, method, noise, depth, "whole", i % 10, rate,
-                10.0 ** rng.randrange(-1, 3), rng.randrange(300, 9000), times, tag,
-            )
-        )  # fmt: skip
-    table = RunTable()
-    table.set_rows(rows)
-    table.view().selectRow(2)
-    return table
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 960, 460)

@@ -11,11 +11,10 @@ from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEven
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
-from slide_gui.gui.widgets._motion import Settle
-from slide_gui.gui.widgets._numbers import fixed, per_cent
-from slide_gui.gui.widgets._paint import focus_ring
-from slide_gui.gui.widgets._painted import Pointed
+from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets.motion import Settle
+from slide_gui.gui.widgets.numbers import fixed, per_cent
+from slide_gui.gui.widgets.painted import Pointed, focus_ring
 
 __all__ = ["LayerShare", "ShareBars"]
 
@@ -187,16 +186,3 @@ def _raised(layer: int) -> str:
 
 def _lowered(layer: int) -> str:
     return str(layer).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
-
-
-def _demo() -> QWidget:
-    view = ShareBars()
-    numbers = ((0.412, 3.18), (0.271, 5.42), (0.198, 7.9), (0.117, 12.6), (0.002, 101.0))
-    view.set_shares([LayerShare(i, share, sigma) for i, (share, sigma) in enumerate(numbers)])
-    return view
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 460, 240)

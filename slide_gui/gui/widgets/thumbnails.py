@@ -24,10 +24,9 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets._callout import paint_callout, paint_placeholder
-from slide_gui.gui.widgets._paint import focus_ring, frame, snapped
-from slide_gui.gui.widgets._painted import CLICKS
-from slide_gui.gui.widgets._pixels import ARROWS, colour_table, coloured_image, integer_scale
+from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
+from slide_gui.gui.widgets.painted import CLICKS, focus_ring, frame, snapped
+from slide_gui.gui.widgets.pixels import ARROWS, colour_table, coloured_image, integer_scale
 
 __all__ = ["Thumbnail", "Thumbnails"]
 
@@ -314,28 +313,3 @@ def _bars(values: NDArray[np.float32]) -> NDArray[np.float32]:
     heights = values[starts] if values.size <= 28 else np.maximum.reduceat(values, starts)
     rows = np.arange(28, 0, -1)[:, None] / 28
     return np.asarray(rows <= np.maximum(heights, 1 / 28), np.float32)
-
-
-def _demo() -> QWidget:
-    from slide_gui.gui.widgets._demo import SIDE as PIXELS
-
-    rng = np.random.default_rng(3)
-    items = []
-    for i in range(3000):
-        pixels = np.zeros((PIXELS, PIXELS), np.float32)
-        top, left, high, wide = rng.integers(2, 12, 2).tolist() + rng.integers(4, 14, 2).tolist()
-        pixels[top : top + high, left : left + wide] = 1.0
-        pixels[top + 1 : top + high - 1, left + 1 : left + wide - 1] = 0.0
-        true, found = rng.choice(10, 2, replace=False).tolist()
-        items.append(Thumbnail(17 * i, pixels, f"{true} → {found}", f"sample {17 * i}, margin −0.{i % 90:02d}"))
-    view = Thumbnails()
-    view.set_images(items)
-    view.set_selected(17 * 5)
-    view.image_clicked.connect(view.set_selected)
-    return view
-
-
-if __name__ == "__main__":
-    from slide_gui.gui.widgets._demo import show
-
-    show(_demo, 560, 400)

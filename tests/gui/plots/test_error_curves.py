@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, lines_of
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from slide_gui.gui.widgets._motion import REDUCED_MOTION
+from slide_gui.gui.widgets.motion import REDUCED_MOTION
 from tests.gui.given import rate, wait, wheel
 from tests.gui.plots.some_points import points as many_points
 

@@ -6,8 +6,8 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.theme import DARK, LIGHT
-from slide_gui.gui.widgets._standing import paint_mark, standing_color
-from slide_gui.gui.widgets.benchmark_table import BenchmarkCell, BenchmarkHead, BenchmarkRow, BenchmarkTable
+from slide_gui.gui.widgets.evaluation_table import BenchmarkCell, BenchmarkHead, BenchmarkRow, BenchmarkTable
+from slide_gui.gui.widgets.standing import paint_mark, standing_color
 
 HEADS = (BenchmarkHead("Rectangles", "generated"), BenchmarkHead("MNIST", "no runs yet"))
 EMPTY = BenchmarkCell(aside="paper 1.40", note="not asked", tip="No result: not asked")

@@ -14,10 +14,10 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.theme import DARK, LIGHT, Theme
-from slide_gui.gui.widgets import _numbers
-from slide_gui.gui.widgets._motion import REDUCED_MOTION, Pulse, Settle, motion_allowed
-from slide_gui.gui.widgets._numbers import decimals_of, nice_ticks
-from slide_gui.gui.widgets._sequential import BLUE, ORANGE, contrast, ink_on, sequential
+from slide_gui.gui.widgets import numbers as _numbers
+from slide_gui.gui.widgets.motion import REDUCED_MOTION, Pulse, Settle, motion_allowed
+from slide_gui.gui.widgets.numbers import decimals_of, nice_ticks
+from slide_gui.gui.widgets.sequential import BLUE, ORANGE, contrast, ink_on, sequential
 from tests.gui.given import wait
 
 Shown = Callable[..., Any]

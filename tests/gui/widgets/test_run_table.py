@@ -12,9 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
 from slide_gui.gui.theme import LIGHT, figure_font
-from slide_gui.gui.widgets._run_model import COLUMNS, TAG
-from slide_gui.gui.widgets._run_view import PADDING, TEXT
-from slide_gui.gui.widgets.run_table import RunRow, RunTable
+from slide_gui.gui.widgets.run_model import COLUMNS, TAG
+from slide_gui.gui.widgets.run_table import PADDING, TEXT, RunRow, RunTable
 from tests.gui.given import calls_in, rate, settle, wait
 
 Shown = Callable[..., Any]

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets._motion import REDUCED_MOTION
+from slide_gui.gui.widgets.motion import REDUCED_MOTION
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from tests.gui.given import wait
 

@@ -1,0 +1,69 @@
+"""How fast the error curves answer, and how long a whole sweep takes."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+from slide_gui.bench.measurement import Measurement, absolute
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.catalogue import find, load
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
+from slide_gui.experiments.spec import RunSpec, SweepSpec
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import run_sweep
+from slide_gui.progress import Progress
+
+__all__ = ["live", "sweep"]
+
+_ROUNDS = 3
+
+
+def live() -> list[Measurement]:
+    """Measure the first estimate and the whole answer at a new noise, beside a stored run of another noise."""
+    dataset, note = _rectangles()
+    spec = RunSpec(dataset.fingerprint, stack=StackParameters(noise=0.5, depth=2)).checked()
+    reuse = Reuse()
+    near = run(dataset, replace(spec, test_rows=1000), reuse=reuse)
+    firsts, wholes = [], []
+    for number in range(_ROUNDS):
+        wanted = replace(spec, stack=replace(spec.stack, noise=0.3 + 0.1 * number))
+        watch = _First()
+        run(dataset, live_spec(wanted, near), progress=watch, reuse=reuse)
+        firsts.append(watch.first)
+        wholes.append(time.perf_counter() - watch.start)
+    return [
+        absolute("live-first", min(firsts), "s", 1.0, f"first estimate, 500 test rows, {note}, two layers"),
+        absolute("live-answer", min(wholes), "s", 8.0, f"all test rows, {note}, {len(dataset.test)} rows"),
+    ]
+
+
+def sweep() -> list[Measurement]:
+    """Measure a sweep of 10 noises × 5 depths, widths learned at every point."""
+    dataset, note = _rectangles()
+    asked = SweepSpec(dataset.fingerprint, noises=tuple(i / 10 for i in range(10)), depths=(0, 1, 2, 3, 4))
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, RunStore(Path(folder) / "runs.sqlite") as store:
+        run_sweep(dataset, asked, store)
+    return [absolute("sweep", (time.perf_counter() - start) / 60, "min", 10.0, note)]
+
+
+class _First(Progress):
+    """Notes when the first test estimate comes."""
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.first = float("inf")
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        if isinstance(payload, RunProgress) and payload.test is not None:
+            self.first = min(self.first, time.perf_counter() - self.start)
+
+
+def _rectangles() -> tuple[Dataset, str]:
+    dataset = load("rectangles")
+    _ = dataset.fingerprint  # made once, when data are opened
+    return dataset, "Rectangles" if find("rectangles") else "generated Rectangles"

@@ -1,0 +1,99 @@
+"""A store as full as years of use leave it: the whole evaluation and thousands of other runs."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+
+from slide_gui.data.entries import entry
+from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.result import Classifier, RunResult, Timings, columns_of
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.store import RunStore
+
+__all__ = ["fill"]
+
+
+def fill(path: Path, n_runs: int) -> int:
+    """Write a store with every run of the full protocol and others, `n_runs` in all; return its number of cells.
+
+    What the table of results is made from, the runs on test rows, are whole and of the paper's errors; of the others
+    only the lines are there, for nothing else of them is read.
+    """
+    random = np.random.default_rng(0)
+    finals, candidates = [], []
+    for cell in plan():
+        for split in range(cell.n_splits):
+            final, others = _runs(cell, split, random)
+            finals.append(final)
+            candidates += others
+    with RunStore(path) as store:
+        for result in finals:
+            store.save(result)
+    _write_lines(path, candidates, n_runs - len(finals))
+    return len(plan())
+
+
+def _runs(cell: CellPlan, split: int, random: np.random.Generator) -> tuple[RunResult, list[RunResult]]:
+    known = entry(cell.data)
+    error = next(one.error for one in published(cell.data) if one.method == METHODS[cell.method].text)
+    points = cell.candidates(_fingerprint(cell), "", split)
+    best = points[len(points) // 2]
+    final = _result(cell.final(best).spec, known.title, known.n_test, error, random)
+    if len(points) == 1:
+        return final, []
+    n = known.n_train // 5
+    others = [_result(p.spec, known.title, n, error if p is best else min(2 * error, 1.0), random) for p in points]
+    return final, others
+
+
+def _fingerprint(cell: CellPlan) -> str:
+    return cell.data.encode().hex().ljust(64, "0")[:64]
+
+
+def _result(spec: RunSpec, title: str, n: int, error: float, random: np.random.Generator) -> RunResult:
+    wrong = np.sort(random.choice(n, max(round(error * n), 1), replace=False)).astype(np.int64)
+    n_support = 1000
+    classifier = Classifier(
+        (1.0,), (1.0,), (1.0,), 10.0, (), (), 1e-4, True, "float32",
+        np.arange(n_support), random.normal(size=(1, n_support)), np.zeros(1),
+    )  # fmt: skip
+    confusion = np.array([[n - len(wrong), len(wrong)], [0, 0]])
+    return RunResult(
+        spec=spec,
+        dataset=title,
+        generated=False,
+        labels=(0, 1),
+        classifier=classifier,
+        n_train=1000,
+        confusion=confusion,
+        judged=np.arange(n),
+        misclassified=wrong,
+        predicted=np.ones(len(wrong), np.int64),
+        decisions=random.normal(size=(len(wrong), 1)),
+        train_error=0.0,
+        validation_error=len(wrong) / n if spec.training == "split" else None,
+        timings=Timings(1.0, 2.0, 3.0, 4.0, features=1.0),
+        versions=(("numpy", np.__version__),),
+    )
+
+
+def _write_lines(path: Path, results: list[RunResult], count: int) -> None:
+    """Write the lines of some runs, and more like them until there are so many."""
+
+    def lines() -> Iterator[tuple[object, ...]]:
+        known = [(result.hash, columns_of(result, float(number))) for number, result in enumerate(results)]
+        for number in range(count):
+            key, columns = known[number % len(known)]
+            own = key if number < len(known) else f"{number:064x}"
+            yield (own, *columns.values(), "{}", f"{own}-{number}", "")
+
+    with closing(sqlite3.connect(path)) as connection, connection:
+        names = ["hash", *columns_of(results[0], 0.0), "document", "file", "sha256"]
+        query = f"INSERT INTO runs ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
+        connection.executemany(query, lines())

@@ -1,0 +1,96 @@
+"""What a person feels in the window: hover, drag, start, and how late the event loop is during a fit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from slide_gui.bench.measurement import Measurement, absolute
+
+__all__ = ["benchmark_page", "drag", "hover", "lateness", "lateness_runs", "start"]
+
+
+def _child(name: str) -> dict[str, Any]:
+    environment = dict(os.environ, SLIDE_GUI_BENCH_STARTED=repr(time.time()))
+    if not environment.get("DISPLAY") and not environment.get("WAYLAND_DISPLAY"):
+        environment["QT_QPA_PLATFORM"] = environment.get("QT_QPA_PLATFORM") or "offscreen"
+    command = [sys.executable, "-m", "slide_gui.bench.window_child", name]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    if done.returncode:
+        raise RuntimeError(f"the measurement {name} failed: {done.stderr.strip().splitlines()[-1:]}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def hover() -> list[Measurement]:
+    """Mouse move to all tiles painted, four pins and the hovered pixel by four layers."""
+    result = _child("hover")
+    note = f"p95 of {result['count']} moves, 5 rows × 4 layers, {result['platform']}"
+    return [absolute("hover", 1000 * result["p95"], "ms", 16.0, note)]
+
+
+def drag() -> list[Measurement]:
+    """Noise slider moved to first-layer tiles painted, and to all four layers after it rests."""
+    result = _child("drag")
+    note = f"generated Rectangles, {result['platform']}"
+    return [
+        absolute(
+            "drag", 1000 * result["p95"], "ms", 33.0, f"p95 of {result['count']} steps to layer 1 painted, {note}"
+        ),
+        absolute("four-layers", 1000 * result["layers"], "ms", 500.0, f"p95 to all four layers painted, {note}"),
+    ]
+
+
+def start() -> list[Measurement]:
+    """Process start to a window whose first layer answers a click; the second and later starts."""
+    runs = [_child("start") for _ in range(6)][1:]
+    first = float(np.median([run["clickable"] for run in runs]))
+    whole = float(np.median([run["fitted"] for run in runs]))
+    note = f"median of {len(runs)} warm starts, {runs[0]['platform']}; all four layers after {whole:.2f} s"
+    return [absolute("first-window", first, "s", 1.0, note)]
+
+
+def benchmark_page() -> list[Measurement]:
+    """Click to Benchmark page painted, and to all its cells filled, with 10 000 runs in the store."""
+    runs = [_child("benchmark-page") for _ in range(3)]
+    painted, filled = (1000 * float(np.median([run[name] for run in runs])) for name in ("painted", "filled"))
+    note = f"median of {len(runs)} first openings, {runs[0]['platform']}"
+    return [
+        absolute("benchmark-page", painted, "ms", 200.0, f"to the page painted and answering, {note}"),
+        absolute("benchmark-filled", filled, "ms", 1000.0, f"to all {runs[0]['count']} cells filled, {note}"),
+    ]
+
+
+def lateness() -> list[Measurement]:
+    """How late a 10 ms tick comes while 60 000 rows are fitted."""
+    result = _child("lateness")
+    note = f"{result['count']} ticks during fits of 60 000 × 784, {result['data']}, {result['platform']}"
+    return [
+        absolute("lateness-p99", 1000 * result["p99"], "ms", 16.0, note),
+        absolute("lateness-max", 1000 * result["max"], "ms", 100.0, note),
+    ]
+
+
+def lateness_runs() -> list[Measurement]:
+    """How late a 10 ms tick comes during a minute of a sweep, and while Convex is learned and tested."""
+    sweep, training = _child("lateness-sweep"), _child("lateness-training")
+    swept = f"a minute of the Rectangles sweep, {sweep['done']} points, Error curves painted {sweep['paints']} times"
+    trained = (
+        f"{training['data']}, 8 000 × 2 352 and 50 000 test rows, widths learned, {training['seconds']:.0f} s, "
+        f"Classifier painted {training['paints']} times"
+    )
+    return [*_late("lateness-sweep", sweep, swept), *_late("lateness-training", training, trained)]
+
+
+def _late(name: str, result: dict[str, Any], what: str) -> list[Measurement]:
+    note = f"{result['count']} ticks, {what}, {result['platform']}"
+    return [
+        absolute(f"{name}-p99", 1000 * result["p99"], "ms", 16.0, note),
+        absolute(f"{name}-max", 1000 * result["max"], "ms", 100.0, note),
+    ]

@@ -1,0 +1,140 @@
+"""SLIDE and the multi-width SVM on its layers as one scikit-learn classifier."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from slide_gui.core.estimators import fitted_rows, labelled_rows
+from slide_gui.core.slide.denoiser import RIDGE
+from slide_gui.core.slide.estimator import SLIDE
+from slide_gui.core.svm.criteria import AUTO
+from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["SLIDEClassifier"]
+
+_DTYPES = (np.float32, np.float64)
+
+
+class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """The paper's SLIDE-SVM: stacked linear denoisers, then an SVM with one kernel width a layer.
+
+    The kernel always has as many widths as there are layers, h⁰ included, so that a grid search over `depth` compares
+    what it should; in a pipeline of `SLIDE` and `MultiWidthSVC` the number of blocks would have to follow by hand.
+
+    Parameters
+    ----------
+    noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size
+        As in `SLIDE`.
+    widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state
+        As in `MultiWidthSVC`; `widths` that are given are depth + 1 numbers.
+
+    Attributes
+    ----------
+    slide_ : SLIDE
+        The fitted stack.
+    svm_ : MultiWidthSVC
+        The fitted classifier: its widths_, shares_, C_, support_, history_.
+    classes_ : ndarray of shape (n_classes,)
+    n_iter_ : int
+        Pair steps of the solver.
+    n_features_in_ : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import GridSearchCV
+    >>> from slide_gui import SLIDEClassifier
+    >>> X = (np.random.default_rng(0).random((60, 6)) > 0.5).astype("float32")
+    >>> y = X[:, 0] == X[:, 1]
+    >>> search = GridSearchCV(SLIDEClassifier(widths="median", C=10.0), {"depth": [0, 1]}, cv=2).fit(X, y)
+    >>> search.best_estimator_.svm_.widths_.size == search.best_params_["depth"] + 1
+    True
+    """
+
+    def __init__(
+        self,
+        noise: float = 0.3,
+        depth: int = 3,
+        threshold: float = 0.5,
+        squashing: str = "threshold",
+        fit_on: str = "values",
+        ridge: float = RIDGE,
+        dtype: str = "float32",
+        batch_size: int = 4096,
+        widths: str | ArrayLike = "learn",
+        criterion: str = AUTO,
+        loss: str = "squared_hinge",
+        C: float | None = None,
+        tol: float = 1e-3,
+        max_iter: int | None = None,
+        subset_size: int = 2500,
+        starts: int = 2,
+        retune: bool = True,
+        memory: int = 2 << 30,
+        random_state: Any = None,
+    ) -> None:
+        self.noise = noise
+        self.depth = depth
+        self.threshold = threshold
+        self.squashing = squashing
+        self.fit_on = fit_on
+        self.ridge = ridge
+        self.dtype = dtype
+        self.batch_size = batch_size
+        self.widths = widths
+        self.criterion = criterion
+        self.loss = loss
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.subset_size = subset_size
+        self.starts = starts
+        self.retune = retune
+        self.memory = memory
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS) -> Self:
+        """Fit the stack, which takes no labels, then choose widths and C, and train.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+            At least two classes.
+        progress : Progress
+            Listener and cancel point.
+
+        Raises
+        ------
+        ValueError
+            For rows, labels or parameters that cannot be trained on.
+        MemoryError
+            If `memory` is too small, or the features need more than there is.
+        """
+        rows, classes, codes = labelled_rows(self, X, y, _DTYPES, least_classes=2)
+        given = self.get_params(deep=False)
+        slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
+        Z = slide.fit_transform(rows, progress=progress.part(0.0, 0.3))
+        svm = MultiWidthSVC(len(slide.weights_) + 1)
+        svm.set_params(**{name: given[name] for name in svm.get_params(deep=False) if name != "groups"})
+        self.svm_ = svm.fit(Z, classes[codes], progress=progress.part(0.3, 1.0))
+        self.slide_ = slide
+        self.classes_ = svm.classes_
+        self.n_iter_ = svm.n_iter_
+        return self
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return (n,) margins for two classes, or (n, n_classes) votes with squeezed margins for more."""
+        rows = fitted_rows(self, X, _DTYPES)
+        return self.svm_.decision_function(self.slide_.transform(rows))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of each row."""
+        rows = fitted_rows(self, X, _DTYPES)
+        return self.svm_.predict(self.slide_.transform(rows))

@@ -1,0 +1,1 @@
+"""Stacked denoising autoencoders, which the paper compares SLIDE with."""

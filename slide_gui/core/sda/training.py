@@ -1,0 +1,501 @@
+"""Training of stacked denoising autoencoders: greedy pre-training, layer by layer, then back-propagation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.sda.model import (
+    FINE_TUNING,
+    PRE_TRAINING,
+    DenoisingLayer,
+    Masks,
+    Sda,
+    SdaEpoch,
+    SdaHistory,
+    SdaNetwork,
+    SdaParameters,
+    log_softmax,
+    multiply,
+    sigmoid,
+    sigmoid_cross_entropy,
+)
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
+
+__all__ = ["BackPropagation", "DenoisingDescent", "fine_tune", "first_layer", "into_range", "pretrain", "range_of"]
+
+
+Values = NDArray[Any]
+
+_BLOCK = 4096
+
+
+def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
+    """Return the rows in one array of the dtype: themselves where they are, else a copy.
+
+    Raises
+    ------
+    ValueError
+        If there is no row or no feature, or a value is not a number from 0 to 1.
+    """
+    if rows.ndim != 2 or rows.shape[0] < 1 or rows.shape[1] < 1:
+        raise ValueError(f"X has shape {rows.shape}; at least 1 sample and 1 feature are needed to train on")
+    same = rows.dtype == dtype
+    result: Values = rows if same else np.empty(rows.shape, dtype)
+    for start in range(0, len(rows), _BLOCK):
+        block = np.asarray(rows[start : start + _BLOCK])
+        if not (block.min() >= 0.0 and block.max() <= 1.0):
+            row, column = np.argwhere(~((block >= 0.0) & (block <= 1.0)))[0]
+            raise ValueError(
+                f"X has the value {block[row, column]} in row {start + row}, feature {column}; cross-entropy needs "
+                "values from 0 to 1: bring the features into that range first"
+            )
+        if not same:
+            result[start : start + _BLOCK] = block
+        progress.report(0.0)
+    return result
+
+
+def range_of(rows: Values) -> tuple[float, float]:
+    """Return the smallest and the largest value, or (0, 1) where all values are within."""
+    low, high = float(rows.min()), float(rows.max())
+    return (0.0, 1.0) if low >= 0.0 and high <= 1.0 else (low, high)
+
+
+def into_range(rows: Values, limits: tuple[float, float]) -> Values:
+    """Return the rows shifted and scaled so that the limits become 0 and 1; equal limits both become 0."""
+    if limits == (0.0, 1.0):
+        return rows
+    low, high = (rows.dtype.type(limit) for limit in limits)  # rounded as the rows are, so that none comes above 1
+    return np.asarray((rows - low) / ((high - low) or rows.dtype.type(1.0)))
+
+
+def generator(seed: int, stream: int) -> np.random.Generator:
+    """Return the random numbers of one part of training: stream 0 is fine-tuning, k pre-training of layer k."""
+    return np.random.default_rng((seed, stream))
+
+
+def mini_batches(n: int, batch_size: int, random: np.random.Generator) -> Iterator[NDArray[np.intp]]:
+    """Yield the indices 0 … n − 1 in a fresh random order, `batch_size` at a time; the last may be fewer."""
+    order = random.permutation(n)
+    for start in range(0, n, batch_size):
+        yield order[start : start + batch_size]
+
+
+def first_layer(n_inputs: int, n_units: int, random: np.random.Generator, dtype: str) -> DenoisingLayer:
+    """Return the layer that training begins with: W uniform within ±4 √(6 / (inputs + units)), biases 0."""
+    limit = 4.0 * np.sqrt(6.0 / (n_inputs + n_units))
+    weights = random.random((n_units, n_inputs), dtype=np.dtype(dtype).type)
+    weights *= 2.0 * limit
+    weights -= limit
+    return DenoisingLayer(weights, np.zeros(n_units, dtype), np.zeros(n_inputs, dtype))
+
+
+class DenoisingDescent:
+    """The buffers and products of a step; all arrays are made once.
+
+    With h = s(W x̃ + b), z = s(Wᵀ h + c) and the loss L = −Σ x log z + (1 − x) log(1 − z), the errors are
+    δ_z = z − x and δ_h = (W δ_z) h (1 − h), and the gradients dL/dW = δ_h x̃ᵀ + h δ_zᵀ, dL/db = δ_h, dL/dc = δ_z,
+    added up over the rows. δ_h lies above h and x̃ above δ_z in memory, so that dL/dW is one product.
+
+    Parameters
+    ----------
+    layer : DenoisingLayer
+        Where the descent starts; its arrays are changed in place.
+    batch_size : int
+        Rows of the largest mini-batch.
+    """
+
+    def __init__(self, layer: DenoisingLayer, batch_size: int) -> None:
+        self.layer = layer
+        units, inputs = layer.weights.shape
+        dtype = layer.weights.dtype
+        self.clean: Values = np.empty((batch_size, inputs), dtype)
+        self._inputs: Values = np.empty((2 * batch_size, inputs), dtype)
+        self._hidden: Values = np.empty((2 * batch_size, units), dtype)
+        self._spare: Values = np.empty(batch_size * max(inputs, units), dtype)
+        self.gradient_of = DenoisingLayer(
+            np.empty_like(layer.weights), np.empty_like(layer.hidden_bias), np.empty_like(layer.visible_bias)
+        )
+
+    def rows(self, m: int) -> tuple[Values, Values]:
+        """Return the arrays (m, n_inputs) to be filled with the next mini-batch: clean, and masked."""
+        return self.clean[:m], self._inputs[:m]
+
+    def gradient(self, m: int, scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
+        """Return the loss of the m rows, and fill `gradient_of` with the gradient of `scale` times it."""
+        layer, gradient = self.layer, self.gradient_of
+        clean, masked = self.rows(m)
+        below, hidden = self._hidden[:m], self._hidden[m : 2 * m]
+        errors = self._inputs[m : 2 * m]
+
+        multiply(masked, layer.weights.T, hidden, progress)
+        np.add(hidden, layer.hidden_bias, out=hidden)
+        sigmoid(hidden)
+        multiply(hidden, layer.weights, errors, progress)
+        np.add(errors, layer.visible_bias, out=errors)
+        loss = sigmoid_cross_entropy(errors, clean, self._spare[: clean.size].reshape(clean.shape))
+        np.subtract(errors, clean, out=errors)
+        np.multiply(errors, scale, out=errors)
+
+        multiply(errors, layer.weights.T, below, progress)
+        np.multiply(below, hidden, out=below)
+        slope = self._spare[: hidden.size].reshape(hidden.shape)
+        np.subtract(1.0, hidden, out=slope)
+        np.multiply(below, slope, out=below)
+        multiply(self._hidden[: 2 * m].T, self._inputs[: 2 * m], gradient.weights, progress)
+        np.add.reduce(below, axis=0, out=gradient.hidden_bias)
+        np.add.reduce(errors, axis=0, out=gradient.visible_bias)
+        return loss
+
+    def step(self, m: int, rate: float, progress: Progress = NO_PROGRESS) -> float:
+        """Move the layer by `rate` against the mean gradient of the m rows, and return their loss before."""
+        loss = self.gradient(m, rate / m, progress)
+        layer, gradient = self.layer, self.gradient_of
+        np.subtract(layer.weights, gradient.weights, out=layer.weights)
+        np.subtract(layer.hidden_bias, gradient.hidden_bias, out=layer.hidden_bias)
+        np.subtract(layer.visible_bias, gradient.visible_bias, out=layer.visible_bias)
+        return loss
+
+
+def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGRESS) -> Sda:
+    """Train each layer to reconstruct the clean output of the layer below from that output masked.
+
+    Parameters
+    ----------
+    X : array_like of shape (n, d)
+        Values from 0 to 1; an array of the parameters' dtype is not copied. Beside it there are two layers' outputs
+        in memory, at most.
+    parameters : SdaParameters
+    progress : Progress
+        Gets an `SdaHistory` as payload after each epoch.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, a value is not from 0 to 1, there are no rows or no features, or training
+        diverges.
+    """
+    parameters = parameters.checked()
+    steady = MonotonicProgress(progress)
+    rows = unit_rows(X, parameters.dtype, steady.pulse)
+    sda = Sda(parameters, (), rows.shape[1], rows.shape[0], SdaHistory())
+    sizes = np.array([rows.shape[1], *parameters.n_units], dtype=float)
+    reached = np.concatenate([[0.0], np.cumsum(sizes[:-1] * sizes[1:])])
+    for k, noise in enumerate(parameters.noises):
+        if k > 0:
+            rows = _encoded(rows, sda.layers[-1], steady.pulse)
+        part = steady.part(reached[k] / reached[-1], reached[k + 1] / reached[-1])
+        layer, history = _train(rows, k + 1, noise, parameters, sda.history, part)
+        sda = replace(sda, layers=(*sda.layers, layer), history=history)
+    return sda
+
+
+def _train(
+    rows: Values, number: int, noise: float, parameters: SdaParameters, history: SdaHistory, progress: Progress
+) -> tuple[DenoisingLayer, SdaHistory]:
+    """Return layer `number` trained on these rows, and the history with its epochs."""
+    random = generator(parameters.seed, number)
+    layer = first_layer(rows.shape[1], parameters.n_units[number - 1], random, parameters.dtype)
+    batch_size = min(parameters.batch_size, len(rows))
+    descent = DenoisingDescent(layer, batch_size)
+    masks = Masks(noise, random, (batch_size, rows.shape[1]))
+    epochs = parameters.pretraining_epochs
+    for epoch in range(1, epochs + 1):
+        part = progress.part((epoch - 1) / epochs, epoch / epochs)
+        loss = denoising_epoch(descent, rows, parameters.pretraining_rate, masks, random, part)
+        if not math.isfinite(loss):
+            raise ValueError(
+                f"pre-training of layer {number} diverged in epoch {epoch}: "
+                f"the rate {parameters.pretraining_rate:g} is too large"
+            )
+        history = history.then(SdaEpoch(PRE_TRAINING, number, epoch, loss))
+        part.report(1.0, history)
+    return layer, history
+
+
+def denoising_epoch(
+    descent: DenoisingDescent,
+    rows: Values,
+    rate: float,
+    masks: Masks,
+    random: np.random.Generator,
+    progress: Progress = NO_PROGRESS,
+) -> float:
+    """Take a step for each mini-batch of the rows, and return the mean loss of a row.
+
+    Parameters
+    ----------
+    descent : DenoisingDescent
+    rows : ndarray of shape (n, n_inputs)
+    rate : float
+    masks : Masks
+    random : numpy.random.Generator
+        Of the order of the rows.
+    progress : Progress
+        Reported to several times a step.
+    """
+    total, done = 0.0, 0
+    with np.errstate(over="ignore", invalid="ignore"):  # the loss tells
+        for chosen in mini_batches(len(rows), len(descent.clean), random):
+            m = len(chosen)
+            clean, masked = descent.rows(m)
+            np.take(rows, chosen, axis=0, out=clean, mode="clip")  # unlike "raise", fills out without a buffer
+            masks.apply(clean, masked)
+            total += descent.step(m, rate, progress.part(done / len(rows), done / len(rows)))
+            done += m
+    return total / len(rows)
+
+
+def _encoded(rows: Values, layer: DenoisingLayer, progress: Progress) -> Values:
+    """Return the clean output of a layer, shape (n, n_units)."""
+    hidden: Values = np.empty((len(rows), len(layer.weights)), rows.dtype)
+    step = rows_per_block(max(layer.weights.shape))
+    for start in range(0, len(rows), step):
+        layer.encode(rows[start : start + step], out=hidden[start : start + step])
+        progress.report(0.0)
+    return hidden
+
+
+class BackPropagation:
+    """The buffers and products of a step; all arrays but one value a row are made once.
+
+    With hᵏ = s(Wᵏ hᵏ⁻¹ + bᵏ), P = softmax(Wᵒ hˡ + bᵒ) and L = −log P(class), the errors are δᵒ = P − [class] and
+    δᵏ = (Wᵏ⁺¹ᵀ δᵏ⁺¹) hᵏ (1 − hᵏ), and the gradients dL/dWᵏ = δᵏ hᵏ⁻¹ᵀ and dL/dbᵏ = δᵏ, added up over the rows.
+
+    Parameters
+    ----------
+    weights : sequence of ndarray, each of shape (outputs, inputs)
+        The hidden layers, lowest first, and the softmax layer; changed in place.
+    biases : sequence of ndarray, each of shape (outputs,)
+        Changed in place.
+    batch_size : int
+        Rows of the largest mini-batch.
+    """
+
+    def __init__(self, weights: Sequence[Values], biases: Sequence[Values], batch_size: int) -> None:
+        self.weights, self.biases = weights, biases
+        dtype = weights[0].dtype
+        sizes = [weights[0].shape[1], *(len(w) for w in weights)]
+        self._outputs: list[Values] = [np.empty((batch_size, size), dtype) for size in sizes]
+        self._errors: list[Values] = [np.empty((batch_size, size), dtype) for size in sizes[1:]]
+        self._spare: Values = np.empty(batch_size * max(sizes), dtype)
+        self.weight_gradients: list[Values] = [np.empty_like(w) for w in weights]
+        self.bias_gradients: list[Values] = [np.empty_like(b) for b in biases]
+
+    @property
+    def batch_size(self) -> int:
+        """Rows of the largest mini-batch."""
+        return len(self._outputs[0])
+
+    def rows(self, m: int) -> Values:
+        """Return the array (m, d) to be filled with the next mini-batch."""
+        return self._outputs[0][:m]
+
+    def forward(self, m: int, progress: Progress = NO_PROGRESS) -> Values:
+        """Return the log-probabilities of the m rows, shape (m, n_classes)."""
+        last = len(self.weights) - 1
+        for k, (w, b) in enumerate(zip(self.weights, self.biases, strict=True)):
+            values = self._outputs[k + 1][:m]
+            multiply(self._outputs[k][:m], w.T, values, progress)
+            np.add(values, b, out=values)
+            if k < last:
+                sigmoid(values)
+        log_softmax(values)
+        return values
+
+    def gradient(self, m: int, codes: NDArray[np.intp], scale: float = 1.0, progress: Progress = NO_PROGRESS) -> float:
+        """Return the loss of the m rows of classes `codes`, and fill the gradients of `scale` times it."""
+        log_probabilities = self.forward(m, progress)
+        rows = np.arange(m)
+        loss = -float(log_probabilities[rows, codes].sum())
+        error = self._errors[-1][:m]
+        np.exp(log_probabilities, out=error)
+        error[rows, codes] -= 1.0
+        np.multiply(error, scale, out=error)
+        for k in reversed(range(len(self.weights))):
+            below = self._outputs[k][:m]
+            multiply(error.T, below, self.weight_gradients[k], progress)
+            np.add.reduce(error, axis=0, out=self.bias_gradients[k])
+            if k == 0:
+                break
+            passed = self._errors[k - 1][:m]
+            multiply(error, self.weights[k], passed, progress)
+            np.multiply(passed, below, out=passed)
+            slope = self._spare[: below.size].reshape(below.shape)
+            np.subtract(1.0, below, out=slope)
+            np.multiply(passed, slope, out=passed)
+            error = passed
+        return loss
+
+    def step(self, m: int, codes: NDArray[np.intp], rate: float, progress: Progress = NO_PROGRESS) -> float:
+        """Move all layers by `rate` against the mean gradient of the m rows, and return their loss before."""
+        loss = self.gradient(m, codes, rate / m, progress)
+        for values, gradient in zip(
+            (*self.weights, *self.biases), (*self.weight_gradients, *self.bias_gradients), strict=True
+        ):
+            np.subtract(values, gradient, out=values)
+        return loss
+
+
+Codes = NDArray[np.intp]
+
+
+def fine_tune(
+    sda: Sda,
+    X: Values,
+    codes: ArrayLike,
+    n_classes: int,
+    X_valid: Values | None = None,
+    codes_valid: ArrayLike | None = None,
+    parameters: SdaParameters | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> SdaNetwork:
+    """Put a softmax layer on the stack and train all layers on the classes.
+
+    With validation rows the parameters of the best epoch are kept: the fewest errors, and among equals the smallest
+    negative log-likelihood; training ends after `patience` epochs that were not better. Without, the parameters
+    after the last of `fine_tuning_epochs` epochs are kept.
+
+    Parameters
+    ----------
+    sda : Sda
+        Left as it is.
+    X : array_like of shape (n, d)
+        Values from 0 to 1.
+    codes : array_like of int, shape (n,)
+        Classes, 0 … n_classes − 1.
+    n_classes : int
+    X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
+        Rows kept apart for early stopping; both or neither.
+    parameters : SdaParameters, optional
+        Rate, epochs, batch size, patience and seed of fine-tuning; by default those of `sda`. Its `n_units`, `noise`
+        and `dtype` are not used.
+    progress : Progress
+        Gets an `SdaHistory`, pre-training first, as payload after each epoch.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, rows and codes do not fit, a value is not from 0 to 1, or training diverges.
+    """
+    parameters = (parameters or sda.parameters).checked()
+    steady = MonotonicProgress(progress)
+    rows, targets = _labelled(sda, X, codes, n_classes, steady.pulse)
+    if (X_valid is None) != (codes_valid is None):
+        raise ValueError("validation rows and their classes must be given together, or neither")
+    judge = None
+    if X_valid is not None and codes_valid is not None:
+        judge = _labelled(sda, X_valid, codes_valid, n_classes, steady.pulse)
+
+    network = _Network.on(sda, n_classes)
+    trainer = BackPropagation(network.weights, network.biases, min(parameters.batch_size, len(rows)))
+    random = generator(parameters.seed, 0)
+    kept, history, best, best_epoch = network, sda.history, (math.inf, math.inf), 0
+    epochs = parameters.fine_tuning_epochs
+    for epoch in range(1, epochs + 1):
+        part = steady.part((epoch - 1) / epochs, epoch / epochs)
+        loss = back_propagation_epoch(trainer, rows, targets, parameters.fine_tuning_rate, random, part)
+        if not math.isfinite(loss):
+            rate = parameters.fine_tuning_rate
+            raise ValueError(f"fine-tuning diverged in epoch {epoch}: the rate {rate:g} is too large")
+        if judge is None:
+            best_epoch = epoch
+            record = SdaEpoch(FINE_TUNING, 0, epoch, loss)
+        else:
+            judged = _judged(trainer, *judge, steady.pulse)
+            record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=judged[0], validation_loss=judged[1])
+            if judged < best:
+                best, best_epoch = judged, epoch
+                kept = network.copied(kept if kept is not network else None)
+        history = history.then(record)
+        part.report(1.0, history)
+        if judge is not None and epoch - best_epoch >= parameters.patience:
+            break
+    return kept.classifier(sda, history, best_epoch)
+
+
+@dataclass(frozen=True, eq=False)
+class _Network:
+    """Weights and biases of the hidden layers and, last, of the softmax layer."""
+
+    weights: tuple[Values, ...]
+    biases: tuple[Values, ...]
+
+    @classmethod
+    def on(cls, sda: Sda, n_classes: int) -> _Network:
+        """Return copies of the layers of the stack, and a softmax layer of zeros."""
+        dtype = sda.parameters.dtype
+        return cls(
+            (*(layer.weights.copy() for layer in sda.layers), np.zeros((n_classes, sda.sizes[-1]), dtype)),
+            (*(layer.hidden_bias.copy() for layer in sda.layers), np.zeros(n_classes, dtype)),
+        )
+
+    def copied(self, into: _Network | None) -> _Network:
+        """Return a copy, in the arrays of `into` if it is given."""
+        if into is None:
+            return _Network(tuple(w.copy() for w in self.weights), tuple(b.copy() for b in self.biases))
+        for kept, values in zip((*into.weights, *into.biases), (*self.weights, *self.biases), strict=True):
+            np.copyto(kept, values)
+        return into
+
+    def classifier(self, sda: Sda, history: SdaHistory, best_epoch: int) -> SdaNetwork:
+        """Return the classifier with these parameters."""
+        layers = tuple(
+            DenoisingLayer(w, b, layer.visible_bias)
+            for layer, w, b in zip(sda.layers, self.weights, self.biases, strict=False)
+        )
+        return SdaNetwork(
+            replace(sda, layers=layers), self.weights[-1], self.biases[-1], history=history, best_epoch=best_epoch
+        )
+
+
+def back_propagation_epoch(
+    trainer: BackPropagation,
+    rows: Values,
+    codes: Codes,
+    rate: float,
+    random: np.random.Generator,
+    progress: Progress = NO_PROGRESS,
+) -> float:
+    """Take a step for each mini-batch of the rows, and return the mean negative log-likelihood of a row."""
+    total, done = 0.0, 0
+    with np.errstate(over="ignore", invalid="ignore"):  # the loss tells
+        for chosen in mini_batches(len(rows), trainer.batch_size, random):
+            m = len(chosen)
+            np.take(rows, chosen, axis=0, out=trainer.rows(m), mode="clip")
+            here = done / len(rows)
+            total += trainer.step(m, codes[chosen], rate, progress.part(here, here))
+            done += m
+    return total / len(rows)
+
+
+def _judged(trainer: BackPropagation, rows: Values, codes: Codes, progress: Progress) -> tuple[float, float]:
+    """Return the share of wrong classes and the mean negative log-likelihood."""
+    wrong, loss, step = 0, 0.0, trainer.batch_size
+    for start in range(0, len(rows), step):
+        truth = codes[start : start + step]
+        np.copyto(trainer.rows(len(truth)), rows[start : start + step])
+        log_probabilities = trainer.forward(len(truth), progress)
+        wrong += int(np.count_nonzero(log_probabilities.argmax(axis=1) != truth))
+        loss -= float(log_probabilities[np.arange(len(truth)), truth].sum())
+    return wrong / len(rows), loss / len(rows)
+
+
+def _labelled(sda: Sda, X: Values, codes: ArrayLike, n_classes: int, progress: Progress) -> tuple[Values, Codes]:
+    """Return rows and codes as they are trained on."""
+    rows = unit_rows(X, sda.parameters.dtype, progress)
+    if rows.shape[1] != sda.n_features:
+        raise ValueError(f"X has {rows.shape[1]} features; these autoencoders were trained on {sda.n_features}")
+    targets = np.asarray(codes)
+    if targets.shape != (len(rows),) or targets.dtype.kind not in "iu":
+        raise ValueError(f"codes are {targets.dtype} {targets.shape}; they must be whole numbers, one for each row")
+    if targets.min() < 0 or targets.max() >= n_classes:
+        raise ValueError(f"codes go from {targets.min()} to {targets.max()}; they must be from 0 to {n_classes - 1}")
+    return rows, targets.astype(np.intp, copy=False)

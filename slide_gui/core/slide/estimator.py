@@ -1,0 +1,181 @@
+"""SLIDE as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names
+from slide_gui.core.slide.denoiser import RIDGE
+from slide_gui.core.slide.noise_path import NoisePath
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["SLIDE", "NoisePath"]
+
+
+class SLIDE(LayeredTransformer):
+    """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
+
+    Each layer is the linear map that reconstructs its input from randomly blanked features with the least squared
+    error over all corruptions, in closed form; between two layers the values are squashed.
+
+    Parameters
+    ----------
+    noise : float, default=0.3
+        Probability 1 − p that a feature is blanked, in [0, 1).
+    depth : int, default=3
+        Number of layers l, 0 to 8.
+    threshold : float, default=0.5
+        t of the threshold function T(a) = 1 if a > t else 0.
+    squashing : {"threshold", "sigmoid", "tanh", "identity"}, default="threshold"
+        The function between two layers.
+    fit_on : {"values", "thresholded"}, default="values"
+        Whether a layer is fitted on the real-valued output of the layer below (the paper) or on that output squashed.
+        It is applied to squashed values either way.
+    ridge : float, default=1e-5
+        Added to the diagonal of E[Q], which is not divided by the number of samples.
+    dtype : {"float32", "float64"}, default="float32"
+        Of the rows and representations; every solve is float64. On rows of 0 and 1 both give the same first layer. On
+        grey rows float32 moves each row of W by up to 4e-5 / noise of its length from what float64 gives, at a noise of
+        0.1 or more; below that, products are summed in float64.
+    batch_size : int, default=4096
+        At most this many rows are converted and multiplied at a time.
+
+    Attributes
+    ----------
+    weights_ : list of ndarray of shape (d, d + 1), float64
+        Wᵏ of each layer, the bias in the last column.
+    errors_ : list of float
+        Expected squared reconstruction error per feature of each layer's own input.
+    stack_ : Stack
+        The fitted layers as a frozen value.
+    n_features_in_ : int
+        d.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slide_gui import SLIDE
+    >>> X = (np.random.default_rng(0).random((100, 6)) > 0.5).astype("float32")
+    >>> SLIDE(noise=0.5, depth=2).fit(X).transform(X).shape
+    (100, 18)
+    """
+
+    def __init__(
+        self,
+        noise: float = 0.3,
+        depth: int = 3,
+        threshold: float = 0.5,
+        squashing: str = "threshold",
+        fit_on: str = "values",
+        ridge: float = RIDGE,
+        dtype: str = "float32",
+        batch_size: int = 4096,
+    ) -> None:
+        self.noise = noise
+        self.depth = depth
+        self.threshold = threshold
+        self.squashing = squashing
+        self.fit_on = fit_on
+        self.ridge = ridge
+        self.dtype = dtype
+        self.batch_size = batch_size
+
+    def fit(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> Self:
+        """Fit every layer in closed form.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+            An array or memmap; read in blocks, never copied whole.
+        y : ignored
+            SLIDE is unsupervised.
+        progress : Progress
+            Listener and cancel point.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, X has text, a NaN or infinity, fewer than two rows or no features.
+        MemoryError
+            If so many features and layers need more than there is.
+        """
+        self._fit(self._rows(X, reset=True), None, progress)
+        return self
+
+    def fit_transform(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
+        """Fit every layer and return the features of X, faster than one after the other.
+
+        Parameters
+        ----------
+        X : array_like of shape (n, d)
+        y : ignored
+        progress : Progress
+            Listener and cancel point.
+
+        Returns
+        -------
+        ndarray of shape (n, (l + 1)·d)
+        """
+        X = self._rows(X, reset=True)
+        out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
+        self._fit(X, out, progress)
+        return out
+
+    def _fit(self, X: Any, out: NDArray[np.floating] | None, progress: Progress) -> None:
+        parameters = StackParameters(**self.get_params(deep=False))
+        self.stack_: Stack = fit_stack(X, parameters, out=out, progress=progress)
+        self.weights_ = [layer.weights for layer in self.stack_.layers]
+        self.errors_ = [layer.error for layer in self.stack_.layers]
+        self._n_features_out = (len(self.weights_) + 1) * self.n_features_in_
+
+    def transform(self, X: Any) -> NDArray[np.floating]:
+        """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d).
+
+        Raises
+        ------
+        ValueError
+            If X does not have d features, or has a NaN or infinity.
+        """
+        check_is_fitted(self)
+        return self.stack_.transform(self._rows(X, reset=False))
+
+    def layers(self, X: Any) -> list[NDArray[np.floating]]:
+        """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
+        check_is_fitted(self)
+        return self.stack_.representations(self._rows(X, reset=False))
+
+    def noise_path(self, layer: int) -> NoisePath:
+        """Return W of layer 1 … l as a function of the noise, the layers below it as fitted.
+
+        It is as exact as the products that the fit summed: on grey rows, for noises much below that of a float32 fit,
+        fit with dtype float64.
+        """
+        check_is_fitted(self)
+        return self.stack_.noise_path(layer)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+        """Return names ``h0_x0, …, h{l}_x{d−1}``, or with the given names of the features."""
+        names, depth = self._input_names(input_features), len(self.weights_)
+        return np.array([name for k in range(depth + 1) for name in layer_names(k, names)], dtype=object)
+
+    def _rows(self, X: Any, reset: bool) -> Any:
+        # fit_stack looks for NaN block by block, so that a memmap is read once.
+        return checked_rows(
+            self,
+            X,
+            reset=reset,
+            dtype=None if _plain(X) else [np.float32, np.float64],
+            ensure_all_finite=not (reset and _plain(X)),
+            ensure_min_samples=2 if reset else 1,
+        )
+
+
+def _plain(X: Any) -> bool:
+    """Whether X is an array of numbers that can be read in blocks without a conversion of the whole."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "fbiu" and X.ndim == 2

@@ -1,0 +1,151 @@
+"""Rows of W at any noise without a refit: the noise path of one denoiser.
+
+With Σ the covariance scatter and D the diagonal of the uncentred scatter, the bias eliminated, row a of W at
+survival probability p is
+
+    W_a = (e_a − g_a y) / p,   b_a = g_a (y · s) / (n + ridge),   g_a = (p − p²) D_a + ridge,
+    y = A(p)⁻¹ e_a,            A(p) = p² Σ + (p − p²) D + ridge·I.
+
+One eigendecomposition of D^−½ Σ D^−½ diagonalises A(p) for every p at once, but for the ridge. The ridge matters
+only to features that are hardly ever lit; those are eliminated by a Schur complement beside the eigenbasis of the
+others, for which a short Neumann series adds what the ridge still contributes.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.slide.denoiser import RIDGE, denoiser_weights
+from slide_gui.core.validation import check_noise, check_ridge
+
+__all__ = ["NoisePath"]
+
+Array = NDArray[np.float64]
+
+_X0 = 0.25  # the p − p² at which the eigenbasis contains the ridge exactly: its largest value, at p = ½
+_RARE = 1e5  # features with D below this many ridges are eliminated exactly
+_TOLERANCE = 1e-10  # of the Neumann series, relative
+_LARGEST_RATIO = 0.05  # of the Neumann series; beyond it a direct solve of the rows wanted is as fast
+
+
+class NoisePath:
+    """The weights of one denoiser as a function of the noise.
+
+    Parameters
+    ----------
+    scatter : ndarray of shape (d + 1, d + 1)
+        S = X̃ᵀX̃ of the layer's input, a constant 1 appended, not divided by n.
+    ridge : float
+        As in the fit.
+    """
+
+    def __init__(self, scatter: Array, ridge: float = RIDGE) -> None:
+        self._scatter, self._ridge = scatter, check_ridge(ridge)
+        diagonal = np.diag(scatter)[:-1]
+        rare = diagonal < _RARE * max(self._ridge, np.finfo(float).tiny)
+        self._common = np.flatnonzero(~rare)
+        self._rare = np.flatnonzero(rare & (diagonal > 0))
+        self._position = np.full(len(diagonal), -1)
+        self._position[self._common] = np.arange(self._common.size)
+        self._position[self._rare] = np.arange(self._rare.size)
+
+        sums = scatter[:-1, -1]
+        sigma = scatter[:-1, :-1] - np.outer(sums, sums / (scatter[-1, -1] + self._ridge))
+        self._scale = 1.0 / np.sqrt(diagonal[self._common] + self._ridge / _X0)
+        within = sigma[np.ix_(self._common, self._common)] * np.outer(self._scale, self._scale)
+        self._values, vectors = np.linalg.eigh((within + within.T) / 2)
+        self._basis = self._scale[:, None] * vectors
+        self._across = self._basis.T @ sigma[np.ix_(self._common, self._rare)]
+        self._sigma_rare = sigma[np.ix_(self._rare, self._rare)]
+        self._smallest = float(diagonal[self._common].min()) if self._common.size else np.inf
+
+    @property
+    def n_features(self) -> int:
+        """Number of features d."""
+        return len(self._scatter) - 1
+
+    def weights(self, noise: float) -> Array:
+        """Return the whole W at this noise, shape (d, d + 1), bias last."""
+        return self.rows(np.arange(self.n_features), noise)
+
+    def rows(self, features: NDArray[np.intp], noise: float) -> Array:
+        """Return rows of W at this noise, equal to those of a refit, ridge included.
+
+        Parameters
+        ----------
+        features : array_like of int, shape (k,)
+            Which rows.
+        noise : float
+            1 − p, in [0, 1).
+
+        Returns
+        -------
+        ndarray of shape (k, d + 1)
+            Bias last.
+
+        Raises
+        ------
+        ValueError
+            If the noise is out of range.
+        IndexError
+            If a feature does not exist.
+        """
+        noise = check_noise(noise)
+        features = np.asarray(features, dtype=np.intp).reshape(-1)
+        if features.size and not (features.min() >= 0 and features.max() < self.n_features):
+            raise IndexError(f"features must be 0 to {self.n_features - 1}")
+        p = 1.0 - noise
+        x = p - p * p
+        left_out = self._ridge * (1.0 - x / _X0)
+        if x * self._smallest * _LARGEST_RATIO <= left_out:
+            return denoiser_weights(self._scatter, noise, self._ridge, features)
+        inverse_rows = self._inverse_rows(features, p, x, left_out)
+        diagonal = np.diag(self._scatter)[features]
+        gain = x * diagonal + self._ridge
+        rows = np.empty((features.size, self.n_features + 1))
+        np.multiply(inverse_rows, (-gain / p)[:, None], out=rows[:, :-1])
+        rows[np.arange(features.size), features] += 1.0 / p
+        rows[:, -1] = gain * (inverse_rows @ self._scatter[:-1, -1]) / (self._scatter[-1, -1] + self._ridge)
+        rows[diagonal == 0] = 0.0
+        return rows
+
+    def _inverse_rows(self, features: NDArray[np.intp], p: float, x: float, left_out: float) -> Array:
+        """Return rows of A(p)⁻¹, shape (k, d); zero in the columns of dead features."""
+        k = features.size
+        shrink = 1.0 / (p * p * self._values + x)
+        schur = p * p * self._sigma_rare + np.diag(x * np.diag(self._scatter)[self._rare] + self._ridge)
+        schur -= p**4 * (self._across.T * shrink) @ self._across
+
+        def solve(projected: Array, rare: Array) -> tuple[Array, Array]:
+            """Solve without the left-out ridge; `projected` is the basis times the common part of the right side."""
+            inner = projected * shrink[:, None]
+            if self._rare.size:
+                rare = np.linalg.solve(schur, rare - p * p * (self._across.T @ inner))
+                inner -= p * p * shrink[:, None] * (self._across @ rare)
+            return inner, rare
+
+        is_common = self._scatter[features, features] > 0
+        is_common &= np.isin(features, self._common, assume_unique=False)
+        where = np.flatnonzero(is_common)
+        projected = np.zeros((self._common.size, k))
+        projected[:, where] = self._basis[self._position[features[where]]].T
+        rare = np.zeros((self._rare.size, k))
+        where = np.flatnonzero(np.isin(features, self._rare))
+        rare[self._position[features[where]], where] = 1.0
+
+        inner, rare = solve(projected, rare)
+        common = self._basis @ inner
+        size = np.abs(common).max(initial=0.0)
+        step_common = common
+        while left_out > 0 and size > 0:
+            inner, step_rare = solve(-left_out * (self._basis.T @ step_common), np.zeros_like(rare))
+            step_common = self._basis @ inner
+            common += step_common
+            rare += step_rare
+            if np.abs(step_common).max() <= _TOLERANCE * size:
+                break
+        result = np.zeros((k, self.n_features))
+        result[:, self._common] = common.T
+        result[:, self._rare] = rare.T
+        return result

@@ -1,0 +1,221 @@
+"""The stack of linear denoisers (SLIDE), fitted layer by layer in closed form (Algorithm 2 of the paper)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
+from slide_gui.core.slide.noise_path import NoisePath
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.scatter import Activations, Entered, InputScatter, input_scatter, scatter_after
+from slide_gui.core.validation import empty
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "input_scatter", "room_for_features"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[Any]
+
+_MATRICES = 8  # of features × features that a fit works with, beside the weights and the scatter of each layer
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One fitted denoiser of the stack.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (d, d + 1), float64
+        Wᵏ, bias last.
+    error : float
+        Expected squared reconstruction error per feature and sample of the layer's own input, over all corruptions.
+    scatter : ndarray of shape (d + 1, d + 1) or None
+        Scatter of what the layer was fitted on; None for a layer read from a file.
+    """
+
+    weights: Array
+    error: float
+    scatter: Array | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """Fitted layers and what they were fitted with.
+
+    Attributes
+    ----------
+    parameters : StackParameters
+    layers : tuple of Layer
+        Fewer than ``parameters.depth`` while the fit is under way.
+    n_features, n_samples : int
+        d and n of the rows it was fitted on.
+    """
+
+    parameters: StackParameters
+    layers: tuple[Layer, ...]
+    n_features: int
+    n_samples: int
+
+    def transform(
+        self, rows: Rows, *, out: NDArray[np.floating] | None = None, progress: Progress = NO_PROGRESS
+    ) -> NDArray[np.floating]:
+        """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d), in the stack's dtype.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n, d)
+        out : ndarray of shape (n, (l + 1)·d), optional
+            Filled and returned in place of a new array.
+        progress : Progress
+
+        Raises
+        ------
+        ValueError
+            If the rows do not have the number of features of the fit, or `out` is of another shape or dtype.
+        """
+        d = self.n_features
+        if rows.ndim != 2 or rows.shape[1] != d:
+            found = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
+            raise ValueError(f"X has {found} features, but this stack was fitted on {d} features")
+        result = room_for_features((len(rows), d), replace(self.parameters, depth=len(self.layers)), out)
+        _forward(self, rows, result, 0, progress)
+        return result
+
+    @cached_property
+    def matrices(self) -> tuple[NDArray[np.floating], ...]:
+        """W̃ᵏ transposed, (d + 1, d), of every layer in the stack's dtype: what [T(h), 1] is multiplied with."""
+        return tuple(layer.weights.T.astype(self.parameters.dtype) for layer in self.layers)
+
+    def representations(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> list[NDArray[np.floating]]:
+        """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
+        joined = self.transform(rows, progress=progress)
+        d = self.n_features
+        return [joined[:, k * d : (k + 1) * d] for k in range(len(self.layers) + 1)]
+
+    def noise_path(self, layer: int) -> NoisePath:
+        """Return the noise path of layer 1 … l, the layers below it as fitted.
+
+        Raises
+        ------
+        ValueError
+            If there is no such layer, or it was read from a file and its scatter was not kept.
+        """
+        if not 1 <= layer <= len(self.layers):
+            raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(self.layers)}")
+        scatter = self.layers[layer - 1].scatter
+        if scatter is None:
+            raise ValueError("this stack was read from a file, which keeps no scatter: fit it again for a noise path")
+        return NoisePath(scatter, self.parameters.ridge)
+
+
+def fit_stack(
+    rows: Rows,
+    parameters: StackParameters,
+    *,
+    scatter: InputScatter | None = None,
+    out: NDArray[np.floating] | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Stack:
+    """Fit a stack of linear denoisers layer by layer (Algorithm 2 of the paper).
+
+    Parameters
+    ----------
+    rows : array_like of shape (n, d)
+        An array or memmap, read in blocks, n at least 2.
+    parameters : StackParameters
+    scatter : InputScatter, optional
+        From `input_scatter` of the same rows, to leave out the first pass.
+    out : ndarray of shape (n, (l + 1)·d), optional
+        Filled with the representations of the rows, as `Stack.transform` would, sharing its products with the fit.
+    progress : Progress
+        Gets the stack so far as payload after each layer.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of range, a value is not finite, or there are fewer than two rows or no features.
+    MemoryError
+        If so many features and layers need more than there is.
+    """
+    parameters = parameters.checked()
+    if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
+        raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
+    _refuse_too_large(rows.shape[1], parameters.depth)
+    if out is not None:
+        room_for_features(rows.shape, parameters, out)
+    values = parameters.fit_on == "values"
+    passes = max(parameters.depth - (2 if values else 1), 0)
+    if scatter is None or not scatter.fits(parameters):
+        scatter = input_scatter(rows, parameters, progress=progress.part(0.0, 1.0 / (1 + passes)))
+    activations = Activations(rows, parameters, out)
+    stack = Stack(parameters, (), rows.shape[1], rows.shape[0])
+    squashed = scatter.squashed
+    for k in range(parameters.depth):
+        below = k - 2 if values else k - 1  # the layer whose output, squashed, must be passed over next
+        if below >= 0:
+            done = activations.passed + 1
+            part = progress.part(done / (1 + passes), (done + 1) / (1 + passes))
+            squashed = activations.advance(stack.layers[below].weights, part)
+        reached = (activations.passed + 1) / (1 + passes)
+        here = progress.part(reached, reached)
+        if values:
+            own = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
+        else:
+            own = squashed
+        here.report(0.0)
+        weights = denoiser_weights(own, parameters.noise, parameters.ridge, progress=here)
+        here.report(0.0)
+        error = reconstruction_error(own, weights, parameters.noise, parameters.ridge)
+        stack = replace(stack, layers=(*stack.layers, Layer(weights, error, own)))
+        progress.report(reached, stack)
+    if out is not None:
+        _forward(stack, rows, out, activations.passed, progress.part(1.0, 1.0))
+    return stack
+
+
+def room_for_features(
+    shape: tuple[int, ...], parameters: StackParameters, out: NDArray[np.floating] | None = None
+) -> NDArray[np.floating]:
+    """Return a new array for [h⁰ | h¹ | … | hˡ] of rows of this shape (n, d), or the given one if it is as it must be.
+
+    Raises
+    ------
+    ValueError
+        If the given one is of another shape or dtype.
+    MemoryError
+        If there is no room for a new one.
+    """
+    (n, d), dtype = shape, np.dtype(parameters.dtype)
+    wanted = n, (parameters.depth + 1) * d
+    if out is None:
+        needs = f"the features of {n} rows, {parameters.depth} layers on {d} features,"
+        return empty(wanted, dtype, needs, "transform fewer rows at a time, or use fewer layers")
+    if out.shape != wanted or out.dtype != dtype:
+        raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {wanted}")
+    return out
+
+
+def _refuse_too_large(d: int, depth: int) -> None:
+    """Refuse at once what would end in a lack of memory after a long time."""
+    matrices = 2 * depth + _MATRICES
+    empty((matrices, d + 1, d + 1), np.dtype(float), f"a fit of {depth} layers to {d} features", "use fewer features")
+
+
+def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
+    """Fill [h⁰ | h¹ | …] from layer `done` on, whose output and those below it are there already; 0 starts anew."""
+    p, d = stack.parameters, stack.n_features
+    size = rows_per_block(d)
+    entered = Entered(min(size, len(rows)), d, p)
+    for start in range(0, len(rows), size):
+        block = out[start : start + size]
+        if done == 0:
+            block[:, :d] = rows[start : start + size]
+        for k, step in enumerate(stack.matrices[done:], start=done):
+            np.matmul(entered.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
+        progress.report(min(start + size, len(rows)) / len(rows))

@@ -1,0 +1,323 @@
+"""Criteria by which the widths are learned, one entry each, with their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.choices import Choice, check_choice, table_of
+from slide_gui.core.linear_algebra import take_submatrix, weighted_square
+from slide_gui.core.svm.newton import bordered_inverse, optimum
+from slide_gui.core.svm.pairs import pairs_of
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["AUTO", "CRITERIA", "LEARNED_BY", "evaluate", "hold_out", "press", "radius_margin", "resolved", "span"]
+
+
+Array = NDArray[np.float64]
+
+_TILE = 256
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A criterion at one kernel.
+
+    Attributes
+    ----------
+    value : float
+        J.
+    gradient : ndarray of shape (n, n)
+        G = ∂J/∂K̃, every entry of K̃ = K + 1/C taken as a variable of its own.
+    beta : ndarray
+        Signed dual coefficients, a start for a neighbouring kernel.
+    n_support : int
+        Support vectors.
+    """
+
+    value: float
+    gradient: Array
+    beta: Array
+    n_support: int
+
+
+def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress = NO_PROGRESS) -> None:
+    """Take sym(a bᵀ) = (a bᵀ + b aᵀ)/2 off a matrix in place, for two vectors or two matrices of columns."""
+    a, b = a.reshape(len(matrix), -1), b.reshape(len(matrix), -1)
+    for top in range(0, len(matrix), _TILE):
+        own = slice(top, top + _TILE)
+        matrix[own] -= (a[own] @ b.T + b[own] @ a.T) / 2.0
+        progress.report(0.0)
+
+
+def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress = NO_PROGRESS) -> Array:
+    """Return an (n, n) matrix with the given one in these rows and columns, and 0 elsewhere."""
+    whole = np.zeros((n, n))
+    for top in range(0, len(places), _TILE):
+        whole[np.ix_(places[top : top + _TILE], places)] = matrix[top : top + _TILE]
+        progress.report(0.0)
+    return whole
+
+
+_STEEPNESS = 5.0  # s of ½(1 + tanh(−s y f)), which stands for "y f < 0"
+
+
+def hold_out(
+    kernel: Array,
+    y: Array,
+    ridge: float,
+    held_out: NDArray[np.bool_],
+    *,
+    start: Array | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Evaluation:
+    """Return J = (1/m) Σ ½(1 + tanh(−s y f)) over the m points held out, f trained on the others, and its G.
+
+    Parameters as in `radius_margin`, and
+
+    held_out : ndarray of shape (n,), bool
+        The points not trained on; both classes must remain among the others.
+    """
+    train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
+    inner = take_submatrix(kernel, train, progress)
+    svm = optimum(inner, y[train], ridge, start=None if start is None else start[train], progress=progress)
+    beta = svm.beta[svm.active]
+    active = train[svm.active]
+    across = kernel[np.ix_(test, active)]
+    labels = y[test]
+    tanh = np.tanh(-_STEEPNESS * labels * (across @ beta + svm.bias))
+    by_output = -(_STEEPNESS / (2.0 * len(test))) * labels * (1.0 - tanh**2)
+    adjoint, _ = svm.system.solve(across.T @ by_output, float(by_output.sum()))
+    inside = np.zeros((len(active), len(active)))
+    subtract_symmetrised(inside, adjoint, beta, progress)
+    gradient = spread(inside, active, len(y), progress)
+    gradient[np.ix_(test, active)] = np.outer(by_output, beta)
+    coefficients = np.zeros(len(y))
+    coefficients[active] = beta
+    return Evaluation(float(np.mean(0.5 * (1.0 + tanh))), gradient, coefficients, len(active))
+
+
+def press(kernel: Array, targets: Array, ridge: float, *, progress: Progress = NO_PROGRESS) -> Evaluation:
+    """Return J = mean r², r = β / diag A, A the top-left block of H⁻¹ over all points, β = A y; and its G.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+        K without the ridge.
+    targets : ndarray of shape (n, k)
+        One column of −1 and 1 for each one-vs-rest problem.
+    ridge : float
+        1/C.
+    progress : Progress
+        The cancel point.
+    """
+    n, columns = targets.shape
+    inverse = bordered_inverse(kernel, np.arange(n), ridge, progress)
+    diagonal = np.diag(inverse)[:, None]
+    beta = inverse @ targets
+    errors = beta / diagonal
+    scale = n * columns
+    adjoint = inverse @ (2.0 * errors / (scale * diagonal))
+    weights = np.sum(2.0 * errors**2 / (scale * diagonal), axis=1)
+    progress.report(0.0)
+    gradient = weighted_square(inverse, weights, progress)
+    subtract_symmetrised(gradient, adjoint, beta, progress)
+    return Evaluation(float(np.mean(errors**2)), gradient, beta, n)
+
+
+def radius_margin(
+    kernel: Array, y: Array, ridge: float, *, start: Array | None = None, progress: Progress = NO_PROGRESS
+) -> Evaluation:
+    """Return J = R² yᵀβ / n, R² = 1 + 1/C − mean(K̃), and G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+        K without the ridge.
+    y : ndarray of shape (n,)
+        −1 or 1.
+    ridge : float
+        1/C.
+    start : ndarray of shape (n,), optional
+        Coefficients of a neighbouring kernel.
+    progress : Progress
+        The cancel point.
+    """
+    n = len(y)
+    svm = optimum(kernel, y, ridge, start=start, progress=progress)
+    squared_norm = float(y @ svm.beta)
+    squared_radius = 1.0 + svm.ridge - (float(kernel.mean()) + svm.ridge / n)
+    progress.report(0.0)
+    gradient = np.outer(svm.beta * (-squared_radius / n), svm.beta)
+    gradient -= squared_norm / n**3
+    gradient.flat[:: n + 1] += squared_norm / n**2
+    return Evaluation(squared_radius * squared_norm / n, gradient, svm.beta, len(svm.active))
+
+
+_SMOOTHING = 0.1  # η: points about to leave the active set leave it gradually
+_LEAST = 1e-10
+
+
+def span(
+    kernel: Array, y: Array, ridge: float, *, start: Array | None = None, progress: Progress = NO_PROGRESS
+) -> Evaluation:
+    """Return the smoothed leave-one-out error and its G, zero outside the active set.
+
+    With Δ = η/|β|, A the top-left block of (H + diag(Δ, 0))⁻¹ and S = 1/diag A − Δ, the outputs left out are
+    o = 1 − y β S and J = (1/n) Σ ½(1 + tanh(−s o)). Parameters as in `radius_margin`.
+    """
+    n = len(y)
+    svm = optimum(kernel, y, ridge, start=start, progress=progress)
+    active = svm.active
+    beta, labels = svm.beta[active], y[active]
+    size = np.maximum(np.abs(beta), _LEAST)
+    inverse = bordered_inverse(kernel, active, svm.ridge + _SMOOTHING / size, progress)
+    diagonal = np.diag(inverse)
+    spans = 1.0 / diagonal - _SMOOTHING / size
+    outputs = 1.0 - labels * beta * spans
+    tanh = np.tanh(-_STEEPNESS * outputs)
+
+    slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2)
+    by_span = -slope * labels * beta
+    weighted = weighted_square(inverse, by_span / diagonal**2, progress)
+    by_beta = -slope * labels * spans
+    by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
+    adjoint, _ = svm.system.solve(by_beta)
+    subtract_symmetrised(weighted, adjoint, beta, progress)
+    gradient = spread(weighted, active, n, progress)
+    return Evaluation(float(np.sum(0.5 * (1.0 + tanh)) / n), gradient, svm.beta, len(active))
+
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Criterion(Choice):
+    """What learning the widths minimises.
+
+    Attributes
+    ----------
+    evaluate : callable
+        (kernel, labels of −1 and 1, ridge, progress=…) → Evaluation; for two classes also with start=….
+    any_classes : bool
+        Whether it takes one column of labels a class; if not, it is of two classes.
+    holds_out : bool
+        Whether it also takes held_out=…, which needs a class of at least two rows.
+    """
+
+    evaluate: Callable[..., Evaluation]
+    any_classes: bool = False
+    holds_out: bool = False
+
+
+CRITERIA = table_of(
+    Criterion("radius-margin", "radius-margin", "radius over margin, R²‖w‖²/n, a bound of the error", radius_margin),
+    Criterion(
+        "span",
+        "span (leave-one-out)",
+        "the smoothed leave-one-out error by the span of the support vectors, good for two classes at much noise",
+        span,
+    ),
+    Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),
+    Criterion(
+        "press",
+        "press (also for many classes)",
+        "the leave-one-out squared error of kernel ridge regression, one inverse for all classes",
+        press,
+        any_classes=True,
+    ),
+)
+
+AUTO = "auto"
+
+LEARNED_BY = table_of(
+    Choice(AUTO, "automatic", "an estimate of the error, span for two classes and press for more"), *CRITERIA.values()
+)
+"""What can be asked for."""
+
+
+def resolved(criterion: str, n_classes: int) -> str:
+    """Return the key in `CRITERIA` that a key in `LEARNED_BY` stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is none of them.
+    """
+    check_choice("criterion", criterion, LEARNED_BY)
+    if criterion == AUTO:
+        return "span" if n_classes == 2 else "press"
+    return criterion
+
+
+def evaluate(
+    criterion: str,
+    kernel: Array,
+    codes: Indices,
+    ridge: float,
+    held_out: NDArray[np.bool_],
+    starts: dict[tuple[int, int], Array] | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Evaluation:
+    """Evaluate a criterion on any number of classes.
+
+    One of any classes has one column a class (one for two classes). With more than two, J of the others is the mean
+    over the one-vs-one problems, each on its own points.
+
+    Parameters
+    ----------
+    criterion : str
+        Key in `CRITERIA`.
+    kernel : ndarray of shape (n, n)
+        K without the ridge.
+    codes : ndarray of int, shape (n,)
+        Classes 0 … k − 1.
+    ridge : float
+        1/C.
+    held_out : ndarray of bool, shape (n,)
+        For a criterion that holds out.
+    starts : dict, optional
+        Coefficients of each pair at a neighbouring kernel; filled with those found.
+    progress : Progress
+        The cancel point.
+
+    Raises
+    ------
+    ValueError
+        If the criterion is unknown, or needs a class of at least two rows.
+    """
+    chosen = check_choice("criterion", criterion, CRITERIA)
+    n_classes = int(codes.max()) + 1
+    if chosen.any_classes:
+        columns = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
+        return chosen.evaluate(kernel, columns[:, 1:] if n_classes == 2 else columns, ridge, progress=progress)
+    starts = {} if starts is None else starts
+    pairs = pairs_of(n_classes)
+    value, support = 0.0, 0
+    gradient = np.zeros_like(kernel) if len(pairs) > 1 else None
+    beta = np.zeros(len(codes))
+    for pair in pairs:
+        members = np.flatnonzero((codes == pair[0]) | (codes == pair[1]))
+        alone = len(members) == len(codes)
+        part = kernel if alone else kernel[np.ix_(members, members)]
+        y = np.where(codes[members] == pair[1], 1.0, -1.0)
+        given = {"held_out": _some(held_out[members])} if chosen.holds_out else {}
+        found = chosen.evaluate(part, y, ridge, start=starts.get(pair), progress=progress, **given)
+        starts[pair] = beta = found.beta
+        value += found.value / len(pairs)
+        support += found.n_support
+        if gradient is None:
+            gradient = found.gradient
+        else:
+            gradient[np.ix_(members, members)] += found.gradient / len(pairs)
+    assert gradient is not None
+    return Evaluation(value, gradient, beta, support)
+
+
+def _some(held_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    if not held_out.any():
+        raise ValueError("two classes of one row each; the hold-out criterion needs a class of at least two")
+    return held_out

@@ -1,0 +1,436 @@
+"""Two-class SVM training at size: working sets of the points that matter, kernel rows only for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.svm.kernel import KernelRows
+from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
+
+__all__ = ["KeptRows", "Room", "SolverOptions", "SolverStep", "least_memory", "solve"]
+
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_TILE = 256  # rows a matrix–vector product, summed in float64
+
+
+class Room:
+    """Memory for the kernel values of one problem after another: memory used before costs nothing to fill."""
+
+    def __init__(self) -> None:
+        self._bytes = np.empty(0, np.uint8)
+
+    def floats(self, count: int, dtype: np.dtype[np.floating]) -> NDArray[np.floating]:
+        """Return room for so many values; what was returned before is overwritten."""
+        size = count * dtype.itemsize
+        if size > len(self._bytes):
+            self._bytes = np.empty(0, np.uint8)  # not both at a time
+            self._bytes = np.empty(size, np.uint8)
+        return self._bytes[:size].view(dtype)
+
+
+class KeptRows:
+    """Kernel rows of all points, kept in as much memory as allowed.
+
+    Parameters
+    ----------
+    source : KernelRows
+        The kernel of the n points.
+    store : ndarray of shape (capacity, n), of the source's dtype
+        Where the rows are kept.
+    tol : float
+        Of the solver: sums that single precision would disturb by more are made in float64.
+    progress : Progress
+        The cancel point.
+    """
+
+    def __init__(self, source: KernelRows, store: NDArray[np.floating], tol: float, progress: Progress) -> None:
+        self._source, self._store, self._tol, self._progress = source, store, tol, progress
+        self._slot = np.full(len(source), -1)
+        self._used = 0
+
+    def keep_all(self) -> None:
+        """Make the rows of all points at once, by halves; there must be room."""
+        n = len(self._slot)
+        every = np.arange(n)
+        self._source.kernel(every, every, out=self._store[:n], progress=self._progress)
+        self._slot[:], self._used = every, n
+
+    def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the kernel among some points: from kept rows where there are any, computed where not."""
+        kept = self._slot[points] >= 0
+        if not kept.any():
+            return self._source.kernel(points, points, out=out, progress=self._progress)
+        old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
+        for top in range(0, len(old), _TILE):
+            own = old[top : top + _TILE]
+            values = np.take(self._store[self._slot[points[own]]], points, axis=1, mode="clip")
+            out[own] = values
+            out[np.ix_(new, own)] = values[:, new].T
+            self._progress.report(0.0)
+        if len(new):
+            own_points = points[new]
+            made = self._source.kernel(own_points, own_points, progress=self._progress)
+            for top in range(0, len(new), _TILE):
+                out[np.ix_(new[top : top + _TILE], new)] = made[top : top + _TILE]
+                self._progress.report(0.0)
+        return out
+
+    def times(self, points: Indices, factors: Array, keep: Indices) -> Array:
+        """Return Σ_p factor_p k(p, ·) over all points, keeping new rows while there is room.
+
+        `keep` are the points whose rows stay when room has to be made.
+        """
+        new = points[self._slot[points] < 0]
+        if self._used + len(new) > len(self._store):
+            self._compact(np.union1d(keep, points))
+        room = len(self._store) - self._used
+        fresh, passing = new[:room], new[room:]
+        if len(fresh):
+            slots = slice(self._used, self._used + len(fresh))
+            self._source.kernel(fresh, out=self._store[slots], progress=self._progress)
+            self._slot[fresh] = np.arange(slots.start, slots.stop)
+            self._used = slots.stop
+        slots_of = self._slot[points]
+        precision = np.float64 if single_disturbs(factors, self._tol) else self._store.dtype
+        weights = np.zeros(self._used, dtype=precision)
+        weights[slots_of[slots_of >= 0]] = factors[slots_of >= 0]
+        total = np.zeros(len(self._slot))
+        for top in range(0, self._used, _TILE):
+            stop = min(top + _TILE, self._used)
+            if weights[top:stop].any():
+                total += weights[top:stop] @ self._store[top:stop].astype(precision, copy=False)
+                self._progress.report(0.0)
+        left = factors[slots_of < 0].astype(precision)
+        for top in range(0, len(passing), _TILE):
+            rows = self._source.kernel(passing[top : top + _TILE], progress=self._progress)
+            total += left[top : top + _TILE] @ rows.astype(precision, copy=False)
+        return total
+
+    def _compact(self, keep: Indices) -> None:
+        """Drop the rows of points that are not to be kept."""
+        kept = keep[self._slot[keep] >= 0]
+        kept = kept[np.argsort(self._slot[kept])]
+        for target, point in enumerate(kept):  # in place: a row never moves behind one not yet moved
+            self._store[target] = self._store[self._slot[point]]
+            if target % _TILE == 0:
+                self._progress.report(0.0)
+        self._slot[:] = -1
+        self._slot[kept] = np.arange(len(kept))
+        self._used = len(kept)
+
+
+WHOLE = 1000  # points up to which the whole kernel matrix is made
+LARGEST_SET = 4096
+SMALLEST_SET = 512
+_MOST_STALLED = 8  # outer steps without a smaller gap
+_NEW_LEAST = 256  # violators that join the support vectors in one outer step, at least
+_LOOSE = 0.05  # of the gap, to which a working set is solved
+_CLOSE = 0.1  # points so near to violating their conditions join too: others' moves may make them do it
+_START_TOL = 0.1  # of the problems solved for a start
+_MANY = 0.4  # share of support vectors from which half of the whole matrix is less work than their rows
+_ERROR = 0.5  # of the tolerance, that the outputs may be off by the rounding of the kernel
+
+
+@dataclass(frozen=True)
+class SolverOptions:
+    """How a two-class problem is solved.
+
+    Attributes
+    ----------
+    squared : bool
+        Squared hinge loss (L2-SVM); otherwise the hinge (C-SVC).
+    C : float
+    tol : float
+        Largest gap of the optimality conditions at the end, in units of the margin.
+    max_iter : int or None
+        Most pair steps in all.
+    memory : int
+        Bytes for kernel values.
+    seed : int
+        Of the quarter of points solved first.
+    shuffled : bool
+        Whether the points of each class come in random order, so that any first of them are a fair sample.
+    """
+
+    squared: bool
+    C: float
+    tol: float = 1e-3
+    max_iter: int | None = None
+    memory: int = 1 << 30
+    seed: int = 0
+    shuffled: bool = False
+
+    @property
+    def ridge(self) -> float:
+        """What is added to the kernel's diagonal."""
+        return 1.0 / self.C if self.squared else 0.0
+
+
+@dataclass(frozen=True)
+class SolverStep:
+    """What one outer step reports."""
+
+    iteration: int
+    gap: float
+    n_support: int
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A trained two-class SVM, f(x) = Σ_i β_i k(x, x_i) + bias.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n,)
+        Signed dual coefficients y α.
+    bias : float
+    gap : float
+        Of the optimality conditions.
+    steps : int
+        Pair steps taken.
+    converged : bool
+        Whether the gap is below the tolerance.
+    """
+
+    beta: Array
+    bias: float
+    gap: float
+    steps: int
+    converged: bool
+
+
+def least_memory(n: int, itemsize: int = 4) -> int:
+    """Return the least bytes of kernel values, each of `itemsize` bytes, with which n points can be trained."""
+    small = min(n, SMALLEST_SET)
+    return itemsize * (small * small + 2 * small * n)
+
+
+def solve(
+    source: KernelRows,
+    y: Array,
+    options: SolverOptions,
+    *,
+    start: Array | None = None,
+    room: Room | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Solution:
+    """Train a two-class SVM.
+
+    Parameters
+    ----------
+    source : KernelRows
+        The kernel of the n points.
+    y : ndarray of shape (n,)
+        −1 or 1, both present.
+    options : SolverOptions
+    start : ndarray of shape (n,), optional
+        Signed dual coefficients to start from (of a neighbouring problem, say); made feasible first.
+    room : Room, optional
+        Memory that an earlier problem used.
+    progress : Progress
+        Told a `SolverStep` at every outer step.
+
+    Raises
+    ------
+    Cancelled
+        By the progress.
+    MemoryError
+        If the stated memory cannot hold the smallest working set.
+    """
+    n = len(y)
+    least = least_memory(n, source.dtype.itemsize)
+    if options.memory < least:
+        raise MemoryError(
+            f"training on {n} points needs at least {least / 1e6:.0f} MB for kernel values, "
+            f"more than the {options.memory / 1e6:.0f} MB it may use; raise the memory or use fewer points"
+        )
+    box = Box.of(y, np.inf if options.squared else options.C)
+    steady = MonotonicProgress(progress)
+    room = Room() if room is None else room
+    many = False
+    if start is not None:
+        beta = _feasible(start, box)
+        many = bool(np.count_nonzero(beta) > _MANY * n)
+    elif n > WHOLE:
+        part = _first_quarter(y) if options.shuffled else _stratified(y, n // 4, options.seed)
+        near = replace(options, tol=max(options.tol, _START_TOL))
+        first = solve(source.take(part), y[part], near, room=room, progress=steady.pulse)
+        beta = np.zeros(n)
+        beta[part] = first.beta
+        many = bool(np.count_nonzero(first.beta) > _MANY * len(part))
+    else:
+        beta = np.zeros(n)
+    finer = source.refined_bytes if source.dtype == np.float32 else None
+    left = -1 if finer is None else options.memory - finer
+    coarse = left >= least_memory(n, 8)
+    found = _Outer(source, y, box, options, room, many, coarse, steady).run(beta)
+    if not coarse or single_error(found.beta) < _ERROR * options.tol:
+        return found
+    many = bool(np.count_nonzero(found.beta) > _MANY * n)
+    options = replace(options, memory=left)
+    return _Outer(source.refined(steady.pulse), y, box, options, room, many, False, steady).run(found.beta, found.steps)
+
+
+def _first_quarter(y: Array) -> Indices:
+    """Return the first quarter of each class, of at least one point, sorted."""
+    parts = (np.flatnonzero(y == label) for label in (-1.0, 1.0))
+    return np.sort(np.concatenate([members[: max(1, len(members) // 4)] for members in parts]))
+
+
+def _stratified(y: Array, size: int, seed: int) -> Indices:
+    """Return `size` points or a few more, sorted, with the classes in proportion and none left out."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for label in (-1.0, 1.0):
+        members = np.flatnonzero(y == label)
+        parts.append(rng.choice(members, max(1, round(size * len(members) / len(y))), replace=False))
+    return np.sort(np.concatenate(parts))
+
+
+def _feasible(beta: Array, box: Box) -> Array:
+    """Return the coefficients clipped to the box, the heavier side scaled down until they add up to 0."""
+    beta = np.clip(np.asarray(beta, dtype=np.float64), box.lower, box.upper)
+    positive, negative = beta[beta > 0].sum(), -beta[beta < 0].sum()
+    if min(positive, negative) == 0.0:
+        return np.zeros_like(beta)
+    if abs(positive - negative) <= 1e-9 * positive:  # feasible to rounding: coefficients at C stay at C
+        return beta
+    least = min(positive, negative)
+    return np.asarray(np.where(beta > 0, beta * (least / positive), beta * (least / negative)))
+
+
+class _Outer:
+    """The outer loop over working sets."""
+
+    def __init__(
+        self,
+        source: KernelRows,
+        y: Array,
+        box: Box,
+        options: SolverOptions,
+        room: Room,
+        many: bool,
+        coarse: bool,
+        progress: MonotonicProgress,
+    ) -> None:
+        n = len(y)
+        self._source, self._y, self._box, self._options = source, y, box, options
+        self._progress, self._coarse = progress, coarse
+        floats = options.memory // source.dtype.itemsize
+        self._whole = n <= WHOLE and 2 * n * n <= floats
+        self._largest = n if self._whole else max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
+        capacity = 0 if self._whole else max(min(n, (floats - self._largest**2) // n - SMALLEST_SET), 0)
+        values = room.floats(self._largest**2 + capacity * n, source.dtype)
+        self._square, store = values[: self._largest**2], values[self._largest**2 :].reshape(capacity, n)
+        self._rows = KeptRows(source, store, options.tol, progress.pulse)
+        if many and capacity == n:
+            self._rows.keep_all()
+
+    def run(self, beta: Array, steps: int = 0) -> Solution:
+        """Solve from a feasible β, after so many steps taken before."""
+        self._steps = steps
+        options, box = self._options, self._box
+        beta = beta.copy()
+        residual = self._y.copy()
+        if self._whole:
+            self._matrix = self._kernel(np.arange(len(beta)))
+            residual -= kernel_product(self._matrix, beta, options.tol, self._progress.pulse)
+        else:
+            support = np.flatnonzero(beta)
+            self._shift(residual, support, beta[support], support)
+        limit = options.max_iter if options.max_iter is not None else 2**62
+        iteration, stalled, best, first = 0, 0, np.inf, None
+        while True:
+            gap, bias = kkt_gap(residual, beta, box)
+            n_support = int(np.count_nonzero(beta))
+            first = max(gap, options.tol * 10.0) if first is None else first
+            done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
+            self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(iteration, gap, n_support))
+            stalled = 0 if gap < 0.99 * best else stalled + 1
+            best = min(best, gap)
+            enough = max(options.tol, single_error(beta)) if self._coarse else options.tol
+            if gap < enough or self._steps >= limit or stalled > _MOST_STALLED:
+                return Solution(beta, bias, gap, self._steps, gap < options.tol)
+            before = beta
+            if self._whole:
+                beta, residual, _ = self._minimise(self._matrix, residual, beta, box, 0.0, limit)
+            else:
+                beta = self._outer_step(residual, beta, bias, gap, limit)
+            iteration += 1
+            if np.array_equal(beta, before):
+                return Solution(beta, bias, gap, self._steps, gap < options.tol)
+
+    def _outer_step(self, residual: Array, beta: Array, bias: float, gap: float, limit: int) -> Array:
+        """Solve for the points that matter, and update the residuals of all in place."""
+        points = self._working_set(residual, beta, bias)
+        moved, _, _ = self._minimise(
+            self._kernel(points), residual[points], beta[points], self._box.take(points), _LOOSE * gap, limit
+        )
+        change = moved - beta[points]
+        changed = np.flatnonzero(change)
+        beta = beta.copy()
+        beta[points] = moved
+        self._shift(residual, points[changed], change[changed], points)
+        return beta
+
+    def _kernel(self, points: Indices) -> NDArray[np.floating]:
+        """Return K̃ among some points, in memory used before."""
+        size = len(points)
+        kernel = self._square[: size * size].reshape(size, size)
+        self._rows.square(points, kernel)
+        kernel.flat[:: size + 1] = 1.0 + self._options.ridge
+        return kernel
+
+    def _minimise(
+        self, kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, loose: float, limit: int
+    ) -> tuple[Array, Array, int]:
+        options = self._options
+        target = max(0.5 * options.tol, loose)
+        found = minimise(
+            kernel,
+            residual,
+            beta,
+            box,
+            options.ridge,
+            target,
+            limit - self._steps,
+            self._progress.pulse,
+            before=self._steps,
+        )
+        self._steps += found[2]
+        return found
+
+    def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
+        """Take K̃·change off the residuals."""
+        if len(points):
+            residual -= self._rows.times(points, change, keep)
+            residual[points] -= self._options.ridge * change
+
+    def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
+        """Return the free support vectors and the points that violate their conditions, or nearly do, sorted."""
+        box = self._box
+        up, down = beta < box.upper, beta > box.lower
+        excess = residual - bias
+        violation = np.maximum(np.where(up, excess, -np.inf), np.where(down, -excess, -np.inf))
+        free = up & down
+        wanted = violation > 0.5 * self._options.tol
+        least = max(int(np.count_nonzero(beta)), _NEW_LEAST)
+        most = min(least, max(self._largest - int(free.sum()), self._largest // 2))
+        outside = _worst(np.flatnonzero(wanted & ~free), violation, most)
+        inside = _worst(np.flatnonzero(free), violation, self._largest - len(outside))
+        room = min(least - len(outside), self._largest - len(outside) - len(inside))
+        close = _worst(np.flatnonzero((violation > -_CLOSE) & ~wanted & ~free), violation, max(room, 0))
+        return np.sort(np.concatenate([outside, inside, close]))
+
+
+def _worst(points: Indices, violation: Array, most: int) -> Indices:
+    if len(points) <= most:
+        return points
+    return points[np.argpartition(-violation[points], most)[:most]]

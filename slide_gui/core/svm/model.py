@@ -1,0 +1,235 @@
+"""The multi-width SVM: widths given, median or learned; trained one-vs-one; a frozen model that predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.svm.decomposition import Room, SolverOptions, SolverStep, least_memory, solve
+from slide_gui.core.svm.kernel import (
+    Embedding,
+    Values,
+    kernel_tiles,
+    median_distances,
+    shares_of,
+    squared_norms,
+    varying_columns,
+)
+from slide_gui.core.svm.pairs import ClassRows, PairRows, class_scores, pairs_of
+from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
+from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
+
+__all__ = ["SvmModel", "TrainingStep", "train"]
+
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_BLOCK_VALUES = 8_000_000  # kernel values a block of predictions
+
+
+@dataclass(frozen=True)
+class SvmModel:
+    """A trained multi-width SVM.
+
+    Attributes
+    ----------
+    embedding : Embedding
+        Takes rows to where the kernel is exp(−‖z − z'‖²).
+    vectors : ndarray of shape (n_support, d)
+        The embedded support vectors; float64 where the coefficients are so large that float32 would show.
+    support : ndarray of int, shape (n_support,)
+        Their rows among the training rows.
+    coefficients : ndarray of shape (n_pairs, n_support)
+        Signed dual coefficients y α.
+    biases : ndarray of shape (n_pairs,)
+    n_classes : int
+    shares : tuple of float
+        Each layer's share of the kernel's exponent.
+    C : float
+    history : tuple of WidthsStep
+        How the widths were learned; empty if they were not.
+    chosen : ChosenBy or None
+        What chose the widths; None if they were not learned.
+    gap : float
+        Largest gap of the optimality conditions over the pairs.
+    steps : int
+        Pair steps of the solver in all.
+    converged : bool
+    """
+
+    embedding: Embedding
+    vectors: NDArray[np.floating]
+    support: Indices
+    coefficients: Array
+    biases: Array
+    n_classes: int
+    shares: tuple[float, ...]
+    C: float
+    history: tuple[WidthsStep, ...]
+    chosen: ChosenBy | None
+    gap: float
+    steps: int
+    converged: bool
+
+    @property
+    def widths(self) -> tuple[float, ...]:
+        """σ_t of each layer."""
+        return self.embedding.widths
+
+    def margins(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
+        """Return the margin of each pair of classes, (n, n_pairs), positive on the side of the second class."""
+        steady = MonotonicProgress(progress)
+        n, dtype = len(self.vectors), self.vectors.dtype
+        used = np.flatnonzero(self.vectors.any(axis=0))  # the others take no part in the products
+        vectors, squares = np.take(self.vectors, used, axis=1), squared_norms(self.vectors)
+        by_pair = np.ascontiguousarray(self.coefficients.T, dtype=dtype)
+        margins = np.empty((len(Z), len(self.biases)))
+        step = int(np.clip(_BLOCK_VALUES // max(n, 1), 64, 4096))
+        values = np.empty((min(step, len(Z)), n), dtype)
+        for start in range(0, len(Z), step):
+            rows = np.arange(start, min(start + step, len(Z)))
+            embedded = self.embedding(Z, rows, dtype, steady.pulse)
+            block = np.take(embedded, used, axis=1), squared_norms(embedded)
+            margins[rows] = kernel_tiles(block, (vectors, squares), values[: len(rows)], steady.pulse) @ by_pair
+            steady.report(rows[-1] / len(Z))
+        return margins + self.biases
+
+    def scores(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Array:
+        """Return (n,) margins for two classes, positive for class 1, or (n, n_classes) scores for more."""
+        margins = self.margins(Z, progress=progress)
+        return margins[:, 0] if self.n_classes == 2 else class_scores(margins, self.n_classes)
+
+    def predict(self, Z: NDArray[np.floating], *, progress: Progress = NO_PROGRESS) -> Indices:
+        """Return the class of each row, 0 … n_classes − 1."""
+        scores = self.scores(Z, progress=progress)
+        return (scores > 0.0).astype(np.intp) if scores.ndim == 1 else np.argmax(scores, axis=1)
+
+
+_SMALL = 1024  # rows up to which all is in float64
+_LARGE = 1000.0  # norm of the coefficients from which float32 kernel values would show in the margins
+
+
+@dataclass(frozen=True)
+class TrainingStep:
+    """One outer step of the solver on one pair of classes (numbered from 0, of n_pairs)."""
+
+    pair: int
+    n_pairs: int
+    solver: SolverStep
+
+
+class _Pair(Progress):
+    """Turns a solver's step into a `TrainingStep` of its pair."""
+
+    def __init__(self, whole: Progress, pair: int, n_pairs: int) -> None:
+        self._whole, self._pair, self._n_pairs = whole, pair, n_pairs
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        if isinstance(payload, SolverStep):
+            payload = TrainingStep(self._pair, self._n_pairs, payload)
+        self._whole.report((self._pair + fraction) / self._n_pairs, payload)
+
+
+def train(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    sizes: tuple[int, ...],
+    widths: Array,
+    C: float,
+    parameters: SvmParameters,
+    *,
+    history: tuple[WidthsStep, ...] = (),
+    chosen: ChosenBy | None = None,
+    medians: Array | None = None,
+    start: SvmModel | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> SvmModel:
+    """Train at given widths and C; arguments as in `fit_svm`."""
+    n_classes = int(codes.max()) + 1
+    pairs = pairs_of(n_classes)
+    if start is not None and (start.n_classes != n_classes or start.support.max(initial=0) >= len(codes)):
+        start = None
+    medians = median_distances(Z, sizes, seed=parameters.seed) if medians is None else medians
+    steady = MonotonicProgress(progress)
+    embedding = Embedding.of(Z, sizes, widths, steady.pulse)
+    options = SolverOptions(
+        LOSSES[parameters.loss].squared, C, parameters.tol, parameters.max_iter, seed=parameters.seed, shuffled=True
+    )
+    sources = _Sources(Z, codes, embedding, parameters, steady.pulse)
+    used, biases = [], np.empty(len(pairs))
+    gap, steps, converged = -np.inf, 0, True
+    room = Room()
+    for number, pair in enumerate(pairs):
+        part = _Pair(steady, number, len(pairs))
+        part.report(0.0)
+        members = np.concatenate([sources.members[own] for own in pair])
+        y = np.where(codes[members] == pair[1], 1.0, -1.0)
+        near = None
+        if start is not None:
+            near = np.zeros(len(codes))
+            near[start.support] = start.coefficients[number]
+            near = near[members]
+        source, memory = sources.of(pair)
+        found = solve(source, y, replace(options, memory=memory), start=near, room=room, progress=part)
+        own = np.flatnonzero(found.beta)
+        used.append((members[own], found.beta[own]))
+        biases[number] = found.bias
+        gap, steps, converged = max(gap, found.gap), steps + found.steps, converged and found.converged
+    support = np.unique(np.concatenate([members for members, _ in used]))
+    coefficients = np.zeros((len(pairs), len(support)))
+    for row, (members, beta) in zip(coefficients, used, strict=True):
+        row[np.searchsorted(support, members)] = beta
+    shares = tuple(shares_of(widths, medians).tolist())
+    largest = np.linalg.norm(coefficients, axis=1).max()
+    vectors = embedding(Z, support, np.float64 if largest > _LARGE else np.float32, steady.pulse)
+    return SvmModel(
+        embedding, vectors, support, coefficients, biases, n_classes, shares, C, history, chosen, gap, steps, converged
+    )
+
+
+class _Sources:
+    """Where the pairs of classes get their kernel values from: shared by all pairs if the memory allows it."""
+
+    def __init__(
+        self, Z: NDArray[np.floating], codes: Indices, embedding: Embedding, parameters: SvmParameters, pulse: Progress
+    ) -> None:
+        random = np.random.default_rng(parameters.seed)
+        self.members = [random.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
+        self._columns = varying_columns(Z, pulse)
+        self._Z, self._embedding, self._memory, self._pulse = Z, embedding, parameters.memory, pulse
+        self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if len(codes) <= _SMALL else np.float32)
+        self._shared: ClassRows | None = None
+        self._free = self._memory - self._bytes(len(codes))
+        kept = self._free // 3
+        largest = sum(sorted(len(members) for members in self.members)[-2:])
+        needed = max(least_memory(largest, self._dtype.itemsize), self._memory // 3)
+        if len(self.members) > 2 and self._free - kept >= needed:
+            self._free -= kept
+            self._shared = ClassRows(self._embed, self.members, self._dtype, kept, pulse)
+
+    def of(self, pair: tuple[int, int]) -> tuple[PairRows, int]:
+        """Return the kernel of a pair of classes, and the bytes left for its solver."""
+        n = sum(len(self.members[code]) for code in pair)
+        room = self._free if self._shared is not None else self._memory - self._bytes(n)
+        need = least_memory(n, self._dtype.itemsize)
+        if room < need:
+            raise MemoryError(
+                f"training on {n} rows of {self._Z.shape[1]} columns needs at least "
+                f"{(self._memory - room + need) / 1e6:.0f} MB above its input, more than the "
+                f"{self._memory / 1e6:.0f} MB it may use; raise the memory or use fewer rows"
+            )
+        if self._shared is not None:
+            return self._shared.pair(*pair), room
+        own = [self.members[code] for code in pair]
+        return ClassRows(self._embed, own, self._dtype, 0, self._pulse).pair(0, 1), room
+
+    def _bytes(self, n: int) -> int:
+        """Return the bytes of so many embedded rows."""
+        return self._dtype.itemsize * n * len(self._columns)
+
+    def _embed(self, rows: Indices, dtype: np.dtype[np.floating], progress: Progress) -> Values:
+        return self._embedding(self._Z, rows, dtype, progress, self._columns)

@@ -1,0 +1,278 @@
+"""L2-SVM by Newton's method with a line search on the primal objective, exact to float64: for learning widths.
+
+With f = Kβ + b the objective is ½ βᵀKβ + (C/2) Σ max(0, 1 − y f)². On the active set A = {y f < 1} its minimum is
+the solution of [K_A + 1/C, 1; 1ᵀ, 0] [β_A; b] = [y_A; 0], β = 0 elsewhere. The plain iteration can cycle between
+active sets; an exact line search along the step makes it converge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.linear_algebra import inverse_definite, solver, take_submatrix
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["Bordered", "NotConverged", "bordered_inverse", "leave_one_out_outputs", "newton", "optimum"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_MOST_STEPS = 60
+_PART_FROM = 1000  # points from which a quarter is solved first
+_SOFTER = 10.0
+_TILE = 256
+
+
+class NotConverged(ArithmeticError):
+    """An SVM was not solved, so that nothing that follows from its optimum holds."""
+
+
+@dataclass(frozen=True)
+class NewtonSolution:
+    """An L2-SVM at its optimum, if it converged.
+
+    Attributes
+    ----------
+    beta : ndarray of shape (n,)
+        Signed dual coefficients y α, 0 outside `active`.
+    bias : float
+    active : ndarray of int
+        The support vectors, y f < 1.
+    ridge : float
+        1/C as used on the diagonal: more than was asked if the system was singular.
+    converged : bool
+        Whether `beta` solves the system of its own active set; if not, it is the best point reached.
+    system : Bordered
+        The last system solved; that of `active` if it converged.
+    """
+
+    beta: Array
+    bias: float
+    active: Indices
+    ridge: float
+    converged: bool
+    system: Bordered
+
+
+class Bordered:
+    """[K_A + r 1; 1ᵀ 0] [x; b] = [v; total] for some points A and a first v; a large one is factorised once for all v.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n)
+    points : ndarray of int, shape (m,)
+        A.
+    ridge : float
+        r; more is taken, softly, where the system is singular.
+    right : ndarray of shape (m,)
+        The first v, with total 0.
+    progress : Progress
+
+    Attributes
+    ----------
+    ridge : float
+        As taken.
+    solution : tuple of ndarray, shape (m,), and float
+        x and b for the first v.
+    """
+
+    def __init__(
+        self, kernel: Array, points: Indices, ridge: float, right: Array, progress: Progress = NO_PROGRESS
+    ) -> None:
+        self._progress = progress
+        columns = np.column_stack([right, np.ones(len(points))])
+
+        def factorised(system: Array) -> Array:
+            self._solver = solver(system, progress)
+            return self._solver(columns, progress)
+
+        both, added = _softly(kernel, points, ridge, factorised, progress)
+        self._ones = both[:, 1]
+        self.ridge = ridge + added
+        self.solution = self._balanced(both[:, 0], 0.0)
+
+    def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
+        """Return x, of shape (m,), and b for another v."""
+        return self._balanced(self._solver(right, self._progress), total)
+
+    def _balanced(self, x: Array, total: float) -> tuple[Array, float]:
+        b = float((x.sum() - total) / self._ones.sum())
+        return x - b * self._ones, b
+
+
+def _softly(
+    kernel: Array, points: Indices, diagonal: Array | float, solve: Callable[[Array], Array], progress: Progress
+) -> tuple[Array, float]:
+    """Solve the system of some points, raising its diagonal softly where it is singular; return what was added too."""
+    added = 0.0
+    while True:
+        system = take_submatrix(kernel, points, progress)
+        system.flat[:: len(points) + 1] += diagonal + added
+        progress.report(0.0)
+        try:
+            solution = solve(system)
+            if np.isfinite(solution).all():
+                return solution, added
+        except np.linalg.LinAlgError:
+            pass
+        if added > 1e6:
+            raise FloatingPointError("the kernel matrix is not finite; check the widths")
+        added = max(added * _SOFTER, 1e-10)
+
+
+def bordered_inverse(
+    kernel: Array, points: Indices, diagonal: Array | float, progress: Progress = NO_PROGRESS
+) -> Array:
+    """Return the top-left block of [M 1; 1ᵀ 0]⁻¹, = M⁻¹ − M⁻¹11ᵀM⁻¹ / 1ᵀM⁻¹1, for M = K_A + diag(diagonal).
+
+    Parameters as in `Bordered`, and
+
+    diagonal : float or ndarray of shape (m,)
+        Positive.
+    """
+    inverse, _ = _softly(kernel, points, diagonal, lambda system: inverse_definite(system, progress), progress)
+    ones = inverse.sum(axis=1)
+    scaled = ones / np.sqrt(ones.sum())
+    for top in range(0, len(inverse), _TILE):
+        own, rest = slice(top, top + _TILE), slice(top, None)
+        tile = inverse[own, rest]
+        tile -= np.outer(scaled[own], scaled[rest])
+        inverse[rest, own] = tile.T
+        progress.report(0.0)
+    return inverse
+
+
+def newton(
+    kernel: Array,
+    y: Array,
+    ridge: float,
+    *,
+    start: Array | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> NewtonSolution:
+    """Train an L2-SVM to float64 accuracy.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n, n), float64
+        K without the ridge.
+    y : ndarray of shape (n,)
+        −1 or 1, both present.
+    ridge : float
+        1/C.
+    start : ndarray of shape (n,), optional
+        Signed dual coefficients of a neighbouring problem: its support vectors are taken for those here at first.
+    progress : Progress
+        The cancel point.
+    """
+    n = len(y)
+    if start is not None and np.any(start):
+        active = np.flatnonzero(start)
+    elif n >= _PART_FROM:
+        part = np.sort(np.concatenate([np.flatnonzero(y > 0)[::4], np.flatnonzero(y < 0)[::4]]))
+        first = newton(take_submatrix(kernel, part, progress), y[part], ridge, progress=progress)
+        support = part[first.active]
+        active = np.flatnonzero(y * (kernel[:, support] @ first.beta[first.active] + first.bias) < 1.0)
+    else:
+        active = np.arange(n)
+    now: _Point | None = None
+    for _ in range(_MOST_STEPS):
+        progress.report(0.0)
+        if not len(active):  # a start beyond every margin says nothing
+            now, active = None, np.arange(n)
+        system = Bordered(kernel, active, ridge, y[active], progress)
+        ridge = system.ridge
+        target = _Point.of(kernel, active, *system.solution)
+        short = y * target.output < 1.0
+        if _settled(y * target.output - 1.0, active, np.flatnonzero(short)):
+            return NewtonSolution(target.beta, target.bias, active, ridge, True, system)
+        now = target if now is None else now.towards(target, y, 1.0 / ridge)
+        active = np.flatnonzero(y * now.output < 1.0)
+    assert now is not None
+    return NewtonSolution(now.beta, now.bias, active, ridge, False, system)
+
+
+def optimum(
+    kernel: Array,
+    y: Array,
+    ridge: float,
+    *,
+    start: Array | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> NewtonSolution:
+    """Train as `newton` does, for whoever needs the optimum itself, such as the derivative of a criterion there.
+
+    Raises
+    ------
+    NotConverged
+        If it was not reached.
+    """
+    found = newton(kernel, y, ridge, start=start, progress=progress)
+    if not found.converged:
+        raise NotConverged(f"an SVM of {len(y)} points did not converge in {_MOST_STEPS} Newton steps")
+    return found
+
+
+@dataclass(frozen=True)
+class _Point:
+    """Coefficients, bias, and the outputs Kβ + b at all points."""
+
+    beta: Array
+    bias: float
+    output: Array
+
+    @classmethod
+    def of(cls, kernel: Array, active: Indices, coefficients: Array, bias: float) -> _Point:
+        beta = np.zeros(len(kernel))
+        beta[active] = coefficients
+        return cls(beta, bias, kernel @ beta + bias)
+
+    def towards(self, target: _Point, y: Array, C: float) -> _Point:
+        """Return the point on the way to the target where the objective is least."""
+        step = _line_search(self, target, y, C)
+        return _Point(
+            self.beta + step * (target.beta - self.beta),
+            self.bias + step * (target.bias - self.bias),
+            self.output + step * (target.output - self.output),
+        )
+
+
+def _settled(margin: Array, active: Indices, now: Indices) -> bool:
+    """Tell whether the two sets differ by points on the margin itself only, which have β = 0 to rounding."""
+    changed = np.setxor1d(active, now, assume_unique=True)
+    return bool(np.all(np.abs(margin[changed]) < 1e-10))
+
+
+def _line_search(now: _Point, target: _Point, y: Array, C: float) -> float:
+    """Return the step in (0, 1] that minimises the objective, whose slope along the line is piecewise linear."""
+    change, rise = target.beta - now.beta, target.output - now.output
+    flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
+    slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)
+
+    def slope(t: float) -> float:
+        short = np.maximum(0.0, 1.0 - y * (now.output + t * rise))
+        return slope_0 + t * slope_1 - C * float((short * y) @ rise)
+
+    if slope(1.0) <= 0.0:
+        return 1.0
+    low, high = 0.0, 1.0
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(middle) < 0.0 else (low, middle)
+        if high - low < 1e-6:
+            break
+    return high
+
+
+def leave_one_out_outputs(kernel: Array, y: Array, solution: NewtonSolution) -> Array:
+    """Return y_p f^(−p)(x_p) for every support vector, exact while the others remain the support vectors.
+
+    It is 1 − y_p β_p / [H⁻¹]_pp, H the bordered matrix of the active set.
+    """
+    active = solution.active
+    inverse = bordered_inverse(kernel, active, solution.ridge)
+    return np.asarray(1.0 - y[active] * solution.beta[active] / np.diag(inverse))

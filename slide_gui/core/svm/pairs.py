@@ -1,0 +1,226 @@
+"""One-vs-one: the pairs of classes, the kernel values that they share, and one score a class from their margins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.linear_algebra import take_rows
+from slide_gui.core.svm.kernel import Values, Vectors, kernel_tiles, squared_norms
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["ClassRows", "PairRows", "class_scores", "pairs_of"]
+
+
+def pairs_of(n_classes: int) -> list[tuple[int, int]]:
+    """Return all pairs (i, j), i < j; a margin is positive on the side of j."""
+    return list(combinations(range(n_classes), 2))
+
+
+def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.float64]:
+    """Return votes plus summed margins squeezed into (−1/3, 1/3), so that they decide between equal votes only.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n, n_classes · (n_classes − 1) / 2)
+        In the order of `pairs_of`.
+    n_classes : int
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        The predicted class has the highest.
+    """
+    votes = np.zeros((len(margins), n_classes))
+    sums = np.zeros((len(margins), n_classes))
+    for column, (i, j) in enumerate(pairs_of(n_classes)):
+        margin = margins[:, column]
+        second = margin >= 0.0
+        votes[:, j] += second
+        votes[:, i] += ~second
+        sums[:, j] += margin
+        sums[:, i] -= margin
+    return np.asarray(votes + sums / (3.0 * (np.abs(sums) + 1.0)))
+
+
+Indices = NDArray[np.intp]
+
+
+class ClassRows:
+    """Embedded rows of all classes, each class by itself, and kernel rows within the classes as they are asked for.
+
+    Parameters
+    ----------
+    embed : function
+        Takes rows of the data, a dtype and a progress to embedded rows.
+    members : sequence of ndarray of int
+        The rows of each class, in the order in which its points are to be.
+    dtype : dtype
+        float32 or float64.
+    memory : int
+        Bytes for the kernel rows kept.
+    progress : Progress
+        The cancel point of the embedding.
+    """
+
+    def __init__(
+        self,
+        embed: Callable[[Indices, np.dtype[np.floating], Progress], Values],
+        members: Sequence[Indices],
+        dtype: np.dtype[np.floating],
+        memory: int,
+        progress: Progress = NO_PROGRESS,
+    ) -> None:
+        self._embed, self.members, self.dtype = embed, members, dtype
+        self.data = [embed(rows, dtype, progress) for rows in members]
+        self.squares = [squared_norms(data) for data in self.data]
+        n = max(sum(len(rows) for rows in members), 1)
+        self._kept = [_KeptWithin(len(rows), memory * len(rows) // n, dtype) for rows in members]
+
+    def pair(self, first: int, second: int) -> PairRows:
+        """Return the kernel of the points of two classes, those of the first before those of the second."""
+        return PairRows(self, (first, second), (len(self.members[first]), len(self.members[second])))
+
+    def refined(self, pair: tuple[int, int], sizes: tuple[int, int], progress: Progress) -> Vectors:
+        """Return the first points of two classes in float64."""
+        rows = np.concatenate([self.members[number][:size] for number, size in zip(pair, sizes, strict=True)])
+        return Vectors(self._embed(rows, np.dtype(np.float64), progress))
+
+    def within(self, number: int, points: Indices, out: Values, progress: Progress) -> None:
+        """Fill the kernel between some points of a class and its first points, as many as `out` has columns."""
+        kept = self._kept[number]
+        own = self.data[number], self.squares[number]
+        new = kept.room_for(points)
+        if len(new):
+            some = own if len(new) == len(own[0]) else self._some(number, new, progress)
+            kernel_tiles(some, own, kept.add(new), progress)
+        slots = kept.slot[points]
+        for position in np.flatnonzero(slots >= 0):
+            out[position] = kept.store[slots[position], : out.shape[1]]
+        progress.report(0.0)
+        rest = np.flatnonzero(slots < 0)
+        if len(rest):
+            narrow = own[0][: out.shape[1]], own[1][: out.shape[1]]
+            some = narrow if len(rest) == len(narrow[0]) else self._some(number, points[rest], progress)
+            out[rest] = kernel_tiles(some, narrow, None, progress)
+
+    def across(self, number: int, points: Indices, other: int, out: Values, progress: Progress) -> None:
+        """Fill the kernel between some points of a class and the first of another, as many as `out` has columns."""
+        width = out.shape[1]
+        columns = self.data[other][:width], self.squares[other][:width]
+        kernel_tiles(self._some(number, points, progress), columns, out, progress)
+
+    def _some(self, number: int, points: Indices, progress: Progress) -> tuple[Values, Values]:
+        return take_rows(self.data[number], points, progress), self.squares[number][points]
+
+
+class _KeptWithin:
+    """Kernel rows of one class within itself, up to a capacity."""
+
+    def __init__(self, n: int, memory: int, dtype: np.dtype[np.floating]) -> None:
+        capacity = min(n, memory // max(dtype.itemsize * n, 1))
+        self.store: Values = np.empty((capacity, n), dtype=dtype)
+        self.slot = np.full(n, -1)
+        self.used = 0
+
+    def room_for(self, points: Indices) -> Indices:
+        """Return those of the points that are not kept and for which there is room."""
+        return points[self.slot[points] < 0][: len(self.store) - self.used]
+
+    def add(self, points: Indices) -> Values:
+        """Return where the rows of these points are to be written."""
+        slots = slice(self.used, self.used + len(points))
+        self.slot[points] = np.arange(slots.start, slots.stop)
+        self.used = slots.stop
+        return self.store[slots]
+
+
+class PairRows:
+    """The kernel of the first points of two classes, as a solver asks for it.
+
+    Parameters
+    ----------
+    shared : ClassRows
+    pair : (int, int)
+    sizes : (int, int)
+        How many of the points of each class.
+    """
+
+    def __init__(self, shared: ClassRows, pair: tuple[int, int], sizes: tuple[int, int]) -> None:
+        self._shared, self._pair, self._sizes = shared, pair, sizes
+
+    @property
+    def dtype(self) -> np.dtype[np.floating]:
+        """The precision of the kernel values."""
+        return self._shared.dtype
+
+    def __len__(self) -> int:
+        return sum(self._sizes)
+
+    def take(self, rows: Indices) -> PairRows | Vectors:
+        """Return the source of these points alone: at no cost where they are the first of each class."""
+        first = int(np.searchsorted(rows, self._sizes[0]))
+        leading = np.concatenate([np.arange(first), self._sizes[0] + np.arange(len(rows) - first)])
+        if np.array_equal(rows, leading):
+            return PairRows(self._shared, self._pair, (first, len(rows) - first))
+        return Vectors(self._rows(rows, NO_PROGRESS))
+
+    def refined(self, progress: Progress = NO_PROGRESS) -> Vectors:
+        """Return these points in float64."""
+        return self._shared.refined(self._pair, self._sizes, progress)
+
+    @property
+    def refined_bytes(self) -> int:
+        """Bytes of these points in float64."""
+        return 8 * len(self) * int(self._shared.data[0].shape[1])
+
+    def kernel(
+        self,
+        rows: Indices,
+        columns: Indices | None = None,
+        out: Values | None = None,
+        progress: Progress = NO_PROGRESS,
+    ) -> Values:
+        """Return the kernel of some rows, in rising order, with some columns (all by default)."""
+        if columns is rows and len(rows) == len(self):
+            return self._whole(out, progress)
+        if columns is not None:
+            own = self._rows(rows, progress)
+            left = own, squared_norms(own)
+            if columns is rows:
+                return kernel_tiles(left, left, out, progress)
+            other = self._rows(columns, progress)
+            return kernel_tiles(left, (other, squared_norms(other)), out, progress)
+        if out is None:
+            out = np.empty((len(rows), len(self)), dtype=self.dtype)
+        size = self._sizes[0]
+        split = int(np.searchsorted(rows, size))
+        first, second = self._pair
+        self._shared.within(first, rows[:split], out[:split, :size], progress)
+        self._shared.across(first, rows[:split], second, out[:split, size:], progress)
+        self._shared.across(second, rows[split:] - size, first, out[split:, :size], progress)
+        self._shared.within(second, rows[split:] - size, out[split:, size:], progress)
+        return out
+
+    def _whole(self, out: Values | None, progress: Progress) -> Values:
+        """Return the kernel of all points, of whose two halves one is computed."""
+        n, size = len(self), self._sizes[0]
+        if out is None:
+            out = np.empty((n, n), dtype=self.dtype)
+        first, second = self._pair
+        self._shared.within(first, np.arange(size), out[:size, :size], progress)
+        self._shared.within(second, np.arange(n - size), out[size:, size:], progress)
+        self._shared.across(first, np.arange(size), second, out[:size, size:], progress)
+        out[size:, :size] = out[:size, size:].T
+        progress.report(0.0)
+        return out
+
+    def _rows(self, rows: Indices, progress: Progress) -> Values:
+        size = self._sizes[0]
+        split = int(np.searchsorted(rows, size))
+        first, second = (self._shared.data[number] for number in self._pair)
+        parts = take_rows(first, rows[:split], progress), take_rows(second, rows[split:] - size, progress)
+        return np.concatenate(parts)

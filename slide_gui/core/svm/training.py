@@ -1,0 +1,124 @@
+"""Training a multi-width SVM: widths and C chosen as the parameters say, then all pairs of classes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.svm.kernel import (
+    block_sizes,
+    median_distances,
+    widths_from,
+)
+from slide_gui.core.svm.model import SvmModel, train
+from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
+from slide_gui.core.svm.selection import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, enough_fresh, guarded, tune
+from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["fit_svm"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+def fit_svm(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    parameters: SvmParameters,
+    *,
+    start: SvmModel | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> SvmModel:
+    """Choose widths and C as the parameters say, then train on all rows.
+
+    Parameters
+    ----------
+    Z : ndarray or memmap of shape (n, d), float32 or float64
+        Rows [h⁰, h¹, …]; read in blocks.
+    codes : ndarray of int, shape (n,)
+        Classes 0 … k − 1, each present, k ≥ 2.
+    parameters : SvmParameters
+    start : SvmModel, optional
+        A model of the same rows in a neighbouring representation: its coefficients start the solver.
+    progress : Progress
+        Told `WidthsStep` while widths are learned, then `TrainingStep`.
+
+    Raises
+    ------
+    ValueError
+        For parameters out of range, widths that do not fit the blocks, or fewer than two classes.
+    MemoryError
+        If the stated memory is too small; says how much is needed.
+    Cancelled
+        By the progress.
+    """
+    parameters = parameters.checked()
+    codes = np.asarray(codes)
+    n_classes = int(codes.max()) + 1
+    if n_classes < 2:
+        raise ValueError("all rows are of one class; training needs at least two classes")
+    sizes = block_sizes(Z.shape[1], parameters.groups)
+    medians = median_distances(Z, sizes, seed=parameters.seed, progress=progress.part(0.0, 0.0))
+    learning = 0.3 if parameters.widths == "learn" else 0.0
+    widths, C, history, chosen = _choose(Z, codes, sizes, medians, parameters, progress.part(0.0, learning + 0.2))
+    return train(
+        Z,
+        codes,
+        sizes,
+        widths,
+        C,
+        parameters,
+        history=history,
+        chosen=chosen,
+        medians=medians,
+        start=start,
+        progress=progress.part(learning + 0.2, 1.0),
+    )
+
+
+def _choose(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    sizes: tuple[int, ...],
+    medians: Array,
+    parameters: SvmParameters,
+    progress: Progress,
+) -> tuple[Array, float, tuple[WidthsStep, ...], ChosenBy | None]:
+    """Return widths, C, the history of learning, and what chose the widths if they were learned."""
+    given = parameters.C
+    if not isinstance(parameters.widths, str):
+        widths = np.asarray(parameters.widths, dtype=np.float64)
+        if len(widths) != len(sizes):
+            raise ValueError(
+                f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
+            )
+        C = given if given is not None else tune(Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress)[1]
+        return widths, C, (), None
+    if parameters.widths == "median":
+        widths = widths_from(medians, float(len(sizes)))
+        if given is not None:
+            return widths, given, (), None
+        scale, C = tune(Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress)
+        return widths * scale, C, (), None
+    options = WidthOptions(
+        parameters.criterion,
+        given,
+        parameters.subset_size,
+        parameters.starts,
+        seed=parameters.seed,
+        memory=parameters.memory,
+        near=parameters.near,
+    )
+    sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0))
+    learned = learn_on(sample, options, progress=progress.part(0.0, 0.6))
+    squared, memory, seed = LOSSES[parameters.loss].squared, parameters.memory, parameters.seed
+    part = progress.part(0.6, 0.8)
+    widths, C, chosen = guarded(sample, learned, squared=squared, C=given, memory=memory, seed=seed, progress=part)
+    if parameters.retune and enough_fresh(len(sample.rows), len(codes)):
+        del sample
+        Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
+        part = progress.part(0.8, 1.0)
+        scale, C = tune(Z, codes, sizes, widths, NEAR_SCALES, Cs, parameters, part, learned_on=learned.subset)
+        widths = widths * scale
+    return widths, C, learned.history, chosen

@@ -1,0 +1,108 @@
+"""IDX files, the format of MNIST: a header of sizes, then the numbers, big-endian; gzipped or not."""
+
+from __future__ import annotations
+
+import gzip
+from math import prod
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import DEFLATE_RATIO, check_claim
+from slide_gui.data.readers.archives import BROKEN
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["GZIP_MAGIC", "is_idx_start", "read_idx", "read_start"]
+
+GZIP_MAGIC = b"\x1f\x8b"
+
+_DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
+_MOST_AXES = 4
+_BLOCK = 1 << 20
+
+
+def is_idx_start(start: bytes) -> bool:
+    """Say whether a file that begins so is IDX: two zero bytes, a known type, one to four axes."""
+    return len(start) >= 4 and start[:2] == b"\0\0" and start[2] in _DTYPES and 1 <= start[3] <= _MOST_AXES
+
+
+def read_start(path: Path, count: int) -> bytes:
+    """Return the first bytes of a file, of its content if it is gzipped; fewer if it is shorter or damaged."""
+    with path.open("rb") as stream:
+        start = stream.read(count)
+        if not start.startswith(GZIP_MAGIC):
+            return start
+        stream.seek(0)
+        try:
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                return unpacked.read(count)
+        except BROKEN:
+            return b""
+
+
+def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
+    """Read the one array of an IDX file.
+
+    Parameters
+    ----------
+    path : Path
+        The file, gzipped or not, whatever its name.
+    progress : Progress
+        Reports the share of the bytes read.
+
+    Returns
+    -------
+    ndarray
+        In the file's own shape, in native byte order.
+
+    Raises
+    ------
+    DataError
+        If it is no IDX file, if the sizes in its header do not agree with the file, or if it is damaged.
+    """
+    place, packed = str(path), path.stat().st_size
+    with path.open("rb") as stream:
+        is_packed = stream.read(2) == GZIP_MAGIC
+        stream.seek(0)
+        if not is_packed:
+            return _read(stream, packed, 1, place, progress)
+        try:
+            with gzip.GzipFile(fileobj=stream) as unpacked:
+                return _read(cast(BinaryIO, unpacked), packed, DEFLATE_RATIO, place, progress)
+        except DataError:
+            raise
+        except BROKEN as error:
+            raise DataError("is a damaged or truncated gzip file; fetch it again", place) from error
+
+
+def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progress) -> NDArray[np.generic]:
+    start = stream.read(4)
+    if not is_idx_start(start):
+        raise DataError(f"begins with {start.hex(' ') or 'nothing'}, expected an IDX header such as 00 00 08 03", place)
+    axes = start[3]
+    sizes = stream.read(4 * axes)
+    if len(sizes) < 4 * axes:
+        raise DataError(f"ends within its header, expected {axes} sizes; it is truncated", place)
+    shape = tuple(int(size) for size in np.frombuffer(sizes, ">u4"))
+    dtype = np.dtype(_DTYPES[start[2]])
+    n_bytes = prod(shape) * dtype.itemsize
+    if n_bytes == 0:
+        raise DataError(f"its header says {' × '.join(map(str, shape))}: there is no data in it", place)
+    check_claim(n_bytes, packed if ratio > 1 else packed - 4 - 4 * axes, place, ratio=ratio)
+    buffer = np.empty(n_bytes, np.uint8)
+    view, filled = buffer.data, 0
+    while filled < n_bytes:
+        got = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
+        if not got:
+            raise DataError(
+                f"its header says {n_bytes} bytes ({' × '.join(map(str, shape))}), found {filled}; it is truncated",
+                place,
+            )
+        filled += got
+        progress.report(filled / n_bytes)
+    if stream.read(1):
+        raise DataError(f"holds more than the {n_bytes} bytes that its header says; it is damaged", place)
+    return buffer.view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)

@@ -1,0 +1,130 @@
+"""A folder of pictures, one sub-folder a class."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.data.errors import DataError
+from slide_gui.data.limits import check_memory
+from slide_gui.data.readers.parts import Part
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["image_files", "read_image", "read_image_folder"]
+
+IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
+_FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+_MOST_PIXELS = 1 << 16
+_PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
+
+
+def read_image_folder(folder: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
+    """Read all pictures of a folder as grey images in [0, 1].
+
+    Each sub-folder is a class; the classes are numbered in the order of their names. If the sub-folders are
+    named train and test, each of them holds classes in its turn. Pictures directly in the folder have no labels.
+    Hidden files and files that are no pictures by their name are passed over.
+
+    Raises
+    ------
+    DataError
+        If there are no pictures, a picture cannot be read, is larger than 65 536 pixels, or has another size
+        than the first.
+    """
+    below = {_PARTS[entry.name.lower()]: entry for entry in _folders(folder) if entry.name.lower() in _PARTS}
+    if "train" not in below:
+        return [_read_part(folder, "train", _class_names([folder]), None, progress)]
+    names = _class_names(list(below.values()))
+    first = _read_part(below["train"], "train", names, None, progress.part(0.0, 0.5))
+    if "test" not in below:
+        return [first]
+    return [first, _read_part(below["test"], "test", names, first.image_shape, progress.part(0.5, 1.0))]
+
+
+def image_files(folder: Path) -> list[Path]:
+    """Return the pictures directly in a folder, in the order of their names."""
+    with os.scandir(folder) as entries:
+        names = [e.name for e in entries if not e.name.startswith(".") and e.is_file()]
+    return [folder / name for name in sorted(names) if Path(name).suffix.lower() in IMAGE_SUFFIXES]
+
+
+def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float32]:
+    """Read a picture as grey values in [0, 1].
+
+    Parameters
+    ----------
+    path : Path
+        A PNG, JPEG, BMP, GIF, TIFF, WebP, PGM or PPM file; of several frames the first.
+    most_pixels : int
+        A larger picture is refused before it is unpacked.
+
+    Returns
+    -------
+    ndarray of shape (rows, columns), float32
+
+    Raises
+    ------
+    DataError
+        If it cannot be read or is too large.
+    """
+    from PIL import Image
+
+    try:
+        with Image.open(path, formats=_FORMATS) as picture:
+            if picture.width * picture.height > most_pixels:
+                raise DataError(
+                    f"has {picture.width} × {picture.height} pixels, expected at most {most_pixels}; make it smaller",
+                    str(path),
+                )
+            if picture.mode.startswith("I"):  # 16 bits a pixel
+                wide: NDArray[np.float32] = np.asarray(picture, np.float32) / np.float32(65535)
+                return np.minimum(wide, np.float32(1))
+            return np.asarray(picture.convert("L"), np.float32) / np.float32(255)
+    except DataError:
+        raise
+    except Exception as error:  # Pillow's decoders raise many types, warnings of bombs among them
+        raise DataError("is not a readable picture; remove it from the folder or save it again", str(path)) from error
+
+
+def _folders(folder: Path) -> list[Path]:
+    with os.scandir(folder) as entries:
+        return sorted(Path(e.path) for e in entries if e.is_dir() and not e.name.startswith("."))
+
+
+def _class_names(folders: Sequence[Path]) -> tuple[str, ...]:
+    return tuple(sorted({entry.name for folder in folders for entry in _folders(folder) if image_files(entry)}))
+
+
+def _read_part(
+    folder: Path, role: str, names: tuple[str, ...], shape: tuple[int, int] | None, progress: Progress
+) -> Part:
+    if names:
+        found = [
+            (file, k) for k, name in enumerate(names) if (folder / name).is_dir() for file in image_files(folder / name)
+        ]
+    else:
+        found = [(file, 0) for file in image_files(folder)]
+    if not found:
+        raise DataError("holds no pictures; expected a sub-folder of pictures for each class", str(folder))
+    rows: NDArray[np.float32] | None = None
+    for index, (file, _) in enumerate(found):
+        pixels = read_image(file)
+        shape = shape or (pixels.shape[0], pixels.shape[1])
+        if pixels.shape != shape:
+            raise DataError(
+                f"has {pixels.shape[1]} × {pixels.shape[0]} pixels, expected {shape[1]} × {shape[0]} like the "
+                "others; make all pictures the same size",
+                str(file),
+            )
+        if rows is None:
+            check_memory(4 * len(found) * pixels.size, str(folder))
+            rows = np.empty((len(found), pixels.size), np.float32)
+        rows[index] = pixels.ravel()
+        progress.report((index + 1) / len(found))
+    assert rows is not None
+    labels = np.array([label for _, label in found], np.int64) if names else None
+    return Part(rows, labels, shape, str(folder), role, names)

@@ -1,0 +1,1 @@
+"""The evaluation of the paper: its plan, its runs, its tables."""

@@ -1,0 +1,288 @@
+"""The evaluation of the paper as a plan of runs, and what was published, read from `resources/`."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from slide_gui.core.choices import check_choice
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.criteria import AUTO
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.resources import resource
+
+__all__ = [
+    "CellPlan",
+    "Published",
+    "data_key",
+    "plan",
+    "published",
+    "published_seconds",
+    "published_splits",
+    "sensitivity",
+    "split_seed",
+]
+
+
+@dataclass(frozen=True)
+class Published:
+    """A published test error, as a share of 1, of a method on a data set, and where it stands."""
+
+    method: str
+    error: float
+    place: str
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """The paper's figure of the error against noise and depth: its setting, and what the text states of it.
+
+    The values of its curves are not published.
+    """
+
+    data: str
+    depths: tuple[int, ...]
+    widths: str
+    statements: tuple[str, ...]
+    place: str
+
+
+def published(key: str) -> tuple[Published, ...]:
+    """Return all published errors on a data set of the catalogue: the paper's Table 1, then those of others."""
+    document = _published()
+    table = document["table1"]
+    found = [Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items()]
+    for other in document["others"]:
+        if key in other["errors"]:
+            found.append(Published(other["method"], other["errors"][key] / 100, other["place"]))
+    return tuple(found)
+
+
+def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
+    """Return the paper's Table 2: seconds of feature generation of SLIDE and SdA, and the speed-up; None if absent."""
+    table = _published()["table2"]
+    seconds = table["seconds"]
+    found = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
+    slide, sda, speedup = (None if value is None else float(value) for value in found)
+    return slide, sda, speedup
+
+
+def published_splits(key: str) -> int:
+    """Return over how many splits the paper averages on a data set; 1 for any that it does not use."""
+    return int(_published()["protocol"]["splits"].get(key, 1))
+
+
+def sensitivity() -> Sensitivity:
+    """Return the setting of the paper's figure of the error against noise and depth."""
+    table = _published()["sensitivity"]
+    statements, depths = tuple(table["statements"]), tuple(table["depths"])
+    return Sensitivity(table["data"], depths, table["widths"], statements, table["place"])
+
+
+def data_key(name: str) -> str:
+    """Return the catalogue's key of a data set's name, generated or real; empty if it is none of the catalogue."""
+    from slide_gui.data.entries import entries
+
+    plain = name.removesuffix(" (generated)")
+    return next((entry.key for entry in entries() if entry.title == plain), "")
+
+
+@lru_cache(maxsize=1)
+def _published() -> dict[str, Any]:
+    with resource("paper.toml").open("rb") as stream:
+        return tomllib.load(stream)
+
+
+EXTENTS = ("full", "quick")
+"""The whole evaluation, or a small version of it."""
+
+_OF_STACK = {"noise", "depth", "ridge"}
+_OF_SDA = {item.name for item in fields(SdaParameters)}
+_OF_ALL = ("loss", "criterion", "starts", "fitted_on")
+_OF_DATA = ("widths", "draws", "labels", "train_rows", "test_rows", "C")
+_SEEDS = 10_000
+
+
+@dataclass(frozen=True)
+class CellPlan:
+    """One method on one data set.
+
+    Attributes
+    ----------
+    data : str
+        Key of the catalogue.
+    method : str
+        Of `METHODS`.
+    n_splits : int
+    axes : tuple of (name, values)
+        What is chosen on validation.
+    draws : int
+        A split chooses by the mean validation error of so many random 80/20 divisions of its own.
+    loss, criterion : str
+        Of the SVM, and of learning its widths.
+    starts : int
+        Descents of learning the widths.
+    widths : {"learn", "median"}
+        Median widths, for those that would learn them too, go with one global width by cross-validation.
+    C : float or None
+        Given; None: chosen.
+    labels : int or None
+        A candidate is trained on so many rows of its split; None: all.
+    train_rows, test_rows : int or None
+        The data set is cut down to so many rows, stratified; None: all.
+    fitted_on : {"training", "split"}
+        Which rows the representation is fitted on while it is chosen.
+    """
+
+    data: str
+    method: str
+    n_splits: int
+    axes: tuple[tuple[str, tuple[Any, ...]], ...] = ()
+    draws: int = 1
+    loss: str = "hinge"
+    criterion: str = AUTO
+    starts: int = 2
+    widths: str = "learn"
+    C: float | None = None
+    labels: int | None = None
+    train_rows: int | None = None
+    test_rows: int | None = None
+    fitted_on: str = "training"
+
+    @property
+    def n_candidates(self) -> int:
+        """How many candidates there are to choose from."""
+        count = 1
+        for _, values in self.axes:
+            count *= len(values)
+        return count
+
+    @property
+    def train(self) -> str:
+        """Which rows what was chosen is trained on: a network stops early on validation rows, so it keeps its split."""
+        return "split" if METHODS[self.method].fine_tunes else "whole"
+
+    def candidates(self, fingerprint: str, source: str, split: int) -> tuple[SweepPoint, ...]:
+        """Return the runs of a split to choose from, each judged on its validation rows: those of each draw in turn.
+
+        All have the seed of the split; what was chosen keeps it.
+
+        Parameters
+        ----------
+        fingerprint, source : str
+            Of the data, as in `RunSpec`.
+        split : int
+        """
+        draws = self.draws if self.n_candidates > 1 else 1
+        names, values = [name for name, _ in self.axes], [values for _, values in self.axes]
+        found = []
+        for draw in range(split * self.draws, split * self.draws + draws):
+            for chosen in product(*values):
+                spec = self._spec(fingerprint, source, draw, split_seed(split), dict(zip(names, chosen, strict=True)))
+                found.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, spec.seed, spec))
+        return tuple(found)
+
+    def _spec(self, fingerprint: str, source: str, draw: int, seed: int, chosen: Mapping[str, Any]) -> RunSpec:
+        """Return one candidate."""
+        kind = METHODS[self.method]
+        method = "median" if kind.stacked and self.widths == "median" else self.method
+        return RunSpec(
+            fingerprint,
+            source,
+            method,
+            StackParameters(**chosen) if kind.stacked else StackParameters(),
+            SvmParameters(loss=self.loss, widths=self.widths, C=self.C, criterion=self.criterion, starts=self.starts),
+            draw,
+            seed,
+            training="split",
+            evaluate="validation",
+            kept=chosen.get("kept"),
+            sda=SdaParameters(**chosen) if kind.network else None,
+            labels=self.labels,
+            fitted_on=self.fitted_on,
+        ).checked()
+
+    def final(self, point: SweepPoint) -> SweepPoint:
+        """Return the run that judges a candidate on the test part."""
+        return replace(point, spec=final_spec(point.spec, self.train))
+
+    def best(self, answers: Sequence[PointResult]) -> PointResult:
+        """Return the candidate to judge, of the answers of one split (see `choose` and `pooled`)."""
+        return choose(pooled(answers))[0]
+
+
+def split_seed(split: int) -> int:
+    """Return the seed of a split, from which its divisions, networks, projections and subsamples are drawn."""
+    return int(np.random.SeedSequence(_document()["seed"], spawn_key=(split,)).generate_state(1)[0]) % _SEEDS
+
+
+def plan(
+    extent: str = "full",
+    data: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    splits: int | None = None,
+) -> tuple[CellPlan, ...]:
+    """Return the cells of the evaluation, data sets and methods in the order of the protocol.
+
+    Parameters
+    ----------
+    extent : {"full", "quick"}
+    data, methods : sequence of str
+        Only these; all if empty.
+    splits : int, optional
+        So many splits instead of the protocol's.
+
+    Raises
+    ------
+    ValueError
+        Names what the protocol does not know.
+    """
+    document = _document()
+    for kind, given in (("data", data), ("methods", methods)):
+        unknown = [name for name in given if name not in document[kind]]
+        if unknown:
+            raise ValueError(f"the protocol has no {unknown[0]!r}; its {kind} are {', '.join(document[kind])}")
+    if extent not in EXTENTS:
+        raise ValueError(f"extent is {extent!r}; it must be one of {', '.join(EXTENTS)}")
+    if splits is not None and splits < 1:
+        raise ValueError(f"splits is {splits}; it must be 1 or more")
+    cells = []
+    for key in document["data"]:
+        table = document[extent].get(key, document[extent].get("each"))
+        for method in document["methods"]:
+            if (not data or key in data) and (not methods or method in methods) and method in table:
+                cells.append(_cell(key, method, table, splits))
+    return tuple(cells)
+
+
+def _cell(key: str, method: str, table: Mapping[str, Any], splits: int | None) -> CellPlan:
+    """Return a cell: its table holds what it chooses from; all else holds for every method alike."""
+    kind = check_choice("method", method, METHODS)
+    known = _OF_STACK if kind.stacked else _OF_SDA if kind.network else {"kept"} if kind.projection else set()
+    unknown = table[method].keys() - known
+    if unknown:
+        raise ValueError(f"protocol.toml, {key}, {method}: {sorted(unknown)[0]} is no axis of it")
+    axes = tuple((name, tuple(_frozen(value) for value in values)) for name, values in table[method].items())
+    document = _document()
+    alike = {name: document[name] for name in _OF_ALL} | {name: table[name] for name in _OF_DATA if name in table}
+    return CellPlan(key, method, table["splits"] if splits is None else splits, axes, **alike)
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@lru_cache(maxsize=1)
+def _document() -> dict[str, Any]:
+    with resource("protocol.toml").open("rb") as stream:
+        return tomllib.load(stream)

@@ -1,0 +1,513 @@
+"""What a store holds of the evaluation: one cell a method and data set, filling in split by split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from statistics import median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.svm.parameters import GUARD
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entry
+from slide_gui.error_rate import LEVEL, ErrorRate
+from slide_gui.experiments.choice import PointResult
+from slide_gui.experiments.evaluation.protocol import CellPlan, Published, data_key, published
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.result import RunResult, StoredRun
+from slide_gui.experiments.run import RunProgress
+from slide_gui.experiments.source import describe_choice
+from slide_gui.experiments.spec import SweepPoint
+from slide_gui.experiments.statistics import McNemar, holm, mcnemar, resampled_t
+from slide_gui.experiments.store import DamagedRun, RunStore
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = [
+    "REFERENCE",
+    "BenchmarkState",
+    "Cell",
+    "Comparison",
+    "DataInfo",
+    "Reader",
+    "SplitAnswer",
+    "Task",
+    "compare",
+    "empty_state",
+    "info_of",
+    "read_benchmark",
+    "split_answer",
+    "stored_benchmark",
+    "stored_data",
+    "tasks",
+    "with_answer",
+]
+
+
+def stored_benchmark(cells: Sequence[CellPlan], store: RunStore, *, progress: Progress = NO_PROGRESS) -> BenchmarkState:
+    """Return what the store holds of the evaluation; its table is read once, no data set is.
+
+    Parameters
+    ----------
+    cells : sequence of CellPlan
+    store : RunStore
+        Opened by this thread.
+    progress : Progress
+    """
+    rows = store.runs()
+    return read_benchmark(cells, stored_data(cells, rows), store, rows=rows, progress=progress)
+
+
+def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
+    """Return the data sets of a plan that stored runs were made on, in the plan's order.
+
+    One name stands for several data: real or generated, whole or cut down. Of those that the plan has runs on, real
+    come before generated, then those with more of its runs, then the latest. Sizes are the catalogue's, or the plan's.
+    """
+    by_key: dict[str, dict[str, StoredRun]] = {}
+    for row in rows:
+        by_key.setdefault(_key(row.data), {})[row.fingerprint] = row
+    hashes = {row.hash for row in rows}
+    found = []
+    for key in dict.fromkeys(cell.data for cell in cells):
+        own = [cell for cell in cells if cell.data == key]
+        data = list(by_key.get(key, {}).values())
+        if data:
+            # The one it is, where there is one only: nothing is counted.
+            best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(own, run, hashes))
+            found.append(_info(own[0], best))
+    return tuple(found)
+
+
+def _fit(cells: Sequence[CellPlan], run: StoredRun, hashes: set[str]) -> tuple[bool, bool, int, float]:
+    """Return how well the data of a run suit a plan: by its runs of the first split."""
+    count = 0
+    for cell in cells:
+        points = cell.candidates(run.fingerprint, "", 0)
+        asked = points if len(points) > 1 else (cell.final(points[0]),)
+        count += sum(point.spec.hash in hashes for point in asked)
+    return count > 0, not run.generated, count, run.created
+
+
+def _info(cell: CellPlan, run: StoredRun) -> DataInfo:
+    known = entry(cell.data)
+    n_train = min(cell.train_rows or known.n_train, known.n_train)
+    n_test = min(cell.test_rows or known.n_test, known.n_test)
+    return DataInfo(cell.data, known.title, run.generated, run.fingerprint, n_train, n_test)
+
+
+_key = lru_cache(maxsize=256)(data_key)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One split of one cell."""
+
+    plan: CellPlan
+    split: int
+
+
+def read_benchmark(
+    cells: Sequence[CellPlan],
+    data: Sequence[DataInfo],
+    store: RunStore,
+    *,
+    rows: Sequence[StoredRun] | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> BenchmarkState:
+    """Return what the store holds of the evaluation; nothing is run.
+
+    Parameters
+    ----------
+    cells : sequence of CellPlan
+    data : sequence of DataInfo
+        The data sets that are known; cells of others stay empty.
+    store : RunStore
+    rows : sequence of StoredRun, optional
+        The table of the store, where it was read already.
+    progress : Progress
+    """
+    reader = Reader(store, {info.key: info for info in data}, rows)
+    state, all_tasks = empty_state(cells, data), list(tasks(cells))
+    for number, task in enumerate(all_tasks):
+        progress.report(number / len(all_tasks))
+        if task.plan.data in reader.infos:
+            state = with_answer(state, task, reader.look(task))
+    return state
+
+
+def info_of(key: str, dataset: Dataset) -> DataInfo:
+    """Return what the evaluation says of a data set."""
+    title, sizes = dataset.name.removesuffix(" (generated)"), (len(dataset.train), len(dataset.test))
+    return DataInfo(key, title, dataset.generated, dataset.fingerprint, *sizes)
+
+
+def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
+    """Yield the first split of all cells, then the second, and so on."""
+    for split in range(max((cell.n_splits for cell in cells), default=0)):
+        for cell in cells:
+            if split < cell.n_splits:
+                yield Task(cell, split)
+
+
+def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> BenchmarkState:
+    """Return the state before anything is known."""
+    methods = tuple(dict.fromkeys(cell.method for cell in cells))
+    own = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells)
+    return BenchmarkState(tuple(data), methods, own)
+
+
+def with_answer(state: BenchmarkState, task: Task, answer: SplitAnswer | None) -> BenchmarkState:
+    """Return the state with one more answer."""
+    if answer is None:
+        return state
+    cells = []
+    for cell in state.cells:
+        if (cell.data, cell.method) == (task.plan.data, task.plan.method):
+            others = [old for old in cell.answers if old.split != answer.split]
+            cell = replace(cell, answers=tuple(sorted([*others, answer], key=lambda one: one.split)))
+        cells.append(cell)
+    return replace(state, cells=tuple(cells))
+
+
+class Reader:
+    """Looks up what the store holds of each task."""
+
+    def __init__(self, store: RunStore, infos: Mapping[str, DataInfo], rows: Sequence[StoredRun] | None = None) -> None:
+        self.infos = dict(infos)
+        self._store = store
+        self.rows = {stored.hash: stored for stored in (store.runs() if rows is None else rows)}
+
+    def candidates(self, task: Task) -> tuple[SweepPoint, ...]:
+        """Return the runs to choose from."""
+        info = self.infos[task.plan.data]
+        source = f"generated:{info.key}" if info.generated else info.key
+        return task.plan.candidates(info.fingerprint, source, task.split)
+
+    def missing(self, task: Task) -> list[SweepPoint]:
+        """Return the candidates that have to be run before the choice; none where there is one only."""
+        points = self.candidates(task)
+        return [] if len(points) == 1 else [point for point in points if point.spec.hash not in self.rows]
+
+    def choose(self, task: Task) -> PointResult | SweepPoint | None:
+        """Return the candidate to judge, or None while candidates are missing."""
+        points = self.candidates(task)
+        if len(points) == 1:
+            return points[0]
+        rows = [self.rows.get(point.spec.hash) for point in points]
+        answers = [_answer(point, row) for point, row in zip(points, rows, strict=True) if row is not None]
+        return task.plan.best(answers) if len(answers) == len(points) else None
+
+    def look(self, task: Task) -> SplitAnswer | None:
+        """Return the answer of a task, or None if the store does not hold it whole."""
+        chosen = self.choose(task)
+        if chosen is None:
+            return None
+        final = task.plan.final(chosen.point if isinstance(chosen, PointResult) else chosen)
+        if final.spec.hash not in self.rows:
+            return None
+        try:
+            result = self._store.load(final.spec.hash)
+        except (KeyError, DamagedRun):
+            return None
+        return split_answer(task.split, chosen, result)
+
+
+def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult) -> SplitAnswer:
+    """Return the answer that a run on test rows gives for a split."""
+    return SplitAnswer(
+        split,
+        result.hash,
+        ", ".join(filter(None, [describe_choice(result.spec), GUARD if result.chosen_by == GUARD else ""])),
+        result.error,
+        result.n_train,
+        result.n_test,
+        result.misclassified,
+        chosen.validation_error if isinstance(chosen, PointResult) else None,
+        result.timings.features,
+        result.timings.total,
+    )
+
+
+def _answer(point: SweepPoint, row: StoredRun) -> PointResult:
+    return PointResult(point, row.rate, row.validation_error, row.seconds)
+
+
+REFERENCE = "slide-svm"
+"""The method that the others are compared with."""
+
+
+@dataclass(frozen=True)
+class DataInfo:
+    """A data set of the evaluation.
+
+    Attributes
+    ----------
+    key : str
+        Of the catalogue.
+    title : str
+        Name of the data, without the mark that they are generated.
+    generated : bool
+        Whether it is the generated stand-in.
+    fingerprint : str
+    n_train, n_test : int
+    """
+
+    key: str
+    title: str
+    generated: bool
+    fingerprint: str
+    n_train: int
+    n_test: int
+
+    @property
+    def reduced(self) -> str:
+        """A sentence on how many rows there are, where they are not the benchmark's; else empty."""
+        from slide_gui.data.entries import entry
+
+        own, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
+        if own == theirs:
+            return ""
+        counts = [f"{n:,}".replace(",", "\u202f") for n in (*own, *theirs)]
+        return "{}: {} training and {} test rows, the benchmark has {} and {}.".format(self.title, *counts)
+
+
+@dataclass(frozen=True, eq=False)
+class SplitAnswer:
+    """What came out of one split.
+
+    Attributes
+    ----------
+    split : int
+    spec_hash : str
+        Of the run on test rows.
+    chosen : str
+        What was chosen on validation, or the one candidate, for people; empty if the method has no parameters.
+    error : float
+        On the test rows.
+    n_train, n_test : int
+        Rows trained on and judged.
+    wrong : ndarray of int
+        The test rows that were wrong.
+    validation_error : float or None
+        Of the candidate that was chosen; None if there was one candidate only.
+    features : float or None
+        Seconds of feature generation, as in `Timings`.
+    seconds : float
+        That the run on test rows took.
+    """
+
+    split: int
+    spec_hash: str
+    chosen: str
+    error: float
+    n_train: int
+    n_test: int
+    wrong: NDArray[np.int64]
+    validation_error: float | None
+    features: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How a method compares with SLIDE-SVM on the same splits.
+
+    Over several splits it is the corrected resampled t-test; on one split, or where all splits differ by the same and
+    so repeat one another, McNemar's exact test on the same test rows.
+
+    Attributes
+    ----------
+    p : float
+        Two-sided, of this comparison alone.
+    adjusted : float
+        Holm's, over all comparisons of the table.
+    difference : float
+        Mean error of this method less that of SLIDE-SVM, over these splits.
+    n_splits : int
+    rows : McNemar or None
+        Where it is McNemar's test: the test.
+    """
+
+    p: float
+    adjusted: float
+    difference: float
+    n_splits: int
+    rows: McNemar | None
+
+    @property
+    def significant(self) -> bool:
+        """Whether the adjusted p is below 0.05."""
+        return self.adjusted < LEVEL
+
+    @property
+    def test(self) -> str:
+        """Name of the test."""
+        return "McNemar" if self.rows is not None else f"corrected resampled t-test, {self.n_splits} splits"
+
+
+@dataclass(frozen=True, eq=False)
+class Cell:
+    """One method on one data set.
+
+    Attributes
+    ----------
+    data, method : str
+        Keys.
+    asked : int
+        Splits asked for.
+    answers : tuple of SplitAnswer
+        Those that are there, by split.
+    """
+
+    data: str
+    method: str
+    asked: int
+    answers: tuple[SplitAnswer, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Name of the method, as in the paper."""
+        return METHODS[self.method].text
+
+    @property
+    def rate(self) -> ErrorRate | None:
+        """Mean test error over the splits that are there, with its 95 % interval; None if there is none."""
+        if not self.answers:
+            return None
+        return ErrorRate.of_splits([answer.error for answer in self.answers], self.answers[0].n_test)
+
+    @property
+    def complete(self) -> bool:
+        """Whether all splits are there."""
+        return len(self.answers) >= self.asked
+
+    @property
+    def features(self) -> float | None:
+        """Median seconds of feature generation, of the runs where all of it was done; None if there are none."""
+        known = [answer.features for answer in self.answers if answer.features is not None]
+        return float(median(known)) if known else None
+
+    @property
+    def chosen(self) -> str:
+        """What was chosen most often, and in how many of the splits."""
+        words = [answer.chosen for answer in self.answers if answer.chosen]
+        if not words:
+            return ""
+        most = max(words, key=words.count)
+        return most if len(words) == 1 else f"{most} ({words.count(most)} of {len(words)} splits)"
+
+    @property
+    def paper(self) -> Published | None:
+        """The figure of the paper's Table 1."""
+        return next((one for one in published(self.data) if one.method == self.name), None)
+
+
+@dataclass(frozen=True, eq=False)
+class BenchmarkState:
+    """Everything known of the evaluation so far.
+
+    Attributes
+    ----------
+    data : tuple of DataInfo
+        In the order of the protocol.
+    methods : tuple of str
+        Keys, in the order of the protocol.
+    cells : tuple of Cell
+        By data, then method.
+    current : tuple of (data, method, split) or None
+        What is being worked on.
+    live : RunProgress or None
+        What can be seen of the run.
+    stage : tuple of (int, int)
+        Of the current split: candidates answered of all candidates; (0, 1) while what was chosen is judged.
+    done, total : int
+        Runs.
+    seconds_left : float or None
+        None until something was measured.
+    faults : tuple of str
+        Stored runs that could not be trusted and were made again.
+    run_seconds : float or None
+        What all runs took when they were made; None until everything is there.
+    """
+
+    data: tuple[DataInfo, ...]
+    methods: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    current: tuple[str, str, int] | None = None
+    live: RunProgress | None = None
+    done: int = 0
+    total: int = 0
+    seconds_left: float | None = None
+    faults: tuple[str, ...] = field(default=())
+    run_seconds: float | None = None
+    stage: tuple[int, int] = (0, 0)
+
+    def cell(self, data: str, method: str) -> Cell | None:
+        """Return a cell by its keys, or None."""
+        return next((cell for cell in self.cells if (cell.data, cell.method) == (data, method)), None)
+
+    def of(self, data: str) -> tuple[Cell, ...]:
+        """Return the cells of a data set, in the order of the methods."""
+        return tuple(cell for cell in self.cells if cell.data == data)
+
+    def of_method(self, method: str) -> tuple[Cell, ...]:
+        """Return the cells of a method, in the order of the data sets."""
+        return tuple(cell for cell in self.cells if cell.method == method)
+
+    @cached_property
+    def comparisons(self) -> dict[tuple[str, str], Comparison]:
+        """Every method that has splits in common with SLIDE-SVM on some data: keys of data and method → comparison."""
+        found = {}
+        for cell in self.cells:
+            reference = self.cell(cell.data, REFERENCE)
+            if reference is not None and cell.method != REFERENCE:
+                one = compare(cell.answers, reference.answers)
+                if one is not None:
+                    found[cell.data, cell.method] = one
+        adjusted = holm([one.p for one in found.values()])
+        return {key: replace(one, adjusted=p) for (key, one), p in zip(found.items(), adjusted, strict=True)}
+
+    def comparison(self, cell: Cell) -> Comparison | None:
+        """Return how a cell compares with SLIDE-SVM; None for SLIDE-SVM itself, and where there is nothing yet."""
+        return self.comparisons.get((cell.data, cell.method))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all splits of all cells are there."""
+        return all(cell.complete for cell in self.cells)
+
+
+@lru_cache(maxsize=1024)
+def _test(own: SplitAnswer, other: SplitAnswer) -> McNemar:
+    """Return the test of two answers, made once: comparisons are made anew with every answer that comes."""
+    return mcnemar(own.wrong, other.wrong)
+
+
+def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
+    """Compare a method with another on the splits that both have, each pair judged on the same test rows.
+
+    Returns
+    -------
+    Comparison or None
+        Alone, not adjusted; None if they have no such split in common.
+    """
+    theirs = {answer.split: answer for answer in reference}
+    pairs = [
+        (answer, theirs[answer.split])
+        for answer in answers
+        if answer.split in theirs and answer.n_test == theirs[answer.split].n_test
+    ]
+    if not pairs:
+        return None
+    differences = [own.error - other.error for own, other in pairs]
+    n_train, n_test = min(one.n_train for pair in pairs for one in pair), pairs[0][0].n_test
+    rows = None
+    try:
+        p = resampled_t(differences, n_train, n_test)
+    except ValueError:  # one split, or splits that repeat one another
+        rows = _test(*pairs[0])
+        p = rows.exact
+    return Comparison(p, p, float(np.mean(differences)), len(pairs), rows)

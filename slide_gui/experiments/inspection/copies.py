@@ -1,0 +1,234 @@
+"""Explicitly corrupted copies (eq. 5 to 7 of the paper) against their closed-form limit (eq. 8): W_m → W as m^−½."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.linear_algebra import WHOLE
+from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
+from slide_gui.core.slide.squashing import squash
+from slide_gui.core.slide.stack import Stack
+from slide_gui.experiments.model_file import FittedModel
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["MOST_COPIES", "MOST_ROWS", "Copies", "CopiesPoint", "CopiesResult", "CopiesStudy"]
+
+MOST_COPIES = 1024
+MOST_ROWS = 1200
+"""Of more rows a seeded sample is copied; the limit is then that of the same sample."""
+
+_SETTLED = 8  # copies from which the slope is taken: fewer may leave pixels that are seldom lit without any
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesPoint:
+    """W_m of one number of copies.
+
+    Attributes
+    ----------
+    copies : int
+        m.
+    errors : ndarray of shape (s,)
+        ‖W_m − W‖ / ‖W‖ over all rows with their biases (Frobenius), one for each seed so far.
+    row_errors : ndarray of shape (s, d)
+        The same of each row; NaN where the row of W is zero.
+    weights : ndarray of shape (d, d + 1), float32
+        W_m of the first seed.
+    """
+
+    copies: int
+    errors: NDArray[np.float64]
+    row_errors: NDArray[np.float64]
+    weights: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Copies:
+    """How W_m approaches W.
+
+    Attributes
+    ----------
+    noise, ridge : float
+    layer : int
+        1, 2, …
+    limit : ndarray of shape (d, d + 1)
+        W, the limit for the rows used (eq. 8).
+    n_rows, n_all : int
+        Rows used, and rows there are.
+    seeds : int
+        Corruptions averaged over, seeded 0, 1, …
+    points : tuple of CopiesPoint
+        m = 1, 2, 4, …, as far as they are computed.
+    """
+
+    noise: float
+    ridge: float
+    layer: int
+    limit: NDArray[np.float64]
+    n_rows: int
+    n_all: int
+    seeds: int
+    points: tuple[CopiesPoint, ...] = ()
+
+    def finished(self) -> Copies:
+        """Return the points alone that have every seed."""
+        return replace(self, points=tuple(point for point in self.points if point.errors.size == self.seeds))
+
+    def curve(self, feature: int | None = None) -> list[tuple[int, float, float, float]]:
+        """Return (m, geometric mean, least, largest error over the seeds), of all rows or of one.
+
+        Points whose error is zero or no number are left out.
+        """
+        found = []
+        for point in self.points:
+            errors = point.errors if feature is None else point.row_errors[:, feature]
+            if errors.size and np.isfinite(errors).all() and (errors > 0).all():
+                mean = float(np.exp(np.log(errors).mean()))
+                found.append((point.copies, mean, float(errors.min()), float(errors.max())))
+        return found
+
+    def slope(self, feature: int | None = None) -> float | None:
+        """Return the exponent of m fitted to the errors by least squares from m = 8 on; None of fewer than 3 points."""
+        curve = [(m, mean) for m, mean, _, _ in self.curve(feature) if m >= _SETTLED]
+        if len(curve) < 3:
+            return None
+        x, y = np.log([m for m, _ in curve]), np.log([mean for _, mean in curve])
+        x = x - x.mean()
+        return float(x @ y / (x @ x))
+
+    def reference(self, feature: int | None = None) -> float | None:
+        """Return c of the line c/√m that fits the errors best, from m = 8 on where that is reached."""
+        curve = self.curve(feature)
+        curve = [each for each in curve if each[0] >= _SETTLED] or curve
+        if not curve:
+            return None
+        return float(np.exp(np.mean([np.log(mean) + 0.5 * np.log(m) for m, mean, _, _ in curve])))
+
+
+@dataclass(frozen=True, eq=False)
+class CopiesResult:
+    """A study with the stamp of where it came from: what its figure shows.
+
+    Attributes
+    ----------
+    model : FittedModel
+    copies : Copies
+    feature : int
+        Whose row is shown.
+    shown : int
+        m of the row W_m shown; one of the study's points.
+    """
+
+    model: FittedModel
+    copies: Copies
+    feature: int
+    shown: int
+
+    @property
+    def point(self) -> CopiesPoint:
+        """The point of `shown`."""
+        return next(point for point in self.copies.points if point.copies == self.shown)
+
+
+class CopiesStudy:
+    """Computes `Copies`, point by point; cancelled, it keeps what it has and goes on from there when run again.
+
+    Parameters
+    ----------
+    stack : Stack
+        Its noise, ridge and the layers below are used.
+    rows : ndarray of shape (n, d)
+    layer : int
+        Whose weights are estimated: 1 to the depth of the stack.
+    seeds : int
+        How many corruptions to average over.
+    most : int
+        The largest m.
+    most_rows : int
+        Of more rows a sample is taken, seeded.
+
+    Raises
+    ------
+    ValueError
+        If there is no such layer, or there are too many features for so many solves.
+    """
+
+    def __init__(
+        self,
+        stack: Stack,
+        rows: NDArray[Any],
+        layer: int = 1,
+        *,
+        seeds: int = 3,
+        most: int = MOST_COPIES,
+        most_rows: int = MOST_ROWS,
+    ) -> None:
+        if not 1 <= layer <= len(stack.layers):
+            raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(stack.layers)}")
+        if stack.n_features > WHOLE:
+            raise ValueError(f"these data have {stack.n_features} features; copies are solved for up to {WHOLE}")
+        if seeds < 1 or most < 1 or most_rows < 2:
+            raise ValueError("at least one seed, one copy and two rows are needed")
+        self._stack, self._rows, self._layer = stack, rows, layer
+        self._seeds, self._most, self._most_rows = seeds, most, most_rows
+        self._copies: list[CorruptedCopies] = []
+        self._result: Copies | None = None
+
+    def run(self, progress: Progress = NO_PROGRESS) -> Copies:
+        """Return the whole study; `progress` gets a `Copies` after every W_m."""
+        result = self._result or self._prepared(progress)
+        counts = [2**k for k in range(self._most.bit_length())]
+        for m in counts:
+            for seed, copies in enumerate(self._copies):
+                if copies.copies > m or self._has(m, seed):
+                    continue
+                done = sum(each.copies for each in self._copies) / (self._seeds * counts[-1])
+                after = done + (m - copies.copies) / (self._seeds * counts[-1])
+                copies.add(m - copies.copies, progress.part(done, after))
+                result = self._add(m, copies.weights())
+                progress.report(after, result)
+        return result
+
+    def _has(self, m: int, seed: int) -> bool:
+        assert self._result is not None
+        return any(point.copies == m and point.errors.size > seed for point in self._result.points)
+
+    def _prepared(self, progress: Progress) -> Copies:
+        """Choose the rows, send them to the layer, and solve for the limit."""
+        n, p = len(self._rows), self._stack.parameters
+        chosen = np.arange(n)
+        if n > self._most_rows:
+            chosen = np.sort(np.random.default_rng(0).choice(n, self._most_rows, replace=False))
+        below = replace(self._stack, layers=self._stack.layers[: self._layer - 1])
+        progress.report(0.0)
+        values = below.representations(self._rows[chosen], progress=progress.part(0.0, 0.0))[-1]
+        if p.fit_on == "thresholded":
+            values = squash(p.squashing, values, p.threshold)
+        values = np.ascontiguousarray(values)
+        clean = np.column_stack([values.astype(np.float64), np.ones(len(values))])
+        progress.report(0.0)
+        limit = denoiser_weights(clean.T @ clean, p.noise, p.ridge, progress=progress.part(0.0, 0.0))
+        self._copies = [CorruptedCopies(values, p.noise, p.ridge, seed) for seed in range(self._seeds)]
+        self._result = Copies(p.noise, p.ridge, self._layer, limit, len(chosen), n, self._seeds)
+        return self._result
+
+    def _add(self, m: int, weights: NDArray[np.float64]) -> Copies:
+        assert self._result is not None
+        limit, points = self._result.limit, self._result.points
+        away, size = np.linalg.norm(weights - limit, axis=1), np.linalg.norm(limit, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rows = np.where(size > 0, away / size, np.nan)
+        error = float(np.linalg.norm(away) / np.linalg.norm(size))
+        if points and points[-1].copies == m:
+            last = points[-1]
+            errors, row_errors = np.append(last.errors, error), np.vstack([last.row_errors, rows])
+            point = replace(last, errors=errors, row_errors=row_errors)
+            points = points[:-1]
+        else:
+            point = CopiesPoint(m, np.array([error]), rows[None], weights.astype(np.float32))
+        self._result = replace(self._result, points=(*points, point))
+        return self._result

@@ -1,0 +1,170 @@
+"""One image on its way through the stack (§4 of the paper): corrupted, squashed, denoised, layer by layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.squashing import squash
+from slide_gui.core.slide.stack import Layer, Stack
+from slide_gui.core.validation import check_noise
+from slide_gui.experiments.model_file import FittedModel
+
+__all__ = [
+    "Flow",
+    "FlowLayer",
+    "FlowResult",
+    "Forward",
+    "flow_result",
+    "mean_squared",
+    "survivors",
+]
+
+Values = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowLayer:
+    """One layer as one image passes it: hᵏ = Wᵏ T(hᵏ⁻¹).
+
+    Attributes
+    ----------
+    squashed : ndarray of shape (d,)
+        T(hᵏ⁻¹), what the layer is applied to.
+    output : ndarray of shape (d,)
+        hᵏ.
+    own_error : float
+        Mean over the features of (hᵏ − hᵏ⁻¹)², the layer's own target (eq. 11); of the first layer the
+        uncorrupted x (eq. 5).
+    input_error : float
+        Mean over the features of (hᵏ − x)².
+    """
+
+    squashed: Values
+    output: Values
+    own_error: float
+    input_error: float
+
+
+@dataclass(frozen=True, eq=False)
+class Flow:
+    """What one image became.
+
+    Attributes
+    ----------
+    clean : ndarray of shape (d,)
+        x = h⁰, uncorrupted.
+    survivors : ndarray of shape (d,), bool
+        Which features the corruption spared; all, if there was none.
+    corrupted : ndarray of shape (d,)
+        x̃, x with the others set to zero: what entered the stack.
+    corruption_error : float
+        Mean over the features of (x̃ − x)².
+    layers : tuple of FlowLayer
+    """
+
+    clean: Values
+    survivors: NDArray[np.bool_]
+    corrupted: Values
+    corruption_error: float
+    layers: tuple[FlowLayer, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class FlowResult:
+    """A flow with the stamp of where it came from: what its figure shows.
+
+    Attributes
+    ----------
+    model : FittedModel
+    image : str
+        Which image it is, e.g. "training image 17".
+    seed : int or None
+        Of the corruption; None if there was none.
+    flow : Flow
+    """
+
+    model: FittedModel
+    image: str
+    seed: int | None
+    flow: Flow
+
+
+def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
+    """Return which features survive one corruption, each with probability p = 1 − noise (§3).
+
+    Of one seed, a feature that survives a noise survives every lower one too.
+    """
+    random = np.random.default_rng(seed)
+    return np.asarray(random.random(n_features) >= check_noise(noise))
+
+
+def mean_squared(values: Values, target: Values) -> float:
+    """Return the mean over the features of (values − target)², in float64."""
+    difference = np.subtract(values, target, dtype=np.float64)
+    return float(difference @ difference / difference.size)
+
+
+class Forward:
+    """A stack made ready for one image after another.
+
+    Its products go without BLAS, so that they may be made beside one that runs in another thread; four layers of
+    784 features take about half a millisecond.
+    """
+
+    def __init__(self) -> None:
+        self._ready: dict[Layer, tuple[Values, Values]] = {}
+
+    def flow(self, stack: Stack, image: NDArray[Any], kept: NDArray[np.bool_] | None = None) -> Flow:
+        """Send an image through the stack.
+
+        Parameters
+        ----------
+        stack : Stack
+        image : ndarray of shape (d,)
+            x.
+        kept : ndarray of shape (d,), bool, optional
+            From `survivors`; without it nothing is corrupted.
+
+        Raises
+        ------
+        ValueError
+            If the image does not have the number of features of the fit.
+        """
+        p, d = stack.parameters, stack.n_features
+        if image.shape != (d,):
+            raise ValueError(f"the image has shape {image.shape}; this stack was fitted on {d} features")
+        self._ready = {layer: self._ready.get(layer) or _ready(layer, p) for layer in stack.layers}
+        clean = image.astype(p.dtype)
+        kept = np.ones(d, dtype=bool) if kept is None else kept
+        corrupted: Values = np.where(kept, clean, clean.dtype.type(0))
+        entered, target, layers = corrupted, clean, []
+        for layer in stack.layers:
+            matrix, bias = self._ready[layer]
+            squashed = squash(p.squashing, entered, p.threshold)
+            output: Values = np.einsum("ij,j->i", matrix, squashed) + bias
+            layers.append(FlowLayer(squashed, output, mean_squared(output, target), mean_squared(output, clean)))
+            entered = target = output
+        return Flow(clean, kept, corrupted, mean_squared(corrupted, clean), tuple(layers))
+
+
+def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:
+    weights = layer.weights.astype(parameters.dtype)
+    return np.ascontiguousarray(weights[:, :-1]), weights[:, -1]
+
+
+def flow_result(model: FittedModel, image: NDArray[Any], name: str, seed: int | None) -> FlowResult:
+    """Send one image through a fitted model, corrupted by its noise unless `seed` is None.
+
+    Raises
+    ------
+    ValueError
+        If the image does not have the number of features of the fit.
+    """
+    noise = model.stack.parameters.noise
+    kept = None if seed is None else survivors(image.size, noise, seed)
+    return FlowResult(model, name, seed, Forward().flow(model.stack, image, kept))

@@ -1,0 +1,514 @@
+"""The paper’s two tables, ours beside the paper’s: as figures, Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slide_gui.data.entries import entry
+from slide_gui.data.files import write_whole
+from slide_gui.experiments.evaluation.protocol import plan, published
+from slide_gui.experiments.evaluation.table import REFERENCE, BenchmarkState, Cell, DataInfo
+from slide_gui.experiments.evaluation.timing import INCLUDED, TimeRow
+from slide_gui.experiments.methods import METHODS
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, fitted, per_cent, titled, wrapped
+from slide_gui.figures.export import Sheet, sheet_of
+from slide_gui.figures.style import Style
+from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "COLUMNS",
+    "INTERVALS",
+    "MARKS",
+    "TextTable",
+    "draw_errors",
+    "draw_times",
+    "error_table",
+    "errors_csv",
+    "errors_sheet",
+    "latex",
+    "markdown",
+    "save_text",
+    "seconds_text",
+    "standing",
+    "time_table",
+    "times_csv",
+    "times_sheet",
+]
+
+
+COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "pca-svm", "white-svm")
+"""Methods in the order of the paper's Table 1, SLIDE-SVM with median widths beside SLIDE-SVM."""
+
+INTERVALS = (
+    "Mean test error over the splits and its 95 % interval, both in %: Student’s t with k − 1 degrees of freedom for k "
+    "splits, Wilson’s interval for one. Parameters are chosen on validation rows only."
+)
+"""What stands beside an error."""
+
+MARKS = (
+    "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
+    "comparisons of the table. Over several splits it is the corrected resampled t-test (Nadeau and Bengio 2003: "
+    "variance × (1/k + n_test/n_train)); on one split, or where all splits differ by the same, McNemar’s exact test "
+    "on the same test rows."
+)
+"""What the marks of the table mean, in this order."""
+
+_MISSING = "–"
+_NAMES = {method.text for method in METHODS.values()}
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts.
+
+    Attributes
+    ----------
+    title : str
+    head : tuple of str
+    rows : tuple of tuple of str
+    bold : frozenset of (row, column)
+    notes : tuple of str
+    """
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    bold: frozenset[tuple[int, int]]
+    notes: tuple[str, ...]
+
+
+def error_table(state: BenchmarkState) -> TextTable:
+    """Return the error rates: for each data set a row of ours and one of the paper's."""
+    methods = [name for name in COLUMNS if name in state.methods]
+    rows: list[tuple[str, ...]] = []
+    bold = set()
+    for info in state.data:
+        cells = [state.cell(info.key, method) for method in methods]
+        means = [None if cell is None or cell.rate is None else cell.rate.error for cell in cells]
+        known = [mean for mean in means if mean is not None]
+        bold |= {(len(rows), k + 1) for k, mean in enumerate(means) if known and mean == min(known)}
+        rows.append(
+            (info.title + (" (generated)" if info.generated else ""), *(_error_text(cell, state) for cell in cells))
+        )
+        papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
+        rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
+    names = {cell.method: cell.name for cell in state.cells}
+    head = ("Error in %", *(names[method] for method in methods))
+    notes = (
+        INTERVALS,
+        f"(+), (−): {MARKS}",
+        "[k/n]: k of n splits are done. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) and 1 "
+        "(MNIST) splits.",
+        *(info.reduced for info in state.data if info.reduced),
+        *unlearned(state.data),
+        *_other_notes(state),
+    )
+    return TextTable("Error rates", head, tuple(rows), frozenset(bold), notes)
+
+
+def _paper_row(info: DataInfo) -> str:
+    """Return the head of the paper's row; it names the data where ours are a stand-in of another name."""
+    title = entry(info.key).title
+    return "  paper" if title == info.title else f"  paper, {title}"
+
+
+def _error_text(cell: Cell | None, state: BenchmarkState) -> str:
+    if cell is None or cell.rate is None:
+        return _MISSING
+    text, comparison = cell.rate.cell, state.comparison(cell)
+    if comparison is not None and comparison.significant:
+        text += " (+)" if comparison.difference > 0 else " (−)"
+    return text if cell.complete else f"{text} [{len(cell.answers)}/{cell.asked}]"
+
+
+def unlearned(data: Sequence[DataInfo]) -> list[str]:
+    """Return a sentence for each data set where SLIDE-SVM learns no widths."""
+    plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
+    return [
+        f"{info.title}: no widths are learned there, as in the paper for its ten classes; SLIDE-SVM is SLIDE-SVM with "
+        "median widths."
+        for info in data
+        if info.key in plain
+    ]
+
+
+def _other_notes(state: BenchmarkState) -> list[str]:
+    """Return what others published for the data sets, in sentences."""
+    by_place: dict[tuple[str, str], list[str]] = {}
+    for info in state.data:
+        for one in published(info.key):
+            if one.method not in _NAMES:
+                by_place.setdefault((one.method, one.place), []).append(
+                    f"{entry(info.key).title} {100 * one.error:.2f}"
+                )
+    return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Return a duration for people."""
+    if seconds is None:
+        return _MISSING
+    if seconds < 10:
+        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def time_table(rows: Sequence[TimeRow]) -> TextTable:
+    """Return the running times of feature generation, and how many times faster SLIDE is."""
+    head = ("Time", *(row.data.title + (" (generated)" if row.data.generated else "") for row in rows))
+    lines = [
+        ("SdA, as chosen on validation", [seconds_text(row.sda) for row in rows]),
+        ("SdA, tutorial’s recipe*", [seconds_text(row.tutorial.seconds if row.tutorial else None) for row in rows]),
+        ("SLIDE", [seconds_text(row.slide) for row in rows]),
+        ("× speed-up over SdA as chosen", [_times(row.speedup) for row in rows]),
+        ("× speed-up over the tutorial’s*", [_times(row.tutorial_speedup) for row in rows]),
+        ("paper: SdA (GPU)", [seconds_text(row.paper_sda) for row in rows]),
+        ("paper: SLIDE", [seconds_text(row.paper_slide) for row in rows]),
+        ("paper: × speed-up", [_times(row.paper_speedup) for row in rows]),
+    ]
+    notes = [INCLUDED, *(row.data.reduced for row in rows if row.data.reduced)]
+    first = next((row.tutorial for row in rows if row.tutorial is not None), None)
+    if first is not None:
+        units, epochs = first.parameters.n_units, first.parameters.pretraining_epochs
+        notes.append(
+            f"* {len(units)} × {units[0]} units, {epochs} epochs a layer, one row a step: EXTRAPOLATED from one epoch "
+            f"of {first.rows} rows a layer, not measured whole."
+        )
+    notes += [f"SdA on {row.data.title}: {row.sda_chosen}." for row in rows if row.sda_chosen]
+    return TextTable(
+        "Running time of feature generation",
+        head,
+        tuple((name, *values) for name, values in lines),
+        frozenset(),
+        tuple(notes),
+    )
+
+
+def _times(ratio: float | None) -> str:
+    return _MISSING if ratio is None else f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}"
+
+
+def markdown(table: TextTable) -> str:
+    """Return a table as Markdown, with its notes below."""
+    lines = [f"**{table.title}**", "", _bar(table.head), "|" + " --- |" * len(table.head)]
+    for i, row in enumerate(table.rows):
+        lines.append(_bar([f"**{cell}**" if (i, j) in table.bold else cell for j, cell in enumerate(row)]))
+    return "\n".join([*lines, "", *(f"{note}\n" for note in table.notes)])
+
+
+def _bar(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.strip().replace("|", "\\|") for cell in cells) + " |"
+
+
+def latex(table: TextTable) -> str:
+    """Return a table as a LaTeX float, with its notes as the caption."""
+    lines = [
+        r"\begin{table}[t]",
+        r"\centering\small",
+        rf"\begin{{tabular}}{{l{'r' * (len(table.head) - 1)}}}",
+        r"\hline",
+    ]
+    lines += [" & ".join(map(_tex, table.head)) + r" \\", r"\hline"]
+    for i, row in enumerate(table.rows):
+        cells = [rf"\textbf{{{_tex(cell)}}}" if (i, j) in table.bold else _tex(cell) for j, cell in enumerate(row)]
+        lines.append(" & ".join(cells) + r" \\")
+    caption = " ".join([f"{table.title}.", *table.notes])
+    lines += [r"\hline", r"\end{tabular}", rf"\caption{{{_tex(caption)}}}", r"\end{table}"]
+    return "\n".join(lines) + "\n"
+
+
+_TEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
+    "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "~": r"\textasciitilde{}", "<": "$<$",
+    "\u202f": r"\,",
+}  # fmt: skip
+
+
+def _tex(text: str) -> str:
+    return "".join(_TEX.get(letter, letter) for letter in text.strip())
+
+
+def save_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text whole or not at all, as UTF-8."""
+    write_whole(Path(path), lambda file: file.write(text.encode()))
+
+
+def errors_csv(path: str | os.PathLike[str], state: BenchmarkState) -> None:
+    """Write one line a cell, with all that is known of it; then one line for each error that others published."""
+    head = [
+        "dataset", "generated", "method", *RATE_HEAD, "splits asked", "chosen", "feature generation (s)",
+        "difference from SLIDE-SVM", "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
+    ]  # fmt: skip
+    rows: list[list[object]] = []
+    for info in state.data:
+        for cell in state.of(info.key):
+            other = state.comparison(cell)
+            tested = [None] * 4 if other is None else [other.difference, other.p, other.adjusted, other.test]
+            rows.append([
+                info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.chosen, cell.features,
+                *tested, cell.paper and cell.paper.error, None,
+            ])  # fmt: skip
+        rows += [
+            [entry(info.key).title, False, one.method, *[None] * (len(head) - 5), one.error, one.place]
+            for one in published(info.key)
+            if one.method not in _NAMES
+        ]
+    save_table(path, head, rows, notes=[INTERVALS, f"p by Holm < 0.05: {MARKS}", *unlearned(state.data)])
+
+
+def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
+    """Write one line a data set, in seconds."""
+    head = ["dataset", "generated", "SLIDE (s)", "SdA as chosen (s)", "SdA tutorial, extrapolated (s)", "speed-up"]
+    head += ["speed-up over tutorial", "paper SLIDE (s)", "paper SdA (s)", "paper speed-up", "SdA as chosen"]
+    lines = [
+        [
+            row.data.title, row.data.generated, row.slide, row.sda, row.tutorial and row.tutorial.seconds, row.speedup,
+            row.tutorial_speedup, row.paper_slide, row.paper_sda, row.paper_speedup, row.sda_chosen,
+        ]
+        for row in rows
+    ]  # fmt: skip
+    save_table(path, head, lines)
+
+
+COLORS = {"reference": "#1D1F24", "better": "#0072B2", "worse": "#D55E00", "equal": "#8A8F99"}
+"""How a method stands to SLIDE-SVM → its colour."""
+
+_WORDS = {
+    "reference": "SLIDE-SVM",
+    "better": "significantly fewer errors",
+    "worse": "significantly more errors",
+    "equal": "no significant difference",
+}
+_ROW = 3.6  # mm, one method
+_HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm of a panel: its title, its axis; between panels
+_LEGEND = 7.5
+_NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # points; mm from line to line
+_NOTES = (INTERVALS, f"Colours: {MARKS}")
+
+
+def standing(state: BenchmarkState, cell: Cell) -> str:
+    """Return how a method stands to SLIDE-SVM: a key of `COLORS`."""
+    if cell.method == REFERENCE:
+        return "reference"
+    comparison = state.comparison(cell)
+    if comparison is None or not comparison.significant:
+        return "equal"
+    return "worse" if comparison.difference > 0 else "better"
+
+
+def draw_errors(figure: Figure, state: BenchmarkState, style: Style) -> None:
+    """Draw the error rates: a panel a data set, its methods by rising error, ours with intervals, the paper's hollow.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    state : BenchmarkState
+    style : Style
+
+    Raises
+    ------
+    ValueError
+        If no cell has an answer.
+    """
+    panels = [(info, _ordered(state, info)) for info in state.data]
+    panels = [(info, cells) for info, cells in panels if any(cell.rate for cell in cells)]
+    if not panels:
+        raise ValueError("there is nothing to draw: no cell has an answer yet")
+    abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
+    lines = -(-len(panels) // abreast)
+    s = style.scale
+    tallest = max(len(cells) for _, cells in panels)
+    height = _HEAD + _FOOT + _ROW * tallest
+    notes = [
+        line
+        for note in (*_NOTES, *unlearned(state.data))
+        for line in wrapped(note, _NOTE_SIZE * s, style.width_mm - 4.0 * s)
+    ]
+    foot = _LEGEND + _NOTE_LINE * len(notes)
+    plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + foot)
+    plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
+    width = plot.width / abreast
+    room = (plot.height - 9.0 * s - foot * s) / lines  # a slide has a height of its own
+    for number, (info, cells) in enumerate(panels):
+        row, column = divmod(number, abreast)
+        _draw_panel(plot, state, info, cells, (column * width, 9.0 * s + row * room, width, room - _GAP * s))
+    _draw_legend(plot, plot.height - _NOTE_LINE * len(notes) * s)
+    for number, line in enumerate(reversed(notes)):
+        plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
+
+
+def _ordered(state: BenchmarkState, info: DataInfo) -> list[Cell]:
+    known = [cell for cell in state.of(info.key) if cell.rate is not None]
+    return sorted(known, key=lambda cell: cell.rate.error if cell.rate else 0.0)
+
+
+def _draw_panel(
+    plot: Plot, state: BenchmarkState, info: DataInfo, cells: Sequence[Cell], box: tuple[float, float, float, float]
+) -> None:
+    s, (x, y, w, h) = plot.scale, box
+    asked = max(cell.asked for cell in cells)
+    least, n_test = min(len(cell.answers) for cell in cells), cells[0].answers[0].n_test
+    splits = f"{asked} split{'s' if asked > 1 else ''}" if least == asked else f"{least} to {asked} splits"
+    title, size = fitted(f"{titled(info.title, info.generated)}", TEXT_SIZE * s, w - 6.0 * s, "bold")
+    plot.text(x + 2.0 * s, y + 3.0 * s, title, size / s, weight="bold")
+    counts = " / ".join(counted(n) for n in (info.n_train, n_test))
+    plot.text(x + w - 3.0 * s, y + 3.0 * s, f"{splits}, {counts} rows", 4.5, color=MUTED, ha="right")
+    left, right = 19.0 * s, 25.0 * s
+    axes = plot.axes((x + left, y + 5.0 * s, w - left - right, h - (5.0 + _FOOT) * s), f"errors {info.key}")
+    for place, cell in enumerate(cells):
+        _draw_cell(axes, state, cell, place, s)
+    axes.set_ylim(len(cells) - 0.4, -0.6)
+    _name_lines(axes, [fitted(cell.name, SMALL_SIZE * s, left - 2.0 * s)[0] for cell in cells], s)
+    low, high = axes.get_xlim()
+    axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
+    axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
+    inner = (h - (5.0 + _FOOT) * s) / len(cells)
+    for place, cell in enumerate(cells):
+        assert cell.rate is not None
+        text = cell.rate.cell
+        if not cell.complete:
+            text += f"  {len(cell.answers)}/{cell.asked}"
+        at = y + 5.0 * s + (place + 0.6) * _row_height(inner, len(cells))
+        plot.text(x + w - right + 2.0 * s, at, text, 4.5, va="center")
+
+
+def _name_lines(axes: Axes, names: Sequence[str], s: float) -> None:
+    """Name the lines of a plot that is read from the left to the right, and turn its grid."""
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="y", visible=False)
+    axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)
+
+
+def _row_height(inner: float, rows: int) -> float:
+    """Return the mm of one row of a panel whose axis reaches from −0.6 to rows − 0.4."""
+    return inner * rows / (rows + 0.2)
+
+
+def _draw_cell(axes: Axes, state: BenchmarkState, cell: Cell, place: int, s: float) -> None:
+    assert cell.rate is not None
+    color = COLORS[standing(state, cell)]
+    (low,), (error,), (high,) = per_cent([cell.rate])
+    axes.plot([low, high], [place, place], color=color, linewidth=1.2 * s)
+    axes.plot([error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle="")
+    if cell.paper is not None:
+        axes.plot(
+            [100 * cell.paper.error], [place], marker="o", markersize=3.4 * s, markerfacecolor="white",
+            markeredgecolor=MUTED, markeredgewidth=0.7 * s, linestyle="", zorder=1.5,
+        )  # fmt: skip
+
+
+def _draw_legend(plot: Plot, bottom: float) -> None:
+    s = plot.scale
+    step = (plot.width - 4.0 * s) / 2
+    for number, (key, words) in enumerate(_WORDS.items()):
+        row, column = divmod(number, 2)
+        x, y = 2.0 * s + column * step, bottom - (5.2 - 2.8 * row) * s
+        text = (
+            words if key == "reference" else f"{words} than SLIDE-SVM" if key != "equal" else f"{words} from SLIDE-SVM"
+        )
+        text, size = fitted(text, SMALL_SIZE * s, step - 4.0 * s)
+        plot.key(x, y, text, COLORS[key], size / s)
+
+
+def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
+    """Draw the seconds of feature generation on a log axis: SLIDE and SdA, ours filled, the paper's hollow.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    rows : sequence of TimeRow
+    style : Style
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw.
+    """
+    if not any(row.slide or row.sda or row.tutorial for row in rows):
+        raise ValueError("there is nothing to draw: no time was measured yet")
+    plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
+    s = plot.scale
+    plot.title(
+        "Running time of feature generation", "● measured here, ◆ extrapolated from one short epoch, ○ the paper’s"
+    )
+    left, right, top, bottom = 21.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
+    axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
+    axes.set_xscale("log")
+    axes.minorticks_off()
+    for place, row in enumerate(rows):
+        _draw_time(axes, row, place, s)
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    _name_lines(axes, [fitted(row.data.title, SMALL_SIZE * s, left - 3.0 * s)[0] for row in rows], s)
+    axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
+    each = (plot.height - top - bottom) / len(rows)
+    for place, row in enumerate(rows):
+        for shift, text in ((-1.2, _faster(row.speedup, "SdA")), (1.2, _faster(row.tutorial_speedup, "tutorial"))):
+            plot.text(plot.width - right + 1.5 * s, top + (place + 0.5) * each + shift * s, text, 4.2, va="center")
+    for number, (name, color) in enumerate(
+        (("SLIDE", INK), ("SdA as chosen", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
+    ):
+        x = 2.0 * s + number * (plot.width - 4.0 * s) / 3
+        plot.key(x, plot.height - 2.4 * s, name, color)
+
+
+_SDA, _TUTORIAL = "#D55E00", "#E69F00"
+
+
+def _faster(ratio: float | None, over: str) -> str:
+    return "" if ratio is None else f"× {ratio:.0f} over {over}" if ratio >= 10 else f"× {ratio:.1f} over {over}"
+
+
+def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
+    both = [seconds for seconds in (row.slide, row.sda) if seconds]
+    if len(both) == 2:
+        axes.plot(both, [place, place], color="#B4B8C0", linewidth=0.8 * s, zorder=1)
+    tutorial = row.tutorial.seconds if row.tutorial else None
+    for seconds, color, marker, side in (
+        (row.slide, INK, "o", "right"),
+        (row.sda, _SDA, "o", "left"),
+        (tutorial, _TUTORIAL, "D", "left"),
+    ):
+        if seconds:
+            axes.plot(
+                [seconds], [place], color=color, marker=marker, markersize=3.0 * s, markeredgewidth=0, linestyle=""
+            )
+            axes.annotate(
+                seconds_text(seconds), (seconds, place), (0, 3.2 * s), textcoords="offset points", ha=side,
+                fontsize=4.0 * s, color=INK,
+            )  # fmt: skip
+    for seconds, color in ((row.paper_slide, INK), (row.paper_sda, _SDA)):
+        if seconds:
+            axes.plot(
+                [seconds], [place + 0.24], marker="o", markersize=3.0 * s, markerfacecolor="white",
+                markeredgecolor=color, markeredgewidth=0.7 * s, linestyle="",
+            )  # fmt: skip
+
+
+def errors_sheet(state: BenchmarkState) -> Sheet:
+    """Return the table of error rates."""
+    return sheet_of("errors", state, draw_errors, errors_csv, texts=_texts(error_table(state)))
+
+
+def times_sheet(rows: Sequence[TimeRow]) -> Sheet:
+    """Return the table of running times."""
+    return sheet_of("times", rows, draw_times, times_csv, texts=_texts(time_table(rows)))
+
+
+def _texts(table: TextTable) -> dict[str, str]:
+    return {".md": markdown(table), ".tex": latex(table)}

@@ -1,0 +1,1 @@
+"""The export dialog, and what it does."""

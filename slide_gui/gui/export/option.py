@@ -1,0 +1,52 @@
+"""What can be exported: a figure or a table, made when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from slide_gui.figures.style import Style
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.export import Sheet
+
+__all__ = ["FIGURE", "TABLE", "TABLES", "Offer"]
+
+
+FIGURE = ("pdf", "svg", "png", "csv", "bundle")
+
+
+TABLE = ("csv",)
+
+
+TABLES = ("pdf", "svg", "png", "csv", "tex", "md")
+
+
+@dataclass(frozen=True, eq=False)
+class Offer:
+    """Something that can be exported.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    title : str
+        For people, as in “Export the weight figure”.
+    sheet : callable
+        Makes it; runs in the lane, so that what it needs is taken along and not asked of the window.
+    style : Style
+        What the dialog begins with.
+    kinds : tuple of str
+        `FIGURE`, `TABLE` or `TABLES`.
+    of_weights : bool
+        Whether levels, colours and biases can be chosen.
+    """
+
+    name: str
+    title: str
+    sheet: Callable[[Progress], Sheet]
+    style: Style = field(default_factory=lambda: Style(width="double"))
+    kinds: tuple[str, ...] = FIGURE
+    of_weights: bool = False

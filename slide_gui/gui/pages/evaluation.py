@@ -1,0 +1,376 @@
+"""The Benchmark page: what is asked of the evaluation, and the paper’s two tables, filling in as runs finish."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QProgressBar,
+    QPushButton,
+    QSpinBox,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+    QWidgetAction,
+)
+
+from slide_gui.data.entries import entry
+from slide_gui.experiments.evaluation.table import BenchmarkState
+from slide_gui.experiments.evaluation.timing import TimeRow
+from slide_gui.experiments.methods import METHODS
+from slide_gui.figures.evaluation import INTERVALS, MARKS
+from slide_gui.figures.export import Sheet
+from slide_gui.gui.export.option import TABLES, Offer
+from slide_gui.gui.layouts import nested
+from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
+from slide_gui.gui.pages.header import add_button, column, header
+from slide_gui.gui.pages.page import Page
+from slide_gui.gui.state.evaluation import BenchmarkChoice, BenchmarkDesk
+from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.widgets.evaluation_table import BenchmarkTable
+from slide_gui.gui.widgets.standing import StandingLegend
+from slide_gui.progress import Progress
+
+__all__ = ["BenchmarkPage"]
+
+
+_MOST_SPLITS = 50  # as many as the paper has
+
+
+class BenchmarkControls(QWidget):
+    """One row of controls over the desk of the benchmark."""
+
+    def __init__(self, desk: BenchmarkDesk, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._desk = desk
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(8)
+        self._start = add_button(self, row, "Start", "", kind="primary")
+        self._start.setToolTip("Run what is chosen and not done yet; finished runs are kept, also after a crash")
+        self._start.setMinimumWidth(80)
+        self._start.clicked.connect(self._toggle)
+        self._hold = add_button(self, row, "Pause", "Hold the benchmark, or let it go on")
+        self._hold.setMinimumWidth(72)
+        self._hold.clicked.connect(desk.pause)
+        row.addSpacing(8)
+        self._extent = QComboBox(self)
+        for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
+            self._extent.addItem(title, key)
+        self._extent.setToolTip(
+            "Full: all rows, the candidates of the protocol, hours. Quick: 600 training and 2\u202f000 test rows, few "
+            "candidates, about a minute; not the paper’s figures"
+        )
+        self._extent.setAccessibleName("Protocol")
+        self._extent.currentIndexChanged.connect(self._chosen)
+        row.addWidget(self._extent)
+        label = QLabel("Splits", self)
+        label.setProperty("role", "secondary")
+        row.addWidget(label)
+        self._splits = QSpinBox(self)
+        self._splits.setRange(0, _MOST_SPLITS)
+        self._splits.setSpecialValueText("protocol’s")
+        self._splits.setFixedWidth(120)
+        self._splits.setToolTip(
+            "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and Rectangles-Images, "
+            "1 on MNIST). The paper has 50, 10, 10 and 1"
+        )
+        self._splits.setAccessibleName("Splits")
+        self._splits.valueChanged.connect(self._chosen)
+        row.addWidget(self._splits)
+        data = {key: entry(key).title for key in desk.choice.data}
+        methods = {key: METHODS[key].text for key in desk.choice.methods}
+        self._data = _Several("Data sets", data, self._chosen, self)
+        self._methods = _Several("Methods", methods, self._chosen, self)
+        for button in (self._data, self._methods):
+            row.addWidget(button)
+        row.addStretch(1)
+
+    @Slot()
+    def _toggle(self) -> None:
+        if self._desk.running:
+            self._desk.stop()
+        else:
+            self._desk.start()
+
+    @Slot()
+    def _chosen(self) -> None:
+        choice = BenchmarkChoice(
+            self._extent.currentData(), self._data.chosen(), self._methods.chosen(), self._splits.value() or None
+        )
+        self._desk.choose(choice)
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the desk is asked, and what can be done now."""
+        desk, choice = self._desk, self._desk.choice
+        self._start.setText("Cancel" if desk.running else "Start")
+        self._start.setEnabled(desk.running or not desk.why_not())
+        self._hold.setEnabled(desk.running)
+        self._hold.setText("Go on" if desk.paused else "Pause")
+        controls = (self._extent, self._splits, self._data, self._methods)
+        for control in controls:
+            control.setEnabled(not desk.running)
+            control.blockSignals(True)
+        self._extent.setCurrentIndex(self._extent.findData(choice.extent))
+        self._splits.setValue(choice.splits or 0)
+        for control in controls:
+            control.blockSignals(False)
+        self._data.choose(choice.data)
+        self._methods.choose(choice.methods)
+
+
+class _Several(QPushButton):
+    """A button with a menu of check boxes, which stays open while they are ticked."""
+
+    def __init__(self, title: str, choices: Mapping[str, str], changed: Callable[[], None], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._title = title
+        menu = QMenu(self)
+        self._boxes: dict[str, QCheckBox] = {}
+        for key, text in choices.items():
+            box = QCheckBox(text, menu)
+            box.setChecked(True)
+            box.setStyleSheet("QCheckBox { padding: 5px 12px; }")
+            action = QWidgetAction(menu)
+            action.setDefaultWidget(box)
+            menu.addAction(action)
+            box.toggled.connect(changed)
+            self._boxes[key] = box
+        self.setMenu(menu)
+        self.setToolTip(f"Which {title.lower()} are run; the others show what is in the store")
+        self.choose(tuple(choices))
+
+    def chosen(self) -> tuple[str, ...]:
+        """Return the keys that are ticked."""
+        return tuple(key for key, box in self._boxes.items() if box.isChecked())
+
+    def choose(self, keys: tuple[str, ...]) -> None:
+        """Tick these."""
+        for key, box in self._boxes.items():
+            box.blockSignals(True)
+            box.setChecked(key in keys)
+            box.blockSignals(False)
+        names = [box.text() for key, box in self._boxes.items() if key in keys]
+        said = "all" if len(names) == len(self._boxes) else names[0] if len(names) == 1 else f"{len(names)}"
+        self.setText(f"{self._title}: {said if names else 'none'}")
+
+
+_SUBTITLES = ("test error in % and its 95 % interval", "time to generate the features, on this computer")
+_NOTES = (
+    "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by Holm’s correction over the "
+    "table; the corrected resampled t-test over splits, McNemar’s on one."
+)
+_QUICK = "quick: 600 training rows, not the paper’s figures"
+
+
+class BenchmarkPage(Page):
+    """Both tables, and what is asked of them.
+
+    Signals
+    -------
+    runs_requested(object)
+        Hashes of runs, a tuple, and the words by which the table of runs finds them.
+    export_requested()
+        A table is to be exported.
+    """
+
+    runs_requested = Signal(object)
+    export_requested = Signal()
+
+    def __init__(self, workspace: Workspace, desk: BenchmarkDesk, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._desk = workspace, desk
+        layout = column(self)
+        row, self._subtitle, self._tabs = header(
+            self,
+            layout,
+            "Benchmark",
+            "",
+            (
+                ("Error rates", "The paper’s Table 1: every method on every data set"),
+                ("Running time", "The paper’s Table 2: feature generation, SLIDE against autoencoders"),
+            ),
+        )
+        self._tabs.chosen.connect(self._show_view)
+        export = add_button(self, row, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
+        export.clicked.connect(self.export_requested)
+        self._controls = BenchmarkControls(desk, self)
+        layout.addWidget(self._controls)
+        self._build_course(nested(layout, QHBoxLayout()))
+        self._errors = BenchmarkTable(self, name="Error rates")
+        self._errors.set_order(0)
+        self._errors.runs_requested.connect(self._ask_runs)
+        self._views = QStackedWidget(self)
+        self._views.addWidget(self._errors)
+        self._views.addWidget(self._build_times())
+        layout.addWidget(self._views, 1)
+        self._legend = StandingLegend(self)
+        layout.addWidget(self._legend)
+        self._notes = QLabel(_NOTES, self)
+        self._notes.setProperty("role", "secondary")
+        self._notes.setWordWrap(True)
+        self._notes.setToolTip(f"{INTERVALS}\n\nMarks: {MARKS}")
+        self._notes.setAccessibleDescription(f"{INTERVALS} Marks: {MARKS}")
+        layout.addWidget(self._notes)
+        desk.changed.connect(self.refresh)
+
+    def _build_course(self, row: QHBoxLayout) -> None:
+        row.setSpacing(12)
+        self._bar = QProgressBar(self)
+        self._bar.setRange(0, 1000)
+        self._bar.setTextVisible(False)
+        self._bar.setFixedSize(160, 4)
+        self._bar.setAccessibleName("Share of the runs done")
+        self._said = QLabel(self)
+        self._said.setProperty("role", "secondary")
+        row.addStrut(16)
+        row.addWidget(self._bar)
+        row.addWidget(self._said, 1)
+
+    def _build_times(self) -> QWidget:
+        view = QWidget(self)
+        self._times = BenchmarkTable(view, name="Running time of feature generation", ordered=False)
+        column = QVBoxLayout(view)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(8)
+        column.addWidget(self._times, 1)
+        self._measure = nested(column, QHBoxLayout())
+        self._time = add_button(
+            view,
+            self._measure,
+            "Time the tutorial’s SdA",
+            "Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe",
+        )
+        self._time.clicked.connect(self._desk.time_tutorial)
+        note = QLabel(
+            "Fit of the representation and features of the training rows; no classifier, no choice of parameters. "
+            "SLIDE and SdA as chosen are measured whole, by the runs of the benchmark; the tutorial’s recipe "
+            "(3 × 1000 units, 15 epochs a layer) is extrapolated from one short epoch, not measured whole.",
+            view,
+        )
+        note.setProperty("role", "secondary")
+        note.setWordWrap(True)
+        self._measure.setSpacing(12)
+        self._measure.addWidget(note, 1)
+        return view
+
+    # What is asked ---------------------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _show_view(self, view: int) -> None:
+        self._tabs.choose(view)
+        self._views.setCurrentIndex(view)
+        for explained in (self._legend, self._notes):
+            explained.setVisible(view == 0)
+        self._show_subtitle()
+
+    def _show_subtitle(self) -> None:
+        quick = self._desk.choice.extent == "quick"
+        self._subtitle.setText(_QUICK if quick else _SUBTITLES[self._views.currentIndex()])
+
+    @Slot(object)
+    def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:
+        keys, method, column = asked
+        data = tuple(dict.fromkeys(cell.data for cell in self._desk.choice.table()))[column]
+        cell = self._desk.state().cell(data, method)
+        info = next((info for info in self._desk.state().data if info.key == data), None)
+        if cell is not None and info is not None:
+            self.runs_requested.emit((keys, f"{info.title} {cell.name}"))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._desk.read()
+        self.refresh()
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> tuple[Offer, ...]:
+        state, times = self._desk.state(), self._desk.times()
+        found = []
+        if any(cell.answers for cell in state.cells):
+            found.append(Offer("errors", "the table of error rates", partial(_errors, state), kinds=TABLES))
+        if any(_timed(row) for row in times):
+            found.append(Offer("times", "the table of running times", partial(_times, times), kinds=TABLES))
+        return tuple(found if self._views.currentIndex() == 0 else reversed(found))
+
+    def why_no_offer(self) -> str:
+        return "No cell has a result yet; press Start."
+
+    def table(self) -> str:
+        if not self.offers():
+            return ""
+        return (self._errors if self._views.currentIndex() == 0 else self._times).text()
+
+    # What is shown ---------------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the desk holds now."""
+        if not self.isVisible():
+            return
+        desk, state = self._desk, self._desk.state()
+        self._show_subtitle()
+        rows = error_rows(state, desk.choice, desk.running, desk.paused)
+        self._errors.set_table(error_heads(state, desk.choice), rows)
+        times = all_times(desk.times(), desk.choice)
+        self._times.set_table(time_heads(times), time_rows_of(times))
+        self._time.setEnabled(not desk.timing and bool(desk.choice.data))
+        self._controls.refresh()
+        self._show_course()
+
+    def _show_course(self) -> None:
+        desk, live = self._desk, self._desk.live
+        self._bar.setVisible(desk.running)
+        if desk.running and live is not None and live.total:
+            self._bar.setValue(round(1000 * live.done / live.total))
+            left = "" if live.seconds_left is None else f" · about {_left(live.seconds_left)} left"
+            held = " · paused" if desk.paused else ""
+            faults = f" · {len(live.faults)} damaged runs made again" if live.faults else ""
+            self._said.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
+        elif desk.running:
+            self._bar.setValue(0)
+            self._said.setText("opening the data…")
+        elif desk.timing:
+            self._said.setText("timing the tutorial’s autoencoders…")
+        elif not desk.known:
+            self._said.setText("reading the runs…" if desk.reading else "")
+        else:
+            cells = [cell for cell in desk.state().cells if cell.data in desk.choice.data]
+            cells = [cell for cell in cells if cell.method in desk.choice.methods]
+            done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
+            self._said.setText(
+                desk.why_not()
+                or (f"all {asked} splits are done" if done == asked else f"{done} of {asked} splits are done")
+                + (": Start goes on where it was" if 0 < done < asked else "")
+            )
+
+
+def _errors(state: BenchmarkState, _progress: Progress) -> Sheet:
+    from slide_gui.figures.evaluation import errors_sheet
+
+    return errors_sheet(state)
+
+
+def _times(rows: tuple[TimeRow, ...], _progress: Progress) -> Sheet:
+    from slide_gui.figures.evaluation import times_sheet
+
+    return times_sheet(rows)
+
+
+def _timed(row: TimeRow) -> bool:
+    return bool(row.slide or row.sda or row.tutorial)
+
+
+def _left(seconds: float) -> str:
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,91 @@
+"""Every row of one layer's W, each at the place of its pixel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from slide_gui.core.slide.stack import Layer
+from slide_gui.gui.pages.weights.layer_choice import LayerChoice
+from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.plots.mosaic import Mosaic
+from slide_gui.gui.widgets.color_bar import ColorBar
+
+__all__ = ["AllRows"]
+
+
+class AllRows(View):
+    """The mosaic of a layer and the choice of the layer."""
+
+    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
+        self._shows: tuple[Any, ...] = ()
+        self.mosaic = Mosaic(self)
+        self.mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
+        self.mosaic.pixel_hovered.connect(self._hover)
+        self.mosaic.pixel_clicked.connect(self._pin)
+        self._choice = LayerChoice(self)
+        self._choice.chosen.connect(self._choose_layer)
+        self._bar = ColorBar(self)
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(8)
+        grid.addWidget(self._choice, 0, 0, Qt.AlignmentFlag.AlignLeft)
+        grid.addWidget(self.mosaic, 1, 0)
+        grid.addWidget(self._bar, 0, 1, 2, 1)
+        grid.setRowStretch(1, 1)
+        grid.setColumnStretch(0, 1)
+        self._pointing.moved.connect(self._moved)
+        self._workspace.dataset_changed.connect(self._forget)
+
+    @Slot()
+    def refresh(self) -> None:
+        state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
+        self.mosaic.set_transposed(state.selection.transposed)
+        self._choice.set_depth(state.parameters.depth)
+        number = self._choice.layer
+        if dataset is None or stack is None or len(stack.layers) < number:
+            return
+        layer = stack.layers[number - 1]
+        scale, stale = self._source.layer_scale(number), not self._workspace.layer_is_fresh(number)
+        shows = (layer, scale, stale)
+        if shows != self._shows:
+            shape = dataset.image_shape or (1, stack.n_features)
+            grid = None if dataset.image_shape else (stack.n_features, 1)  # no picture: the matrix W itself
+            self.mosaic.set_fields(_fields(layer, shape), scale, grid, stale)
+            self._shows = shows
+        self.mosaic.set_selected(self._pointing.feature)
+        self._bar.set_scale(scale)
+
+    @Slot()
+    def _moved(self) -> None:
+        self.mosaic.set_selected(self._pointing.feature)
+
+    @Slot(object)
+    def _hover(self, where: tuple[int, int] | None) -> None:
+        if where is not None:
+            self._pointing.feature = where[0]
+            self._pointing.cross(*where)
+
+    @Slot(object)
+    def _pin(self, where: tuple[int, int]) -> None:
+        self._workspace.toggle_pin(where[0])
+
+    @Slot()
+    def _choose_layer(self) -> None:
+        self.refresh()
+
+    @Slot(object)
+    def _forget(self, _dataset: object) -> None:
+        self._shows = ()
+
+
+def _fields(layer: Layer, shape: tuple[int, int]) -> NDArray[np.float32]:
+    d = len(layer.weights)
+    return layer.weights[:, :d].astype(np.float32).reshape(d, *shape)

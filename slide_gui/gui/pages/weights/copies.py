@@ -1,0 +1,300 @@
+"""W_m of m really corrupted copies beside its limit W, and how the error falls (eq. 5 to 8)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+
+from slide_gui.core.slide.stack import Layer
+from slide_gui.experiments.inspection.copies import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
+from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.figures.style import Style
+from slide_gui.gui.export.option import Offer
+from slide_gui.gui.layouts import nested
+from slide_gui.gui.pages.tile_source import place
+from slide_gui.gui.pages.weights.layer_choice import LayerChoice
+from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.panel import thousands
+from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
+from slide_gui.gui.state.workspace import sentence
+from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.number_slider import NumberSlider
+from slide_gui.gui.widgets.numbers import significant
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.export import Sheet
+
+__all__ = ["CopiesPart"]
+
+_CHANNEL = "copies"
+_LAST = MOST_COPIES.bit_length() - 1
+
+
+class CopiesPart(View):
+    """Starts by itself once the layers are fitted, gives way to all other work, and goes on after that."""
+
+    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
+        self._layer: Layer | None = None  # whose copies are counted
+        self._study: CopiesStudy | None = None
+        self._copies: Copies | None = None
+        self._job: int | None = None
+        self._stopped = self._failed = self._behind = False
+        self._choice = LayerChoice(self)
+        self._choice.chosen.connect(self._layer_chosen)
+        self._status = QLabel(self)
+        self._status.setProperty("role", "secondary")
+        self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._run = QPushButton("Stop", self)
+        self._run.clicked.connect(self.toggle)
+        self.plot = CopiesPlot(self)
+        self.plot.copies_chosen.connect(self._choose)
+        self.slider = NumberSlider(
+            "Copies m = 2ᵏ, k", *(0, _LAST, 1, 5), decimals=0,
+            tip=f"Which Wₘ is shown below, m = 1 to {MOST_COPIES}: the solution for m corrupted copies (eq. 5 to 7)",
+            parent=self,
+        )  # fmt: skip
+        self.slider.value_changed.connect(self._slid)
+        self.tiles = WeightTiles(self)
+        self.tiles.setAccessibleName("Row of Wₘ, of its limit, and their difference")
+        self.tiles.pixel_hovered.connect(self._cross)
+        self.tiles.pixel_clicked.connect(self._pin)
+        self._arrange()
+        self._pointing.moved.connect(self._moved)
+        self._pointing.crossed.connect(self._crossed)
+        self._workspace.dataset_changed.connect(self._forget)
+
+    def _arrange(self) -> None:
+        self.slider.setMaximumWidth(420)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        row = nested(layout, QHBoxLayout())
+        row.setSpacing(12)
+        row.addWidget(self._choice)
+        row.addWidget(self._status, 1)
+        row.addWidget(self._run)
+        layout.addWidget(self.plot, 1)
+        layout.addWidget(self.slider)
+        layout.addWidget(self.tiles)
+
+    # What is computed ------------------------------------------------------------------------------------------
+
+    @Slot()
+    def refresh(self) -> None:
+        state, stack = self._workspace.state, self._workspace.stack
+        self._choice.set_depth(state.parameters.depth)
+        self.tiles.set_transposed(state.selection.transposed)
+        if self._job is not None and not self._workspace.lane.wants(self._job):  # cancelled with everything else
+            self._job, self._stopped = None, True
+        number = self._choice.layer
+        fitted = state.parameters.depth > 0 and all(self._workspace.layer_is_fresh(k) for k in range(1, number + 1))
+        if fitted and stack is not None and self._layer is not stack.layers[number - 1]:
+            self._begin(number)
+        self._show()
+
+    def _begin(self, number: int) -> None:
+        """Start on the layer that is fitted now; what was shown stays, greyed, until the first point."""
+        dataset, stack = self._workspace.dataset, self._workspace.stack
+        assert dataset is not None
+        assert stack is not None
+        self._layer = stack.layers[number - 1]
+        self._stopped = self._failed = False
+        self._behind = True
+        try:
+            self._study = CopiesStudy(stack, dataset.train, number)
+        except ValueError as error:
+            self._refused(error)
+            return
+        self._submit()
+
+    def _submit(self) -> None:
+        assert self._study is not None
+        self._job = self._workspace.lane.submit(
+            "Corrupting copies",
+            self._study.run,
+            channel=_CHANNEL,
+            on_payload=self._seen,
+            on_result=self._done,
+            on_failure=self._refused,
+            background=True,
+        )
+
+    @Slot()
+    def toggle(self) -> None:
+        """Stop, or go on from where it was stopped."""
+        if self._job is not None:
+            self._workspace.lane.cancel(self._job)
+            self._job, self._stopped = None, True
+        elif self._stopped and self._study is not None:
+            self._stopped = False
+            self._submit()
+        self._show()
+
+    @Slot(object)
+    def _seen(self, copies: Copies) -> None:
+        self._copies, self._behind = copies, False
+        self._show()
+
+    @Slot(object)
+    def _done(self, copies: Copies) -> None:
+        self._job = None
+        self._seen(copies)
+
+    @Slot(object)
+    def _refused(self, error: Exception) -> None:
+        self._job, self._study, self._copies, self._failed = None, None, None, True
+        self.plot.set_placeholder(f"No copies here: {sentence(error)}")
+        self._show()
+
+    def offers(self, style: Style) -> tuple[Offer, ...]:
+        model, source, copies = self._workspace.model(), self._workspace.source, self._copies
+        done = () if copies is None else copies.finished().points
+        if model is None or source is None or copies is None or not done or self._is_stale(copies):
+            return ()
+        wanted, feature = 2 ** round(self.slider.value()), self._pointing.features()[0]
+        shown = max((p.copies for p in done if p.copies <= wanted), default=done[0].copies)
+        result = CopiesResult(model, copies.finished(), feature, shown)
+
+        def sheet(_progress: Progress) -> Sheet:
+            from slide_gui.figures.copies import copies_sheet
+
+            return copies_sheet(result, source)
+
+        return (Offer("copies", "the copies against their limit", sheet, style),)
+
+    def table(self) -> str | None:
+        copies = self._copies
+        if copies is None:
+            return ""
+        a = self._pointing.features()[0]
+        lines = ["rows\tm\tmean relative error\tleast\tlargest"]
+        for name, feature in (("all", None), (str(a), a)):
+            lines += ["\t".join([name, str(m), *map(repr, errors)]) for m, *errors in copies.curve(feature)]
+        return "\n".join(lines)
+
+    # Showing ---------------------------------------------------------------------------------------------------
+
+    def _show(self) -> None:
+        copies, dataset = self._copies, self._workspace.dataset
+        self._run.setVisible(self._job is not None or self._stopped)
+        self._run.setText("Go on" if self._stopped else "Stop")
+        self._run.setToolTip("Corrupt more copies" if self._stopped else "Keep the points that are there (Esc)")
+        if dataset is None or copies is None or copies.limit.shape[0] != dataset.n_features:
+            if not self._failed:
+                self.plot.set_placeholder("The first copies are corrupted as soon as the layers are fitted.")
+            self.plot.set_series((), MOST_COPIES)
+            self.tiles.set_content((), ())
+            self._status.setText("")
+            return
+        self._status.setText(self._words(copies))
+        theme, a, shape = theme_of(self), self._pointing.features()[0], dataset.image_shape
+        series = [
+            CopiesSeries(name, colour, tuple(copies.curve(feature)), copies.slope(feature), copies.reference(feature))
+            for name, colour, feature in (
+                ("all rows", theme.muted, None),
+                (f"row {place(a, shape)}", theme.accent, a),
+            )
+        ]
+        self.plot.set_series(tuple(series), MOST_COPIES, self._is_stale(copies))
+        self._show_rows(copies, a, shape)
+
+    def _is_stale(self, copies: Copies) -> bool:
+        parameters = self._workspace.state.parameters
+        fresh = self._workspace.layer_is_fresh(self._choice.layer)
+        return self._behind or not fresh or copies.layer != self._choice.layer or copies.noise != parameters.noise
+
+    def _words(self, copies: Copies) -> str:
+        rows = f"{thousands(copies.n_rows)} rows"
+        if copies.n_rows < copies.n_all:
+            rows = f"a sample of {thousands(copies.n_rows)} of {thousands(copies.n_all)} rows, for W too"
+        return f"{rows} · mean of {copies.seeds} seeds · dashed: c/√m"
+
+    def _point(self, copies: Copies) -> CopiesPoint | None:
+        """Return the point of the slider, or the last one before it."""
+        wanted = 2 ** round(self.slider.value())
+        return next((p for p in reversed(copies.points) if p.copies <= wanted), None)
+
+    def _show_rows(self, copies: Copies, a: int, shape: tuple[int, int] | None) -> None:
+        point = self._point(copies)
+        wanted = 2 ** round(self.slider.value())
+        waiting = "" if point is not None and point.copies == wanted else ", not there yet"
+        self.slider.set_extra(f"m = {thousands(wanted)}{waiting}")
+        if point is None:
+            self.tiles.set_content((), ())
+            return
+        self.plot.set_chosen(point.copies)
+        theme, chosen = theme_of(self), self._workspace.state.selection.colors
+        limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
+        name = theme.diverging if chosen == "auto" else chosen
+        scale = ColorScale.symmetric(name, nearby_peak(limit[:-1], a, shape))
+        error = float(point.row_errors[0, a])
+        tiles = (
+            _tile(estimate, shape, scale, f"b {signed(float(estimate[-1]), 3)}", a),
+            _tile(limit, shape, scale, f"b {signed(float(limit[-1]), 3)}", a),
+            _tile(estimate - limit, shape, scale, f"relative {significant(error, 3)}", a),
+        )
+        stale = (self._is_stale(copies),) * 3
+        row = TileRow(place(a, shape), "seed 0", QColor(theme.accent), False, tiles, stale)
+        heads = (
+            f"Wₘ · m = {thousands(point.copies)}",
+            f"W · limit, ±{significant(scale.high, 2)}",
+            "Wₘ − W · same levels",
+        )
+        self.tiles.set_content(heads, (row,))
+
+    @Slot(object)
+    def _forget(self, _dataset: object) -> None:
+        """Drop what was computed of other data."""
+        self._workspace.lane.cancel(channel=_CHANNEL)
+        self._layer = self._study = self._copies = self._job = None
+        self._stopped = self._failed = False
+
+    # From the widgets ------------------------------------------------------------------------------------------
+
+    @Slot(int)
+    def _choose(self, copies: int) -> None:
+        self.slider.set_value(copies.bit_length() - 1)
+        self._show()
+
+    @Slot(float)
+    def _slid(self, _value: float) -> None:
+        self._show()
+
+    @Slot()
+    def _layer_chosen(self) -> None:
+        self.refresh()
+
+    @Slot()
+    def _moved(self) -> None:
+        if self.isVisible():
+            self._show()
+
+    @Slot()
+    def _crossed(self) -> None:
+        self.tiles.set_crosshair(self._pointing.source)
+
+    @Slot(object)
+    def _cross(self, where: tuple[int, int, int] | None) -> None:
+        if where is None:
+            self._pointing.cross(None, None)
+        else:
+            self._pointing.cross(self._pointing.features()[0], where[2])
+
+    @Slot(object)
+    def _pin(self, where: tuple[int, int, int]) -> None:
+        self._workspace.toggle_pin(where[2])
+
+
+def _tile(row: NDArray[Any], shape: tuple[int, int] | None, scale: ColorScale, caption: str, a: int) -> Tile:
+    values = row[:-1].astype(np.float32)
+    return Tile(values.reshape(shape) if shape else values, scale, caption, a)

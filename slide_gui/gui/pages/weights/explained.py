@@ -1,0 +1,132 @@
+"""One weight, step by step (§3): formulas with the numbers of two pixels, and the rows they stand in."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QVBoxLayout, QWidget
+
+from slide_gui.experiments.inspection.explain import Explanation, explain, strongest
+from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.gui.pages.tile_source import place
+from slide_gui.gui.pages.weights.layer_choice import LayerChoice
+from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.explain import ExplainPanel, plain_math
+from slide_gui.gui.widgets.numbers import significant
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+
+__all__ = ["ExplainedWeight"]
+
+_COLUMNS = ("S", "E[P]", "E[Q]", "W")
+
+
+class ExplainedWeight(View):
+    """Pixel a is the one pointed at; b the one under the cursor in a tile, else the one with the strongest weight."""
+
+    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
+        self._choice = LayerChoice(self)
+        self._choice.chosen.connect(self._layer_chosen)
+        self.panel = ExplainPanel(self)
+        self.tiles = WeightTiles(self)
+        self.tiles.setAccessibleName("Row a of S, E[P], E[Q] and W")
+        self.tiles.pixel_hovered.connect(self._cross)
+        self.tiles.pixel_clicked.connect(self._pin)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
+        layout.addWidget(self.panel)
+        layout.addWidget(self.tiles, 1)
+        self._pointing.moved.connect(self._moved)
+        self._pointing.crossed.connect(self._moved)
+
+    @Slot()
+    def refresh(self) -> None:
+        state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
+        depth = state.parameters.depth
+        self._choice.set_depth(depth)
+        self.tiles.set_transposed(state.selection.transposed)
+        layer, a = self._choice.layer, self._pointing.target
+        if dataset is None:
+            return
+        shape = dataset.image_shape
+        noun = "pixel" if shape else "feature"
+        if depth == 0:
+            self._say(f"Depth 0: no {noun} is reconstructed", "Raise the depth to explain a weight.")
+            return
+        row = self._source.row(a, layer)
+        if row is None or stack is None or len(stack.layers) < layer or stack.layers[layer - 1].scatter is None:
+            return
+        scatter = stack.layers[layer - 1].scatter
+        assert scatter is not None
+        b, why = self._other(row, a, noun)
+        preview = self._workspace.preview
+        previewed = layer == 1 and preview is not None and a in preview.rows
+        parameters = preview.parameters if previewed and preview is not None else stack.parameters
+        found = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
+        stale = self._source.is_stale(a, layer)
+        title = f"Layer {layer}: a = {place(a, shape)} from b = {place(b, shape)}"
+        fitted_on = "x" if layer == 1 else f"h{'⁰¹²³⁴⁵⁶⁷⁸'[layer - 1]}"
+        self.panel.set_explanation(title, f"{why} The layer is fitted on {fitted_on}.", found, stale)
+        self._show_rows(found, shape, stale)
+        self.tiles.set_crosshair(b)
+
+    def table(self) -> str | None:
+        lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.panel.lines()]
+        return "\n".join("\t".join(map(plain_math, cells)) for cells in lines)
+
+    def _other(self, row: NDArray[np.float64], a: int, noun: str) -> tuple[int, str]:
+        source = self._pointing.source
+        if source is None:
+            return strongest(
+                row, a
+            ), f"b has the strongest weight but a’s own; move over an image below for another {noun}."
+        return source, f"b is the {noun} under the cursor."
+
+    def _say(self, title: str, second: str) -> None:
+        self.panel.set_explanation(title, second, None)
+        self.tiles.set_content((), ())
+
+    def _show_rows(self, found: Explanation, shape: tuple[int, int] | None, stale: bool) -> None:
+        theme, chosen = theme_of(self), self._workspace.state.selection.colors
+        name = theme.diverging if chosen == "auto" else chosen
+        tiles, heads = [], []
+        rows = (found.s_row, found.p_row, found.q_row, found.w_row)
+        for column, values in zip(_COLUMNS, rows, strict=True):
+            limit = nearby_peak(values, found.a, shape)
+            at_b = float(values[found.b])
+            shown = signed(at_b, 4) if values is found.w_row else significant(at_b, 4)
+            heads.append(f"{column} · ±{significant(limit, 3)}")
+            pixels = values.astype(np.float32)
+            scale = ColorScale.symmetric(name, limit)
+            tiles.append(Tile(pixels.reshape(shape) if shape else pixels, scale, f"at b {shown}", found.a))
+        row = TileRow(place(found.a, shape), "row a", QColor(theme.accent), False, tuple(tiles), (stale,) * 4)
+        self.tiles.set_content(tuple(heads), (row,))
+
+    # From the widgets ------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _moved(self) -> None:
+        if self.isVisible():
+            self.refresh()
+
+    @Slot()
+    def _layer_chosen(self) -> None:
+        self.refresh()
+
+    @Slot(object)
+    def _cross(self, where: tuple[int, int, int] | None) -> None:
+        if where is None:
+            self._pointing.cross(None, None)
+        else:
+            self._pointing.cross(self._pointing.target, where[2])
+
+    @Slot(object)
+    def _pin(self, where: tuple[int, int, int]) -> None:
+        self._workspace.toggle_pin(where[2])

@@ -1,0 +1,255 @@
+"""One image on its way through the layers, drawn on while it goes (the paper's schematic, §4)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Slot
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from slide_gui.core.slide.stack import Stack
+from slide_gui.experiments.inspection.flow import Flow, Forward, survivors
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.style import Style
+from slide_gui.gui.export.option import Offer
+from slide_gui.gui.layouts import nested
+from slide_gui.gui.pages.header import add_button
+from slide_gui.gui.pages.weights.flow_columns import flow_columns
+from slide_gui.gui.pages.weights.shown_image import ImageRow
+from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
+from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.flow_view import FlowView
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.export import Sheet
+
+__all__ = ["FlowPart"]
+
+_AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
+_BRUSHES = (1, 2, 3, 5)
+_IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
+_RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
+_LEGEND = (
+    "Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; of the first layer x, eq. 5) "
+    "and from x, in squares of the input’s unit. Only x is corrupted here; the fit counts every corruption of every "
+    "layer’s input, without making one."
+)
+
+
+class FlowPart(View):
+    """The image to draw on, its corruption and all layers, with the tools for drawing."""
+
+    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._shown, self._pointing = context.workspace, context.shown, context.pointing
+        self._forward = Forward()
+        self._stack: Stack | None = None
+        self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
+        self._flow: Flow | None = None
+        self._seed = 0
+        self.view = FlowView(self)
+        self.view.drawn.connect(self._drawn)
+        self.view.pixel_hovered.connect(self._pointing.point_at)
+        self._bar = ColorBar(self)
+        self._legend = QLabel(self)
+        self._legend.setProperty("role", "secondary")
+        self._legend.setWordWrap(True)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        self._tools = nested(layout, QGridLayout())
+        self._build_tools()
+        body = nested(layout, QHBoxLayout(), 1)
+        body.setSpacing(16)
+        body.addWidget(self.view, 1)
+        body.addWidget(self._bar)
+        layout.addWidget(self._legend)
+        self._shown.changed.connect(self._take_image)
+        self._take_image()
+
+    def _build_tools(self) -> None:
+        image = ImageRow(self._shown, self)
+        image.setFixedWidth(_IMAGE_ROW)
+        self._drawing = self._build_drawing()
+        corruption = QWidget(self)
+        row = QHBoxLayout(corruption)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        self._corrupt = add_button(self, row, "Corrupt", "Blank each pixel with probability 1 − p (Ctrl+K)", "flat")
+        self._corrupt.setCheckable(True)
+        self._corrupt.setChecked(True)
+        self._corrupt.clicked.connect(self._compute)
+        again = add_button(self, row, "New corruption", "Blank other pixels (Ctrl+Shift+K)", "flat")
+        again.clicked.connect(self.corrupt_again)
+        self._tools.setHorizontalSpacing(12)
+        self._tools.setVerticalSpacing(4)
+        self._tools.setColumnStretch(2, 1)
+        self._tools.addWidget(image, 0, 0)
+        self._tools.addWidget(self._drawing, 0, 1)
+        self._tools.addWidget(corruption, 0, 3)
+        self._narrow = False
+
+    def _build_drawing(self) -> QWidget:
+        drawing = QWidget(self)
+        row = QHBoxLayout(drawing)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        caption = QLabel("brush", self)
+        caption.setProperty("role", "secondary")
+        row.addWidget(caption)
+        self._brushes = ChoiceButtons(self)
+        for side in _BRUSHES:
+            tip = f"Strokes {side} pixel{'s' if side > 1 else ''} wide; left draws, right or Shift erases"
+            button = self._brushes.add(side, str(side), drawing)
+            button.setToolTip(tip)
+            button.setAccessibleName(f"brush {side}")
+            row.addWidget(button)
+        self._brushes.chosen.connect(self.view.canvas.set_brush)
+        self._undo = add_button(self, row, "Undo stroke", "Take the last stroke back (Ctrl+Z in the image)", "flat")
+        self._undo.clicked.connect(self.view.canvas.undo)
+        self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")
+        self._reset.clicked.connect(self.reset)
+        row.addStretch(1)
+        return drawing
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the tools for drawing a line of their own where one does not hold all."""
+        super().resizeEvent(event)
+        narrow = self.width() < _ONE_LINE
+        if narrow != self._narrow:
+            self._narrow = narrow
+            # The layout moves a widget that it has already.
+            self._tools.addWidget(self._drawing, *((1, 0, 1, 4) if narrow else (0, 1)))
+
+    # From the window -------------------------------------------------------------------------------------------
+
+    @Slot()
+    def toggle_corruption(self) -> None:
+        """Corrupt the input, or send it as it is."""
+        self._corrupt.setChecked(not self._corrupt.isChecked())
+        self._compute()
+
+    @Slot()
+    def corrupt_again(self) -> None:
+        """Draw another corruption."""
+        self._seed += 1
+        self._corrupt.setChecked(True)
+        self._compute()
+
+    @Slot()
+    def reset(self) -> None:
+        """Show the image as it is in the data."""
+        self.view.canvas.reset()
+
+    def flow(self) -> Flow | None:
+        """Return what is shown."""
+        return self._flow
+
+    def offers(self, style: Style) -> tuple[Offer, ...]:
+        model, source, image = self._workspace.model(), self._workspace.source, self._image
+        if model is None or source is None or image is None:
+            return ()
+        name = f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
+        seed = self._seed if self._corrupt.isChecked() else None
+
+        def sheet(_progress: Progress) -> Sheet:
+            from slide_gui.experiments.inspection.flow import flow_result
+            from slide_gui.figures.flow import flow_sheet
+
+            return flow_sheet(flow_result(model, image, name, seed), source)
+
+        return (Offer("flow", "the flow of this image", sheet, style),)
+
+    def table(self) -> str | None:
+        flow = self._flow
+        if flow is None:
+            return ""
+        lines = ["stage\terror from target\terror from x\tvalues", _line("x", None, 0.0, flow.clean)]
+        lines.append(_line("entered", None, flow.corruption_error, flow.corrupted))
+        for k, layer in enumerate(flow.layers, start=1):
+            lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
+            lines.append(_line(f"h{k}", layer.own_error, layer.input_error, layer.output))
+        return "\n".join(lines)
+
+    @Slot()
+    def refresh(self) -> None:
+        self.view.set_transposed(self._workspace.state.selection.transposed)
+        stack, depth = self._workspace.stack, self._workspace.state.parameters.depth
+        # While new layers come one by one, the last whole stack stays, greyed.
+        if stack is not None and len(stack.layers) >= depth:
+            self._stack = replace(stack, layers=stack.layers[:depth])
+        self._compute()
+
+    # Computing -------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _take_image(self) -> None:
+        dataset, values = self._workspace.dataset, self._shown.values
+        if dataset is None or values is None:
+            return
+        self._image = values
+        self._drawing.setVisible(dataset.image_shape is not None)
+        noun, end = ("pixel", "") if dataset.image_shape else ("feature", " Plain features cannot be drawn on.")
+        self._legend.setText(_LEGEND.format(noun=noun) + end)
+        if dataset.image_shape is not None:
+            self.view.canvas.set_image(values.reshape(dataset.image_shape))
+        self._compute()
+
+    @Slot(object)
+    def _drawn(self, image: NDArray[np.float32]) -> None:
+        self._image = image.reshape(-1)
+        self._compute()
+
+    @Slot()
+    def _compute(self) -> None:
+        """Send the image through the layers: here, or in the lane where that takes too long."""
+        image, stack = self._image, self._stack
+        self._undo.setEnabled(self.view.canvas.can_undo)
+        self._reset.setEnabled(self.view.canvas.is_drawn_on)
+        if image is None or stack is None or image.size != stack.n_features or not self.isVisible():
+            return
+        noise = self._workspace.state.parameters.noise
+        kept = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
+        if len(stack.layers) * image.size**2 <= _AT_ONCE:
+            self._show(self._forward.flow(stack, image, kept))
+            return
+
+        def work(_progress: Progress) -> Flow:
+            return self._forward.flow(stack, image, kept)
+
+        self._workspace.lane.submit("Sending one image through", work, channel="flow", on_result=self._show)
+
+    @Slot(object)
+    def _show(self, flow: Flow) -> None:
+        dataset, stack, state = self._workspace.dataset, self._stack, self._workspace.state
+        if dataset is None or stack is None:
+            return
+        self._flow = flow
+        limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
+        per_tile = state.selection.levels == "tile"
+        scale = ColorScale.symmetric(self._map(), 1.0 if per_tile else limit)
+        self._bar.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
+        stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
+        shown = flow_columns(flow, dataset.image_shape, self._map(), None if per_tile else limit, stale)
+        self.view.set_columns(shown)
+
+    def _map(self) -> str:
+        chosen = self._workspace.state.selection.colors
+        return theme_of(self).diverging if chosen == "auto" else chosen
+
+    def showEvent(self, event: Any) -> None:
+        """Catch up with what changed while another view was shown."""
+        super().showEvent(event)
+        self.refresh()
+
+
+def _line(stage: str, own: float | None, other: float | None, values: NDArray[Any]) -> str:
+    errors = ["" if error is None else repr(error) for error in (own, other)]
+    return "\t".join([stage, *errors, *map(repr, values.tolist())])

@@ -1,0 +1,301 @@
+"""The Weights page: which pixels each layer reconstructs the chosen pixel from."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.figures.style import Style
+from slide_gui.gui.export.option import Offer
+from slide_gui.gui.layouts import nested
+from slide_gui.gui.pages.header import add_button, column, header
+from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.tile_source import TileSource, place
+from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
+from slide_gui.gui.pages.weights.pointing import Pointing
+from slide_gui.gui.pages.weights.sample import SamplePanel
+from slide_gui.gui.pages.weights.shown_image import ShownImage
+from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
+from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.feature_bars import FeatureBars
+from slide_gui.gui.widgets.image_view import ImageView
+from slide_gui.gui.widgets.weight_tiles import WeightTiles
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from slide_gui.figures.export import Sheet
+    from slide_gui.gui.pages.weights.all_rows import AllRows
+    from slide_gui.gui.pages.weights.copies import CopiesPart
+    from slide_gui.gui.pages.weights.flow import FlowPart
+    from slide_gui.gui.plots.mosaic import Mosaic
+
+__all__ = ["WeightsPage"]
+
+
+def _all_rows(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.pages.weights.all_rows import AllRows
+
+    return AllRows(context, parent)
+
+
+def _flow(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.pages.weights.flow import FlowPart
+
+    return FlowPart(context, parent)
+
+
+def _copies(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.pages.weights.copies import CopiesPart
+
+    return CopiesPart(context, parent)
+
+
+def _explained(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.pages.weights.explained import ExplainedWeight
+
+    return ExplainedWeight(context, parent)
+
+
+PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN = "pinned", "all", "flow", "copies", "explain"
+VIEWS = (
+    ViewSpec(
+        PINNED, "Pinned", "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure", PinnedRows
+    ),
+    ViewSpec(ALL_ROWS, "All rows", "Every row of one layer’s W, each at the place of its pixel", _all_rows),
+    ViewSpec(
+        FLOW,
+        "Flow",
+        "One image on its way through the layers: draw on it and watch (§4)",
+        _flow,
+        about="one image on its way through the layers",
+        whole=True,
+    ),
+    ViewSpec(
+        COPIES,
+        "Copies",
+        "W of m really corrupted copies against its limit (eq. 5 to 8)",
+        _copies,
+        about="m corrupted copies against their limit",
+    ),
+    ViewSpec(
+        EXPLAIN,
+        "Explain",
+        "S, q, E[P], E[Q] and W of two pixels, with their numbers (§3)",
+        _explained,
+        about="the numbers behind one weight",
+    ),
+)
+"""The views, in the order of the switch; the first is made with the page."""
+
+PANELS: tuple[ViewSpec, ...] = ()
+"""What can be opened beside the view by a button after the switch."""
+
+
+class WeightsPage(Page):
+    """Left: an image to point at. Right: one of the views, and the panels that are open beside it."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._source = TileSource(workspace)
+        self._pointing = Pointing(workspace, self)
+        self._shown = ShownImage(workspace, self)
+        self._context = ViewContext(workspace, self._shown, self._pointing, self._source)
+        self._made: dict[str, View] = {}
+        self._sample = SamplePanel(self._context, self)
+        self._views = QStackedWidget(self)
+        layout = column(self, right=12)
+        self._build_header(layout)
+        self._body = nested(layout, QHBoxLayout(), 1)
+        self._body.setSpacing(16)
+        self._body.addWidget(self._sample)
+        self._body.addWidget(self._views, 1)
+        self._view(VIEWS[0])
+        workspace.dataset_changed.connect(self._show_dataset)
+        workspace.state_changed.connect(self._show_state)
+        workspace.stack_changed.connect(self.refresh)
+
+    def _build_header(self, layout: QVBoxLayout) -> None:
+        subtitle = "which pixels each layer reconstructs the chosen pixel from"
+        row, self._subtitle, self._tabs = header(
+            self, layout, "Weights", subtitle, [(view.text, view.tip) for view in VIEWS]
+        )
+        self._tabs.chosen.connect(self._tab_chosen)
+        self._toggles = {}
+        for panel in PANELS:
+            button = add_button(self, row, panel.text, panel.tip, kind="segment")
+            button.setCheckable(True)
+            button.toggled.connect(self._panel_toggled)
+            self._toggles[panel.name] = button
+
+    # Views and panels -------------------------------------------------------------------------------------------
+
+    def set_view(self, name: str) -> None:
+        """Show one of `VIEWS`."""
+        number = [view.name for view in VIEWS].index(name)
+        self._tabs.choose(number)
+        self._sample.setVisible(not VIEWS[number].whole)
+        self._show_subtitle()
+        self._views.setCurrentWidget(self._view(VIEWS[number]))
+        self.refresh()
+
+    def set_panel(self, name: str, opened: bool) -> None:
+        """Open or close one of `PANELS`."""
+        self._toggles[name].setChecked(opened)
+
+    def _view(self, spec: ViewSpec) -> View:
+        if spec.name not in self._made:
+            view = self._made[spec.name] = spec.make(self._context, self)
+            self._views.addWidget(view)
+        return self._made[spec.name]
+
+    @Slot(int)
+    def _tab_chosen(self, number: int) -> None:
+        self.set_view(VIEWS[number].name)
+
+    @Slot()
+    def _panel_toggled(self) -> None:
+        for spec in PANELS:
+            opened = self._toggles[spec.name].isChecked()
+            if opened and spec.name not in self._made:
+                self._made[spec.name] = spec.make(self._context, self)
+                self._body.addWidget(self._made[spec.name])
+            if spec.name in self._made:
+                self._made[spec.name].setVisible(opened)
+        self.refresh()
+
+    # From the window -------------------------------------------------------------------------------------------
+
+    @Slot()
+    def next_sample(self) -> None:
+        """Show the next training image."""
+        self._shown.next()
+
+    @Slot()
+    def previous_sample(self) -> None:
+        """Show the training image before."""
+        self._shown.previous()
+
+    @Slot()
+    def toggle_mean(self) -> None:
+        """Show the mean image, or the sample again."""
+        self._shown.toggle_mean()
+
+    @Slot(int)
+    def show_test_image(self, row: int) -> None:
+        """Show an image of the test part until another sample is chosen."""
+        self._shown.show_test(row)
+
+    def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
+        """Return the image that is pointed at and the tiles beside it."""
+        pinned = self._view(VIEWS[0])
+        assert isinstance(pinned, PinnedRows)
+        plain = self._workspace.dataset is not None and self._shape() is None
+        return (self._sample.bars if plain else self._sample.image), pinned.tiles
+
+    def mosaic(self) -> Mosaic:
+        """Show the picture of all rows and return it."""
+        self.set_view(ALL_ROWS)
+        return cast("AllRows", self._made[ALL_ROWS]).mosaic
+
+    def flow_part(self) -> FlowPart:
+        """Show the flow of one image and return it."""
+        self.set_view(FLOW)
+        return cast("FlowPart", self._made[FLOW])
+
+    def copies_part(self) -> CopiesPart:
+        """Show the corrupted copies and return them."""
+        self.set_view(COPIES)
+        return cast("CopiesPart", self._made[COPIES])
+
+    # Export -----------------------------------------------------------------------------------------------------
+
+    def offers(self) -> tuple[Offer, ...]:
+        model, source, pixels = self._workspace.model(), self._workspace.source, self._figure_pixels()
+        if model is None or source is None or not model.stack.layers:
+            return ()
+
+        def sheet(_progress: Progress) -> Sheet:
+            from slide_gui.experiments.inspection.rows import weight_rows
+            from slide_gui.figures.weights import weights_sheet
+
+            return weights_sheet([weight_rows(model, pixels)], [source])
+
+        style = self._figure_style()
+        weights = Offer("weights", "the weight figure", sheet, style, of_weights=True)
+        return (*self._shown_view().offers(style), weights)
+
+    def why_no_offer(self) -> str:
+        if self._workspace.state.parameters.depth == 0:
+            return "There is no layer; raise the depth."
+        return "The layers are still being fitted; try again in a moment."
+
+    def _figure_pixels(self) -> tuple[int, ...]:
+        """Return the features whose rows an export shows: the pins, or the one pointed at."""
+        return self._workspace.state.selection.pins or self._pointing.features()[:1]
+
+    def _figure_style(self) -> Style:
+        """Return how an export looks, as the page is set now; on paper zero is white."""
+        selection = self._workspace.state.selection
+        colors = "blue-white-red" if selection.colors == "auto" else selection.colors
+        return Style(width="double", colors=colors, levels=selection.levels, transposed=selection.transposed)
+
+    def _shown_view(self) -> View:
+        return cast(View, self._views.currentWidget())
+
+    def table(self) -> str:
+        own = self._shown_view().table()
+        if own is not None:
+            return own
+        lines = ["\t".join(("pixel", "layer", "bias", "weights"))]
+        for feature in self._figure_pixels():
+            for k in range(1, self._workspace.state.parameters.depth + 1):
+                row = self._source.row(feature, k)
+                if row is not None:
+                    cells = [place(feature, self._shape()), str(k), repr(float(row[-1])), *map(repr, row[:-1].tolist())]
+                    lines.append("\t".join(cells))
+        return "\n".join(lines) if len(lines) > 1 else ""
+
+    # From the workspace ----------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _show_dataset(self, _dataset: Dataset) -> None:
+        self._show_subtitle()
+
+    def _show_subtitle(self) -> None:
+        noun = "pixels" if self._shape() or self._workspace.dataset is None else "features"
+        usual = f"which {noun} each layer reconstructs the chosen {noun[:-1]} from"
+        self._subtitle.setText(VIEWS[self._tabs.number()].about or usual)
+
+    @Slot(object, object)
+    def _show_state(self, state: State, old: State) -> None:
+        if state.selection != old.selection or state.parameters.depth != old.parameters.depth:
+            self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what the workspace holds now."""
+        if self._workspace.dataset is None:
+            return
+        selection = self._workspace.state.selection
+        self._source.set_map(theme_of(self).diverging if selection.colors == "auto" else selection.colors)
+        self._sample.refresh()
+        shown = self._views.currentWidget()
+        for view in self._made.values():
+            if view is shown or (view.isVisible() and self._views.indexOf(view) < 0):
+                view.refresh()
+        self._pointing.watch()
+
+    def changeEvent(self, event: Any) -> None:
+        """Follow a change of the theme."""
+        super().changeEvent(event)
+        if event.type() == event.Type.PaletteChange and hasattr(self, "_made"):
+            self.refresh()
+
+    def _shape(self) -> tuple[int, int] | None:
+        dataset = self._workspace.dataset
+        return None if dataset is None else dataset.image_shape

@@ -1,0 +1,138 @@
+"""The image that is looked at: a training image, the mean, or one of the test part; and the row that changes it."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.gui.panel import thousands
+from slide_gui.gui.state.workspace import State, Workspace
+
+__all__ = ["ImageRow", "ShownImage"]
+
+
+class ShownImage(QObject):
+    """The one owner of which image the Weights page shows.
+
+    Signals
+    -------
+    changed()
+        `values` and `caption` are others.
+    """
+
+    changed = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._mean: NDArray[np.float32] | None = None
+        self.values: NDArray[np.float32] | None = None
+        self.caption = ""
+        self.is_mean = False
+        workspace.dataset_changed.connect(self._forget)
+        workspace.state_changed.connect(self._follow)
+
+    @Slot()
+    def next(self) -> None:
+        """Show the next training image."""
+        self._step(1)
+
+    @Slot()
+    def previous(self) -> None:
+        """Show the training image before."""
+        self._step(-1)
+
+    @Slot()
+    def toggle_mean(self) -> None:
+        """Show the mean image, or the sample again."""
+        sample = self._workspace.state.selection.sample
+        self._workspace.select(sample=~sample)  # ~k keeps the sample while the mean is shown
+
+    def show_test(self, row: int) -> None:
+        """Show an image of the test part until another sample is chosen."""
+        dataset = self._workspace.dataset
+        if dataset is not None and 0 <= row < len(dataset.test):
+            self._show(dataset.test[row], f"test image {thousands(row + 1)}")
+
+    def _step(self, step: int) -> None:
+        dataset = self._workspace.dataset
+        if dataset is not None:
+            sample = self._workspace.state.selection.sample
+            shown = ~sample if sample < 0 else sample
+            self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
+
+    def _show(self, values: NDArray[np.float32], caption: str, is_mean: bool = False) -> None:
+        self.values, self.caption, self.is_mean = values, caption, is_mean
+        self.changed.emit()
+
+    def _show_sample(self) -> None:
+        dataset, sample = self._workspace.dataset, self._workspace.state.selection.sample
+        if dataset is None:
+            return
+        if sample >= 0:
+            self._show(dataset.train[sample], _sample_caption(dataset, sample))
+            return
+        if self._mean is None:
+            some = dataset.train[:: max(1, len(dataset.train) // 2000)]
+            self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
+        self._show(self._mean, f"mean of {thousands(len(dataset.train))}", True)
+
+    @Slot(object)
+    def _forget(self, _dataset: Dataset) -> None:
+        self._mean = None
+        self._show_sample()
+
+    @Slot(object, object)
+    def _follow(self, state: State, old: State) -> None:
+        if state.selection.sample != old.selection.sample:
+            self._show_sample()
+
+
+class ImageRow(QWidget):
+    """What is shown, and the buttons ◀ ▶ and mean."""
+
+    def __init__(self, shown: ShownImage, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown = shown
+        self._caption = QLabel(self)
+        self._caption.setProperty("role", "secondary")
+        self._mean = QPushButton("mean", self)
+        self._mean.setCheckable(True)
+        self._mean.setProperty("kind", "flat")
+        self._mean.setToolTip("Show the mean of the training images (Ctrl+M)")
+        self._mean.clicked.connect(shown.toggle_mean)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(4)
+        row.addWidget(self._caption, 1)
+        for text, tip, slot in (
+            ("◀", "Previous image (Ctrl+Left)", shown.previous),
+            ("▶", "Next image (Ctrl+Right)", shown.next),
+        ):
+            button = QPushButton(text, self)
+            button.setProperty("kind", "flat")
+            button.setFixedWidth(28)
+            button.setToolTip(tip)
+            button.setAccessibleName(tip.split(" (")[0])
+            button.clicked.connect(slot)
+            row.addWidget(button)
+        row.addWidget(self._mean)
+        shown.changed.connect(self._follow)
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        self._caption.setText(self._shown.caption)
+        self._mean.setChecked(self._shown.is_mean)
+
+
+def _sample_caption(dataset: Dataset, sample: int) -> str:
+    text = f"{thousands(sample + 1)} of {thousands(len(dataset.train))}"
+    if dataset.train_labels is None:
+        return text
+    label = int(dataset.train_labels[sample])
+    name = dataset.label_names[label] if 0 <= label < len(dataset.label_names) else str(label)
+    return f"{text} · label {label}" if name == str(label) else f"{text} · {name}"

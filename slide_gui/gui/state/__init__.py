@@ -1,0 +1,1 @@
+"""What the window holds, without a widget: QtCore only."""

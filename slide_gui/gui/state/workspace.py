@@ -1,0 +1,354 @@
+"""What is open now: data set, parameters, fitted layers and selection, with signals when they change."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PySide6.QtCore import QObject, Signal, Slot
+
+from slide_gui.core.linear_algebra import float32_scatter_is_exact
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import Stack
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.inspection.explorer import Explorer, Preview
+from slide_gui.experiments.model_file import FittedModel
+from slide_gui.experiments.source import DataSource
+from slide_gui.gui.state.jobs import Lane
+from slide_gui.progress import Progress
+
+__all__ = ["MAX_PINS", "Problem", "State", "Workspace", "sentence"]
+
+MAX_PINS = 16
+_SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
+_HISTORY = 200
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is looked at.
+
+    Attributes
+    ----------
+    pins : tuple of int
+        Pinned features, in the order they were pinned.
+    sample : int
+        Which training row is shown; −1 for the mean.
+    levels : {"tile", "layer", "global"}
+        Which weights share the limits of the colour scale.
+    colors : str
+        A diverging map, or "auto" for the one that suits the theme.
+    transposed : bool
+        Show images with rows and columns exchanged.
+    """
+
+    pins: tuple[int, ...] = ()
+    sample: int = 0
+    levels: str = "layer"
+    colors: str = "auto"
+    transposed: bool = False
+
+
+@dataclass(frozen=True)
+class State:
+    """Everything undo brings back."""
+
+    parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
+    selection: Selection = field(default_factory=Selection)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that went wrong, as the person should read it."""
+
+    title: str
+    sentence: str
+    details: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class _Fit:
+    """All layers, and how long they took once their turn had come."""
+
+    stack: Stack
+    seconds: float
+
+
+class Workspace(QObject):
+    """The one owner of what is open; pages read it and ask it for changes.
+
+    Signals
+    -------
+    dataset_changed(object)
+        The new `Dataset`.
+    state_changed(object, object)
+        The new and the old `State`.
+    stack_changed()
+        `stack`, `preview` or their staleness changed.
+    problem(object)
+        A `Problem` to show.
+    history_changed()
+        What undo and redo would do changed.
+    """
+
+    dataset_changed = Signal(object)
+    state_changed = Signal(object, object)
+    stack_changed = Signal()
+    problem = Signal(object)
+    history_changed = Signal()
+
+    def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.lane = lane
+        self.state = State()
+        self.source: DataSource | None = None
+        self.dataset: Dataset | None = None
+        self.stack: Stack | None = None
+        self.preview: Preview | None = None
+        self.fit_seconds = 0.0
+        self._explorer: Explorer | None = None
+        self._undo: list[State] = []
+        self._redo: list[State] = []
+        self._gesture = ""
+        self._watched: tuple[int, ...] = ()
+        self._blas_checked = False
+
+    # Opening ---------------------------------------------------------------------------------------------------
+
+    def open(self, source: DataSource) -> None:
+        """Load a data set in the lane; what was open stays until the new one is complete."""
+
+        def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
+            self._check_blas()
+            dataset = source.load(progress=progress.part(0.0, 0.95))
+            _ = dataset.fingerprint  # hashed here, off the GUI thread
+            return source, dataset, Explorer(dataset.train)
+
+        name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
+        self.lane.submit(f"Opening {name}", work, channel="open", on_result=self._opened, on_failure=self._not_opened)
+
+    def _check_blas(self) -> None:
+        """Refuse to fit anything on a NumPy whose float32 products are wrong; runs in the lane, once."""
+        if not self._blas_checked and not float32_scatter_is_exact():
+            raise RuntimeError(
+                "this NumPy multiplies float32 matrices wrongly, so that every result would be wrong; "
+                "install another NumPy and start again"
+            )
+        self._blas_checked = True
+
+    def download(self, key: str) -> None:
+        """Fetch the real files of a benchmark data set, then open them."""
+
+        def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
+            from slide_gui.data.catalogue import download
+
+            download(key, progress=progress.part(0.0, 0.7))
+            dataset = DataSource(key=key).load(progress=progress.part(0.7, 0.95))
+            _ = dataset.fingerprint
+            return DataSource(key=key), dataset, Explorer(dataset.train)
+
+        self.lane.submit(
+            f"Downloading {key}", work, channel="open", on_result=self._opened, on_failure=self._not_downloaded
+        )
+
+    def open_paths(self, paths: Sequence[Path]) -> None:
+        """Open files or a folder as one data set."""
+        self.open(DataSource(paths=tuple(str(path) for path in paths)))
+
+    def model(self) -> FittedModel | None:
+        """Return the fitted layers with their stamp, or None while they are not those of the parameters set."""
+        dataset, stack, depth = self.dataset, self.stack, self.state.parameters.depth
+        if dataset is None or stack is None or not all(self.layer_is_fresh(k) for k in range(1, depth + 1)):
+            return None
+        stack = replace(stack, parameters=self.state.parameters, layers=stack.layers[:depth])
+        return FittedModel(
+            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fit_seconds
+        )
+
+    @Slot(object)
+    def _opened(self, opened: tuple[DataSource, Dataset, Explorer]) -> None:
+        self.source, self.dataset, self._explorer = opened
+        self.stack = self.preview = None
+        self._watched = ()
+        selection = replace(self.state.selection, pins=_first_pins(self.dataset), sample=_first_sample(self.dataset))
+        old, self.state = self.state, replace(self.state, selection=selection)
+        self._undo, self._redo, self._gesture = [], [], ""
+        self.dataset_changed.emit(self.dataset)
+        self.state_changed.emit(self.state, old)
+        self.history_changed.emit()
+        self._fit(settle=0.0)
+
+    @Slot(object)
+    def _not_opened(self, error: Exception) -> None:
+        self.problem.emit(Problem("The data could not be opened", sentence(error)))
+
+    @Slot(object)
+    def _not_downloaded(self, error: Exception) -> None:
+        self.problem.emit(Problem("The files could not be downloaded", sentence(error)))
+
+    # State and history -----------------------------------------------------------------------------------------
+
+    def set_parameters(self, gesture: str = "", **changes: Any) -> None:
+        """Change fit parameters; the layers follow. Changes of the same gesture undo together."""
+        self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
+
+    def select(self, gesture: str = "", **changes: Any) -> None:
+        """Change what is looked at."""
+        self._change(replace(self.state, selection=replace(self.state.selection, **changes)), gesture)
+
+    @Slot()
+    def end_gesture(self) -> None:
+        """The next change starts a new step of the history."""
+        self._gesture = ""
+
+    @Slot(object)
+    def toggle_pin(self, feature: int) -> None:
+        """Pin a feature, or release it if it is pinned; at most `MAX_PINS`."""
+        pins = self.state.selection.pins
+        if feature in pins:
+            self.select(pins=tuple(pin for pin in pins if pin != feature))
+        elif len(pins) < MAX_PINS:
+            self.select(pins=(*pins, feature))
+        else:
+            self.problem.emit(Problem("No more pins", f"{MAX_PINS} pixels are pinned already; release one first."))
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a change to take back."""
+        return bool(self._undo)
+
+    @property
+    def can_redo(self) -> bool:
+        """Whether there is a change to make again."""
+        return bool(self._redo)
+
+    @Slot()
+    def undo(self) -> None:
+        """Take the last change back."""
+        if self._undo:
+            self._redo.append(self.state)
+            self._move_to(self._undo.pop())
+
+    @Slot()
+    def redo(self) -> None:
+        """Make the last change that was taken back again."""
+        if self._redo:
+            self._undo.append(self.state)
+            self._move_to(self._redo.pop())
+
+    def _change(self, state: State, gesture: str) -> None:
+        if state == self.state:
+            return
+        if not gesture or gesture != self._gesture:
+            self._undo = [*self._undo[-_HISTORY:], self.state]
+        self._redo = []
+        self._gesture = gesture
+        self._replace(state)
+
+    def _move_to(self, state: State) -> None:
+        self._gesture = ""
+        self._replace(state)
+
+    def _replace(self, state: State) -> None:
+        old, self.state = self.state, state
+        self.state_changed.emit(state, old)
+        self.history_changed.emit()
+        if state.parameters != old.parameters:
+            self._fit(settle=_SETTLE_SECONDS)
+
+    @Slot()
+    def cancel(self) -> None:
+        """Stop what runs; what was shown stays, greyed where it is not what the parameters ask for."""
+        self.lane.cancel()
+        self.stack_changed.emit()
+
+    @Slot()
+    def fit_again(self) -> None:
+        """Fit with the parameters as they are, where that was cancelled or failed."""
+        self._fit(settle=0.0)
+
+    # Fitting ---------------------------------------------------------------------------------------------------
+
+    def watch(self, features: tuple[int, ...]) -> None:
+        """Say whose rows of the first layer are wanted while the noise moves."""
+        self._watched = features
+
+    def layer_is_fresh(self, layer: int) -> bool:
+        """Whether layer 1 … depth of `stack` was made by the parameters that are set now."""
+        stack = self.stack
+        if stack is None or len(stack.layers) < layer:
+            return False
+        return replace(stack.parameters, depth=0) == replace(self.state.parameters, depth=0)
+
+    def _fit(self, settle: float) -> None:
+        explorer, parameters, features = self._explorer, self.state.parameters, self._watched
+        if explorer is None:
+            return
+        fresh = all(self.layer_is_fresh(k + 1) for k in range(parameters.depth))
+        if fresh and self.stack is not None:
+            self.lane.cancel(channel="fit")
+            self.stack_changed.emit()
+            return
+
+        def work(progress: Progress) -> _Fit:
+            begun = time.monotonic() + settle
+            stack = explorer.update(parameters, features, settle=settle, progress=progress)
+            fit = _Fit(stack, time.monotonic() - begun)
+            progress.report(1.0, fit)
+            explorer.prepare(parameters)
+            return fit
+
+        layers = f"{parameters.depth} layer" + ("" if parameters.depth == 1 else "s")
+        self.lane.submit(
+            f"Fitting {layers}",
+            work,
+            channel="fit",
+            on_payload=self._fitted,
+            on_result=self._done,
+            on_failure=self._failed,
+        )
+        self.stack_changed.emit()
+
+    @Slot(object)
+    def _fitted(self, payload: Preview | Stack | _Fit) -> None:
+        if isinstance(payload, Preview):
+            self.preview = payload
+        else:
+            self.preview = None
+            self.stack = payload.stack if isinstance(payload, _Fit) else payload
+            self.fit_seconds = payload.seconds if isinstance(payload, _Fit) else 0.0
+        self.stack_changed.emit()
+
+    @Slot(object)
+    def _done(self, fit: _Fit) -> None:
+        if self.stack is not fit.stack:
+            self._fitted(fit)
+
+    @Slot(object)
+    def _failed(self, error: Exception) -> None:
+        self.problem.emit(Problem("The layers could not be fitted", sentence(error)))
+        self.stack_changed.emit()
+
+
+def sentence(error: Exception) -> str:
+    """Return what an error says as one sentence for a person."""
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this; close other programs, or use fewer rows or features."
+    said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
+    text = str(said).strip() or type(error).__name__
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _first_pins(dataset: Dataset) -> tuple[int, ...]:
+    from slide_gui.experiments.inspection.rows import default_pixels
+
+    mean = dataset.train[:: max(1, len(dataset.train) // 2000)].mean(axis=0, dtype=np.float64)
+    return default_pixels(dataset.image_shape, mean)
+
+
+def _first_sample(dataset: Dataset) -> int:
+    return min(16, len(dataset.train) - 1)

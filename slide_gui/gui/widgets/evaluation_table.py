@@ -1,0 +1,392 @@
+"""Methods × data sets: a figure with its standing, the paper’s beside it, and below it how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets.callout import paint_placeholder
+from slide_gui.gui.widgets.standing import paint_mark, standing_color
+
+__all__ = ["BenchmarkCell", "BenchmarkHead", "BenchmarkRow", "BenchmarkTable"]
+
+
+Index = QModelIndex | QPersistentModelIndex
+NONE = QModelIndex()
+_WORDS = {
+    "reference": "",
+    "better": "significantly fewer errors than SLIDE-SVM",
+    "worse": "significantly more errors than SLIDE-SVM",
+    "equal": "no significant difference from SLIDE-SVM",
+}
+
+
+@dataclass(frozen=True)
+class BenchmarkCell:
+    """One cell.
+
+    Attributes
+    ----------
+    main, aside, note : str
+        The figure; what stands right of it; what stands below, such as why there is no figure.
+    standing : {"", "reference", "better", "worse", "equal"}
+        To the reference; its mark and colour.
+    running : bool
+        Whether it is being worked on.
+    fraction : float or None
+        Share done, drawn as a bar.
+    tip : str
+    rank : tuple of float or None
+        Cells of a column are put in this order; None comes last.
+    keys : tuple of str
+        What a click asks for; nothing if empty.
+    """
+
+    main: str = ""
+    aside: str = ""
+    note: str = ""
+    standing: str = ""
+    running: bool = False
+    fraction: float | None = None
+    tip: str = ""
+    rank: tuple[float, ...] | None = None
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BenchmarkHead:
+    """A column: its title, a note below it, and a tooltip."""
+
+    title: str
+    note: str = ""
+    tip: str = ""
+
+
+@dataclass(frozen=True)
+class BenchmarkRow:
+    """A row; those without a key keep their place at the end, whatever the order."""
+
+    key: str
+    title: str
+    cells: tuple[BenchmarkCell, ...]
+    note: str = ""
+    strong: bool = False
+
+
+class BenchmarkModel(QAbstractTableModel):
+    """The rows in the order of one column."""
+
+    def __init__(self, parent: QObject, ordered: bool) -> None:
+        super().__init__(parent)
+        self.heads: tuple[BenchmarkHead, ...] = ()
+        self.rows: tuple[BenchmarkRow, ...] = ()
+        self.order: int | None = None
+        self.ordered = ordered
+        self._given: tuple[BenchmarkRow, ...] = ()
+
+    def set_content(self, heads: Sequence[BenchmarkHead], rows: Sequence[BenchmarkRow]) -> None:
+        """Replace everything; a table of the same shape is only told that its cells changed."""
+        same = len(heads) == len(self.heads) and len(rows) == len(self._given)
+        if not same:
+            self.beginResetModel()
+        self.heads, self._given = tuple(heads), tuple(rows)
+        self._arrange()
+        if not same:
+            self.endResetModel()
+        elif rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(rows) - 1, len(heads)))
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(heads))
+
+    def sort_by(self, column: int | None) -> None:
+        """Put rows in the order of a data set's column, or as they were given."""
+        self.order = column
+        self._arrange()
+        if self.rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self.rows) - 1, len(self.heads)))
+
+    def _arrange(self) -> None:
+        rows, order = self._given, self.order
+        if order is None or order >= len(self.heads):
+            self.rows = rows
+            return
+
+        def rank(row: BenchmarkRow) -> tuple[bool, bool, tuple[float, ...]]:
+            found = row.cells[order].rank
+            return not row.key, found is None, found or ()
+
+        self.rows = tuple(sorted(rows, key=rank))
+
+    # Qt's side
+
+    def rowCount(self, parent: Index = NONE) -> int:
+        return 0 if parent.isValid() else len(self.rows)
+
+    def columnCount(self, parent: Index = NONE) -> int:
+        return 0 if parent.isValid() or not self.heads else len(self.heads) + 1
+
+    def cell(self, index: Index) -> BenchmarkCell | None:
+        """Return a cell, None in the column of titles."""
+        return self.rows[index.row()].cells[index.column() - 1] if index.column() else None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid():
+            return None
+        row, cell = self.rows[index.row()], self.cell(index)
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            parts = (
+                (row.title, row.note)
+                if cell is None
+                else (cell.main, _WORDS.get(cell.standing, ""), cell.aside, cell.note)
+            )
+            return ", ".join(part for part in parts if part)
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{row.title} {row.note}".strip() if cell is None else cell.tip
+        return None
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal or not 0 <= section <= len(self.heads):
+            return None
+        head = self.heads[section - 1] if section else BenchmarkHead("Method")
+        if role == Qt.ItemDataRole.DisplayRole:
+            return head.title
+        return head.tip if role == Qt.ItemDataRole.ToolTipRole else None
+
+
+ROW, HEAD = 38, 44
+"""Heights of a row and of the head, in pixels."""
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_PAD, _MARK = 6, 9
+_GAP = 6  # least room between a cell's figure and what stands right of it
+
+
+class BenchmarkHeader(QHeaderView):
+    """Title and note of each column, and which column gives the order."""
+
+    def __init__(self, model: BenchmarkModel, parent: QWidget) -> None:
+        super().__init__(Qt.Orientation.Horizontal, parent)
+        self._content = model
+        self.setSectionsClickable(True)
+        self.setHighlightSections(False)
+        self.setFixedHeight(HEAD)
+        self.setStyleSheet("QHeaderView { border: 0; }")  # the frame of the table goes round the head too
+
+    def paintSection(self, painter: QPainter, rect: Any, section: int) -> None:
+        theme, box = theme_of(self), QRectF(rect)
+        painter.fillRect(box, QColor(theme.panel))
+        painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.line))
+        if not section and not self._content.ordered:
+            return
+        head = self._content.heads[section - 1] if section else BenchmarkHead("Method", "the paper’s order")
+        room = box.adjusted(_PAD, 5, -_PAD, -5)
+        order = self._content.order
+        chosen = self._content.ordered and section == (0 if order is None else order + 1)
+        painter.setFont(figure_font(self, BODY, strong=True))
+        painter.setPen(QColor(theme.accent_text if chosen else theme.text))
+        _line(painter, room, head.title + (" ↓" if chosen else ""), top=True)
+        painter.setFont(figure_font(self, SECONDARY))
+        painter.setPen(QColor(theme.muted))
+        _line(painter, room, head.note, top=False)
+
+
+class BenchmarkDelegate(QStyledItemDelegate):
+    """Draws a cell."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        view, model = self.parent(), index.model()
+        assert isinstance(view, QTableView)
+        assert isinstance(model, BenchmarkModel)
+        theme, box, row, cell = theme_of(view), QRectF(option.rect), model.rows[index.row()], model.cell(index)
+        last = index.row() + 1 < len(model.rows) and bool(row.key) and not model.rows[index.row() + 1].key
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        if cell is not None and cell.standing in ("better", "worse"):
+            wash = QColor(standing_color(cell.standing, theme))
+            wash.setAlphaF(0.16)
+            painter.fillRect(box.adjusted(0, 0, -1, -1), wash)
+        elif cell is not None and cell.keys and bool(option.state & QStyle.StateFlag.State_MouseOver):
+            painter.fillRect(box.adjusted(0, 0, -1, -1), QColor(theme.hover))
+        painter.fillRect(
+            QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.muted if last else theme.line)
+        )
+        room = box.adjusted(_PAD, 3, -_PAD, -3)
+        if cell is None:
+            self._paint_title(painter, view, room, row)
+        else:
+            self._paint_cell(painter, view, room, row, cell)
+            if cell.fraction is not None:
+                done = box.width() * min(max(cell.fraction, 0.0), 1.0)
+                painter.fillRect(QRectF(box.left(), box.bottom() - 3, box.width(), 3), QColor(theme.line))
+                painter.fillRect(QRectF(box.left(), box.bottom() - 3, done, 3), QColor(theme.accent))
+        if view.hasFocus() and view.currentIndex() == index:
+            painter.setPen(QPen(QColor(theme.accent), 2))
+            painter.drawRect(box.adjusted(1, 1, -2, -2))
+        painter.restore()
+
+    def _paint_title(self, painter: QPainter, view: QWidget, room: QRectF, row: BenchmarkRow) -> None:
+        theme = theme_of(view)
+        painter.setFont(figure_font(view, BODY, strong=row.strong))
+        painter.setPen(QColor(theme.text))
+        if not row.note:
+            painter.drawText(room, _LEFT, row.title)
+            return
+        _line(painter, room, row.title, top=True)
+        painter.setFont(figure_font(view, SECONDARY))
+        painter.setPen(QColor(theme.muted))
+        _line(painter, room, row.note, top=False)
+
+    def _paint_cell(
+        self, painter: QPainter, view: QWidget, room: QRectF, row: BenchmarkRow, cell: BenchmarkCell
+    ) -> None:
+        theme = theme_of(view)
+        upper = QRectF(room.left(), room.top(), room.width(), room.height() / 2 + 1)
+        model = view.model() if isinstance(view, QTableView) else None
+        indent = _MARK + 6 if isinstance(model, BenchmarkModel) and model.ordered else 0
+        text = upper.adjusted(indent, 0, 0, 0)
+        if cell.standing:
+            middle = QRectF(room.left(), upper.center().y() - _MARK / 2, _MARK, _MARK)
+            paint_mark(painter, middle, cell.standing, theme)
+        painter.setFont(figure_font(view, BODY, strong=row.strong))
+        painter.setPen(QColor(theme.text))
+        painter.drawText(text, _LEFT, cell.main)
+        taken = painter.fontMetrics().horizontalAdvance(cell.main)
+        painter.setFont(figure_font(view, SECONDARY))
+        painter.setPen(QColor(theme.muted))
+        wide = painter.fontMetrics().horizontalAdvance(cell.aside)
+        beside = not taken or not wide or taken + _GAP + wide <= text.width()
+        lower = upper.translated(0, room.height() / 2)
+        painter.drawText(upper if beside else lower, _RIGHT, cell.aside)
+        if cell.running:
+            painter.setPen(QColor(theme.accent_text))
+        _line(painter, room.adjusted(indent, 0, 0 if beside else -wide - _GAP, 0), cell.note, top=False)
+
+
+def _line(painter: QPainter, room: QRectF, text: str, top: bool) -> None:
+    """Write one of two lines, cut with an ellipsis where it is too long."""
+    half = room.height() / 2
+    box = QRectF(room.left(), room.top() if top else room.top() + half, room.width(), half + 1)
+    text = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, int(box.width()))
+    painter.drawText(box, _LEFT, text)
+
+
+_TITLE = 144  # width of the titles of the rows
+
+
+class BenchmarkTable(QTableView):
+    """The table; the arrow keys move, Enter or a click asks for the runs of a cell."""
+
+    runs_requested = Signal(object)
+    """Keys of the runs of a cell, a tuple, with row and column as given."""
+    order_changed = Signal(object)
+    """The column by which rows stand now, from 0, or None."""
+
+    def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
+        super().__init__(parent)
+        self._content = BenchmarkModel(self, ordered)
+        self._empty = ""
+        self.setHorizontalHeader(BenchmarkHeader(self._content, self))
+        self.setModel(self._content)
+        self.setItemDelegate(BenchmarkDelegate(self))
+        self.setShowGrid(False)
+        self.setMouseTracking(True)
+        self.setTabKeyNavigation(False)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.NoSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAccessibleName(name)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(ROW)
+        self.horizontalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        if ordered:
+            self.horizontalHeader().sectionClicked.connect(self._head_clicked)
+        self.clicked.connect(self._ask)
+
+    def sizeHint(self) -> QSize:
+        return QSize(920, HEAD + 10 * ROW + 2)
+
+    def set_table(self, heads: Sequence[BenchmarkHead], rows: Sequence[BenchmarkRow], empty: str = "") -> None:
+        """Show a table; `empty` says what to do next where there are no columns."""
+        shape = self._content.columnCount()
+        self._content.set_content(heads, rows)
+        self._empty = "" if heads else empty
+        head = self.horizontalHeader()
+        if self._content.columnCount() != shape and heads:
+            head.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
+            head.resizeSection(0, _TITLE)
+        self.viewport().update()
+        head.viewport().update()
+
+    def set_order(self, column: int | None) -> None:
+        """Put rows in the order of a column, from 0, or as they were given."""
+        self._content.sort_by(column)
+        self.horizontalHeader().viewport().update()
+
+    @property
+    def order(self) -> int | None:
+        """The column by which rows stand."""
+        return self._content.order
+
+    def rows(self) -> tuple[BenchmarkRow, ...]:
+        """Return the rows as they stand."""
+        return self._content.rows
+
+    def text(self) -> str:
+        """Return the table as it stands, separated by tabs; plain numbers, so that other programs read them."""
+        heads, rows = self._content.heads, self._content.rows
+        if not heads:
+            return ""
+        lines = ["\t".join(["", *(part for head in heads for part in (f"{head.title} ({head.note})", "paper"))])]
+        for row in rows:
+            cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix("paper ")))
+            lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))
+        return "\n".join(lines).replace("\u202f", "").replace("−", "-")
+
+    @Slot(int)
+    def _head_clicked(self, section: int) -> None:
+        self.set_order(None if section == 0 or self.order == section - 1 else section - 1)
+        self.order_changed.emit(self.order)
+
+    @Slot(QModelIndex)
+    def _ask(self, index: QModelIndex) -> None:
+        cell = self._content.cell(index) if index.isValid() else None
+        if cell is not None and cell.keys:
+            self.runs_requested.emit((cell.keys, self._content.rows[index.row()].key, index.column() - 1))
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self._ask(self.currentIndex())
+        else:
+            super().keyPressEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if self._empty:
+            painter = QPainter(self.viewport())
+            paint_placeholder(painter, self.viewport(), self._empty)
+            painter.end()

@@ -1,0 +1,1 @@
+"""Every figure and table of the paper, all at once."""

@@ -1,0 +1,270 @@
+"""The paper’s figures and tables one by one: on which data, from which runs, and what the paper shows beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.curves import error_curves
+from slide_gui.experiments.evaluation.run import run_benchmark
+from slide_gui.experiments.evaluation.timing import extrapolated_seconds, time_rows
+from slide_gui.experiments.inspection.closeness import closeness
+from slide_gui.experiments.inspection.flow import flow_result
+from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
+from slide_gui.experiments.model_file import FittedModel, fit_model
+from slide_gui.experiments.spec import SweepSpec
+from slide_gui.experiments.splits import subset
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import Pause, run_sweep
+from slide_gui.figures.closeness import closeness_csv, draw_closeness
+from slide_gui.figures.curves import curves_csv, draw_curves
+from slide_gui.figures.evaluation import TextTable, error_table, errors_sheet, seconds_text, time_table, times_sheet
+from slide_gui.figures.export import Sheet, save_sheet, sheet_of, weights_csv
+from slide_gui.figures.flow import draw_flow, flow_csv
+from slide_gui.figures.samples import draw_samples, sample_images, samples_csv
+from slide_gui.figures.style import Style
+from slide_gui.figures.weights import draw_weights
+from slide_gui.progress import Progress
+from slide_gui.reproduction.plan import Extent
+
+__all__ = ["PARTS", "Load", "Made", "Workshop"]
+
+
+Load = Callable[[str, Progress], Dataset]
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """One figure or table.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    title : str
+    files : tuple of str
+        Relative to the folder.
+    data : str
+        Which data, generated or real.
+    how : str
+        How it was made.
+    paper : str
+        What the paper shows.
+    seconds : float
+        That it took now; stored runs take none.
+    tables : tuple of TextTable
+        To be shown as such.
+    """
+
+    name: str
+    title: str
+    files: tuple[str, ...]
+    data: str
+    how: str
+    paper: str
+    seconds: float
+    tables: tuple[TextTable, ...] = ()
+
+
+class Workshop:
+    """Where the figures and tables are made.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets the files.
+    extent : Extent
+    load : callable
+        From the key of a data set and a progress to the data set.
+    store : RunStore
+    pause : Pause or None
+        Of the runs.
+    """
+
+    def __init__(self, folder: Path, extent: Extent, load: Load, store: RunStore, pause: Pause | None) -> None:
+        self.folder, self.extent, self.store, self.pause = folder, extent, store, pause
+        self._load = load
+        self._data: dict[str, Dataset] = {}
+        self._models: dict[tuple[str, StackParameters], FittedModel] = {}
+
+    def dataset(self, key: str, progress: Progress) -> Dataset:
+        """Return a data set, loaded the first time."""
+        if key not in self._data:
+            self._data[key] = self._load(key, progress)
+        return self._data[key]
+
+    def model(self, key: str, parameters: StackParameters, progress: Progress) -> FittedModel:
+        """Return the stack of a data set, fitted the first time."""
+        if (key, parameters) not in self._models:
+            self._models[key, parameters] = fit_model(self.dataset(key, progress), parameters, progress=progress)
+        return self._models[key, parameters]
+
+    def made(
+        self,
+        title: str,
+        sheets: Sequence[Sheet],
+        keys: Sequence[str],
+        *,
+        how: str,
+        paper: str,
+        width: str = "double",
+        tables: tuple[TextTable, ...] = (),
+    ) -> Made:
+        """Write sheets in all forms, and return them as one figure or table, named after the first.
+
+        Parameters
+        ----------
+        title : str
+        sheets : sequence of Sheet
+        keys : sequence of str
+            Of data sets loaded before.
+        how, paper, tables
+            As of `Made`.
+        width : str
+            Of a `Style`.
+        """
+        files = tuple(name for sheet in sheets for name in self._save(sheet, Style(width=width)))
+        return Made(sheets[0].name, title, files, self._said(keys), how, paper, 0.0, tables)
+
+    def _save(self, sheet: Sheet, style: Style) -> list[str]:
+        names = [f"{sheet.name}{suffix}" for suffix in (*self.extent.formats, ".csv", *sheet.texts)]
+        for name in names:
+            save_sheet(self.folder / name, sheet, style)
+        return names
+
+    def _said(self, keys: Sequence[str]) -> str:
+        """Return which data these are."""
+        datasets = [self._data[key] for key in keys]
+        real = [dataset.name for dataset in datasets if not dataset.generated]
+        made = [dataset.name.removesuffix(" (generated)") for dataset in datasets if dataset.generated]
+        parts = [f"real: {', '.join(real)}"] * bool(real) + [f"generated: {', '.join(made)}"] * bool(made)
+        return "; ".join(parts)
+
+
+DATA = ("rectangles", "rectangles-images", "convex", "mnist")
+"""The paper's data sets, in the order of its weight figure."""
+
+_WEIGHTS = StackParameters(noise=0.3, depth=3)
+_CLOSENESS = StackParameters(noise=0.5, depth=3)
+
+
+def _samples(title: str, workshop: Workshop, progress: Progress) -> Made:
+    samples = [sample_images(workshop.dataset(key, progress.part(0.0, 0.0))) for key in DATA]
+    return workshop.made(
+        title,
+        [sheet_of("samples", samples, draw_samples, samples_csv)],
+        DATA,
+        how="Ten training images of each data set, drawn with seed 0.",
+        paper="The paper describes the four data sets in words; pictures of them stand in figures that it comments "
+        "out.",
+    )
+
+
+def _weights(title: str, workshop: Workshop, progress: Progress) -> Made:
+    weights = []
+    for key in DATA:
+        quiet = progress.part(0.0, 0.0)
+        model = workshop.model(key, _WEIGHTS, quiet)
+        mean = workshop.dataset(key, quiet).train.mean(axis=0)
+        weights.append(weight_rows(model, default_pixels(model.image_shape, mean)))
+    return workshop.made(
+        title,
+        [sheet_of("weights", weights, draw_weights, weights_csv)],
+        DATA,
+        how=f"Rows of W for four pixels of each data set, {_words(_WEIGHTS)}, fitted on the whole training part.",
+        paper="Reconstruction weights of four example pixels at different layers: crosses on both Rectangles sets, "
+        "round patches on Convex and MNIST, fuzzier with depth.",
+    )
+
+
+def _flow(title: str, workshop: Workshop, progress: Progress) -> Made:
+    quiet = progress.part(0.0, 0.0)
+    model = workshop.model("mnist", _WEIGHTS, quiet)
+    result = flow_result(model, workshop.dataset("mnist", quiet).train[0], "training image 1", 0)
+    return workshop.made(
+        title,
+        [sheet_of("flow", result, draw_flow, flow_csv)],
+        ("mnist",),
+        how=f"The first training image, corrupted once (seed 0) and sent through the stack, {_words(_WEIGHTS)}.",
+        paper="A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; its corruption is virtual.",
+    )
+
+
+def _closeness(title: str, workshop: Workshop, progress: Progress) -> Made:
+    quiet = progress.part(0.0, 0.0)
+    model = workshop.model("rectangles", _CLOSENESS, quiet)
+    result = closeness(workshop.dataset("rectangles", quiet), model, progress=progress)
+    return workshop.made(
+        title,
+        [sheet_of("closeness", result, draw_closeness, closeness_csv)],
+        ("rectangles",),
+        how=f"{result.n_rows} test images, {_words(_CLOSENESS)}; distance sqrt(2 − 2k) under k = exp(−D/σ²), σ² the "
+        "median squared distance of the layer, over the mean distance to other classes. The pair is the one, of "
+        "those with the fewest lit pixels in common, that comes closest; the bands show all pairs.",
+        paper="A figure that is commented out: two images of one class, with only 2 pixels in common, get much closer "
+        "in RBF kernel space after denoising.",
+    )
+
+
+def _curves(title: str, workshop: Workshop, progress: Progress) -> Made:
+    e = workshop.extent
+    dataset = subset(workshop.dataset("rectangles", progress.part(0.0, 0.0)), e.train_rows, e.test_rows)
+    warm = e.method == "slide-svm"
+    sweep = SweepSpec(dataset.fingerprint, "rectangles", e.noises, e.depths, method=e.method, svm=e.svm, warm=warm)
+    state = run_sweep(dataset, sweep, workshop.store, progress=progress, pause=workshop.pause)
+    curves = error_curves(dataset, state.done)
+    runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())
+    by = ", ".join(sorted({answer.chosen_by for answer in state.done if answer.chosen_by}))
+    learned = f"widths learned at every point, by {by}" if warm else "one global width by cross-validation"
+    return workshop.made(
+        title,
+        [sheet_of("curves", curves, draw_curves, curves_csv)],
+        ("rectangles",),
+        how=f"{len(e.noises)} noises × {len(e.depths)} depths, {len(dataset.train)} training and {len(dataset.test)} "
+        f"test rows, {learned}, {e.svm.loss.replace('_', ' ')} loss; bands are 95 % intervals. {_took(runs)}",
+        paper="The error on Rectangles against the noise 1 − p, depths 0 to 4: deep layers, l > 1, improve over one "
+        "layer, up to l = 2. The values of its curves are not published.",
+        width="one-and-a-half",
+    )
+
+
+def _tables(title: str, workshop: Workshop, progress: Progress) -> Made:
+    cells, pulse = workshop.extent.cells, progress.part(0.95, 0.95)
+    state = run_benchmark(
+        cells, workshop.dataset, workshop.store, progress=progress.part(0.0, 0.95), pause=workshop.pause
+    )
+    cut = {cell.data: subset(workshop.dataset(cell.data, pulse), cell.train_rows, cell.test_rows) for cell in cells}
+    tutorial = {key: extrapolated_seconds(dataset, progress=pulse) for key, dataset in cut.items()}
+    times = time_rows(state, tutorial)
+    return workshop.made(
+        title,
+        [errors_sheet(state), times_sheet(times)],
+        [info.key for info in state.data],
+        how="For each split of the training part, 80 / 20, the candidates of resources/protocol.toml are judged on the "
+        f"20 %; the best is trained again and judged once on the test rows. {_took(state.run_seconds or 0.0)}",
+        paper="Table 1, error rates of seven methods, and Table 2, running times of feature generation: beside ours in "
+        "the tables.",
+        tables=(error_table(state), time_table(times)),
+    )
+
+
+PARTS = (
+    ("Samples of the data sets", 0.06, _samples),
+    ("Reconstruction weights", 0.12, _weights),
+    ("Schematic with a real image", 0.14, _flow),
+    ("Closer in kernel space", 0.17, _closeness),
+    ("Error against noise and depth", 0.35, _curves),
+    ("Tables 1 and 2", 1.0, _tables),
+)
+"""Title of each, the fraction of the whole at which it ends, and what makes it of title, workshop and progress."""
+
+
+def _words(parameters: StackParameters) -> str:
+    return f"noise 1 − p = {parameters.noise:g}, {parameters.depth} layers"
+
+
+def _took(seconds: float) -> str:
+    return f"Its runs took {seconds_text(seconds)} in all when they were made."

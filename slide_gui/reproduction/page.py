@@ -1,0 +1,105 @@
+"""One HTML page to read everything on that was made: relative links, no network, light and dark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+from slide_gui import __version__
+from slide_gui.figures.evaluation import TextTable, seconds_text
+from slide_gui.reproduction.figures import Made
+
+__all__ = ["reading_page"]
+
+_STYLE = """
+:root { color-scheme: light dark; --back: #F7F7F8; --card: #FFFFFF; --line: #E2E3E7; --text: #1D1F24; --muted: #6B707B;
+  --accent: #2F6FDE; }
+@media (prefers-color-scheme: dark) {
+  :root { --back: #1B1D21; --card: #24272C; --line: #363A41; --text: #E8EAED; --muted: #9AA0AB; --accent: #6FA3FF; }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--back); color: var(--text); font: 15px/1.5 system-ui, sans-serif; }
+main { max-width: 1120px; margin: 0 auto; padding: 32px 20px 64px; }
+h1 { font-size: 26px; line-height: 1.25; margin: 0 0 8px; }
+h2 { font-size: 19px; margin: 0 0 12px; }
+a { color: var(--accent); }
+section { background: var(--card); border: 1px solid var(--line); border-radius: 6px; padding: 20px; margin: 24px 0; }
+img { display: block; width: 100%; height: auto; background: #FFFFFF; border-radius: 4px; margin: 0 0 12px; }
+dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 16px; margin: 12px 0; }
+dt { color: var(--muted); }
+dd { margin: 0; }
+nav, .files, .note { color: var(--muted); font-size: 13px; }
+.scroll { overflow-x: auto; margin: 12px 0; }
+table { border-collapse: collapse; font-size: 13px; font-variant-numeric: tabular-nums; white-space: nowrap; }
+th, td { text-align: right; padding: 4px 7px; border-bottom: 1px solid var(--line); }
+th, td:first-child { white-space: normal; }
+th:first-child, td:first-child { text-align: left; min-width: 10em; }
+tr.paper td { color: var(--muted); }
+"""
+
+
+def reading_page(made: Sequence[Made], left_out: Sequence[str], complete: bool) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    made : sequence of Made
+        What is there.
+    left_out : sequence of str
+        Sentences on what is less than in the paper.
+    complete : bool
+        Whether nothing is missing any more.
+    """
+    title = "Rapid Feature Learning with Stacked Linear Denoisers: figures and tables, made again"
+    parts = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{escape(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>",
+        f"<h1>{escape(title)}</h1>",
+        f'<p class="note">Xu, Weinberger and Sha; made by slide-gui {escape(__version__)}.</p>',
+    ]
+    if not complete:
+        parts.append("<p><strong>Not everything is made yet: run the same command again, and it goes on.</strong></p>")
+    if left_out:
+        parts.append("<h2>What is less than in the paper</h2>\n<ul>")
+        parts += [f"<li>{escape(sentence)}</li>" for sentence in left_out]
+        parts.append("</ul>")
+    links = " · ".join(f'<a href="#{escape(one.name)}">{escape(one.title)}</a>' for one in made)
+    parts.append(f"<nav>{links}</nav>")
+    parts += [_section(one) for one in made]
+    parts.append("</main>\n</body>\n</html>\n")
+    return "\n".join(parts)
+
+
+def _section(one: Made) -> str:
+    lines = [f'<section id="{escape(one.name)}">', f"<h2>{escape(one.title)}</h2>"]
+    pictures = [name for name in one.files if name.endswith(".png")]
+    lines += [f'<a href="{escape(name)}"><img src="{escape(name)}" alt="{escape(one.title)}"></a>' for name in pictures]
+    lines += [_table(table) for table in one.tables]
+    lines.append("<dl>")
+    for name, words in (
+        ("Data", one.data),
+        ("Made", one.how),
+        ("Took", f"{seconds_text(one.seconds)} this time, with the reading of data that were not open yet"),
+        ("In the paper", one.paper),
+    ):
+        lines.append(f"<dt>{name}</dt><dd>{escape(words)}</dd>")
+    lines.append("</dl>")
+    links = " ".join(f'<a href="{escape(name)}">{escape(name)}</a>' for name in one.files)
+    lines.append(f'<p class="files">{links}</p>\n</section>')
+    return "\n".join(lines)
+
+
+def _table(table: TextTable) -> str:
+    head = "".join(f"<th>{escape(cell)}</th>" for cell in table.head)
+    lines = [f"<h3>{escape(table.title)}</h3>", '<div class="scroll"><table>', f"<tr>{head}</tr>"]
+    for i, row in enumerate(table.rows):
+        cells = [
+            f"<td><strong>{escape(cell)}</strong></td>" if (i, j) in table.bold else f"<td>{escape(cell)}</td>"
+            for j, cell in enumerate(row)
+        ]
+        mark = ' class="paper"' if row[0].strip().startswith("paper") else ""
+        lines.append(f"<tr{mark}>{''.join(cells)}</tr>")
+    lines.append("</table></div>")
+    lines += [f'<p class="note">{escape(note)}</p>' for note in table.notes]
+    return "\n".join(lines)

@@ -1,0 +1,115 @@
+"""Every figure and table of the paper, made here one after the other, and how far that is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from slide_gui.experiments.evaluation.table import BenchmarkState
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import Pause
+from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.reproduction.figures import PARTS, Load, Made, Workshop
+from slide_gui.reproduction.plan import Extent
+
+__all__ = ["ReproductionState", "reproduce"]
+
+
+@dataclass(frozen=True, eq=False)
+class ReproductionState:
+    """How far it is.
+
+    Attributes
+    ----------
+    title : str
+        What is being made.
+    made : tuple of Made
+    seconds_left : float or None
+        Of the runs of the part that is being made.
+    benchmark : BenchmarkState or None
+    """
+
+    title: str
+    made: tuple[Made, ...] = ()
+    seconds_left: float | None = None
+    benchmark: BenchmarkState | None = None
+
+
+def reproduce(
+    folder: Path,
+    extent: Extent,
+    load: Load,
+    store: RunStore,
+    *,
+    progress: Progress = NO_PROGRESS,
+    pause: Pause | None = None,
+    seen: Callable[[tuple[Made, ...]], None] = lambda made: None,
+) -> tuple[Made, ...]:
+    """Make every figure and table of the paper.
+
+    Each run is kept in the store before the next begins, so that the same call goes on after it was broken off.
+
+    Parameters
+    ----------
+    folder : Path
+        Gets PDF, SVG, PNG and CSV of each, LaTeX and Markdown of the tables.
+    extent : Extent
+    load : callable
+        From the key of a data set and a progress to the data set.
+    store : RunStore
+    progress : Progress
+        Told a `ReproductionState`.
+    pause : Pause, optional
+    seen : callable
+        Called with all that is made so far after each.
+
+    Raises
+    ------
+    DataError
+        If a data set cannot be used.
+    Cancelled
+        By the progress.
+    """
+    return _Reproduction(Workshop(folder, extent, load, store, pause), progress, seen).run()
+
+
+class _Reproduction:
+    def __init__(self, workshop: Workshop, progress: Progress, seen: Callable[[tuple[Made, ...]], None]) -> None:
+        self._workshop, self._progress, self._seen = workshop, progress, seen
+        self._state = ReproductionState("")
+
+    def run(self) -> tuple[Made, ...]:
+        start = 0.0
+        for title, stop, make in PARTS:
+            self._state = replace(self._state, title=title, seconds_left=None)
+            part = _Part(self, self._progress.part(start, stop))
+            part.report(0.0, self._state)
+            began = time.perf_counter()
+            made = make(title, self._workshop, part)
+            made = replace(made, seconds=time.perf_counter() - began)
+            self._state = replace(self._state, made=(*self._state.made, made))
+            self._seen(self._state.made)
+            start = stop
+        self._progress.report(1.0, self._state)
+        return self._state.made
+
+    def told(self, payload: object) -> ReproductionState:
+        """Take in what the current part reports."""
+        left = getattr(payload, "seconds_left", None)
+        if isinstance(payload, BenchmarkState):
+            self._state = replace(self._state, benchmark=payload)
+        if not isinstance(payload, ReproductionState):
+            self._state = replace(self._state, seconds_left=left)
+        return self._state
+
+
+class _Part(Progress):
+    """Turns what a part reports into a `ReproductionState`."""
+
+    def __init__(self, whole: _Reproduction, own: Progress) -> None:
+        self._whole, self._own = whole, own
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._own.report(fraction, None if payload is None else self._whole.told(payload))
