@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QMenu,
+    QMenuBar,
     QPushButton,
     QStackedWidget,
     QToolButton,
@@ -27,11 +28,11 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.commands import ACTIONS, Commands, make_actions
 from slide_gui.gui.export.controller import Exporting
+from slide_gui.gui.export.option import Page
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.opening import Opening
-from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.weights.page import FLOW, WeightsPage
 from slide_gui.gui.panel import ParameterPanel
 from slide_gui.gui.state.jobs import JobStatus, Lane
@@ -49,7 +50,10 @@ __all__ = ["PAGES", "MainWindow"]
 
 
 class TitleBar(QFrame):
-    """The menu of every command, what is open, and the commands used most."""
+    """The menus of every command, what is open, and the commands used most.
+
+    Where the system has a menu bar of its own, the menus are there.
+    """
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -59,28 +63,21 @@ class TitleBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(8, 0, 16, 0)
         row.setSpacing(12)
-        menu_button = QToolButton(self)
-        menu_button.setText("slide-gui")
-        menu_button.setProperty("kind", "menu")
-        menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        menu_button.setToolTip("Every command (also by Ctrl+Shift+P)")
-        menu_button.setAccessibleName("Menu")
-        menu_button.setMenu(self._build_menu(menu_button))
         self._title = QLabel("", self)
         self._title.setProperty("role", "secondary")
-        row.addWidget(menu_button)
+        row.addWidget(self._build_menus(), 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._title, 1)
         self._buttons = {name: self._build_button(name, row) for name in ("open", "undo", "redo", "export")}
 
-    def _build_menu(self, parent: QWidget) -> QMenu:
-        menu = QMenu(parent)
+    def _build_menus(self) -> QMenuBar:
+        bar = QMenuBar(self)
         groups: dict[str, QMenu] = {}
         for spec in ACTIONS:
             if spec.group not in groups:
-                groups[spec.group] = QMenu(spec.group, menu)
-                menu.addMenu(groups[spec.group])
+                groups[spec.group] = QMenu(f"&{spec.group}", bar)
+                bar.addMenu(groups[spec.group])
             groups[spec.group].addAction(self._actions[spec.name])
-        return menu
+        return bar
 
     def _build_button(self, name: str, row: QHBoxLayout) -> QPushButton:
         action = self._actions[name]
@@ -278,7 +275,7 @@ class MainWindow(QMainWindow):
         self.lane = Lane(self)
         self.workspace = Workspace(self.lane, self)
         self.opening = Opening(self.workspace, settings, self)
-        self.exporting = Exporting(self)
+        self.exporting = Exporting(self.lane, settings, self)
         self.lateness = LatenessMonitor(self)
         self._faults = FaultReporter(self)
         self.commands = Commands(self)
@@ -331,6 +328,8 @@ class MainWindow(QMainWindow):
         self.job_bar.cancel_requested.connect(self.commands.do_cancel)
         self.workspace.dataset_changed.connect(self._show_title)
         self.workspace.problem.connect(self.show_problem)
+        self.exporting.problem.connect(self.show_problem)
+        self.exporting.written.connect(self._show_export)
         self.workspace.history_changed.connect(self._update_history)
         self.lateness.measured.connect(self._show_lateness)
         self._faults.reported.connect(self._show_fault)
@@ -448,6 +447,10 @@ class MainWindow(QMainWindow):
     def show_problem(self, problem: Problem) -> None:
         """Show a problem in the panel above the page."""
         self.tell("error", problem.title, problem.sentence, problem.details)
+
+    @Slot(object)
+    def _show_export(self, path: Path) -> None:
+        self.tell("information", "Exported", str(path))
 
     def tell(self, kind: str, title: str, text: str, details: str = "", remedy: str = "") -> None:
         """Show a notice: `kind` is "error" or "information", `remedy` the text of a button."""

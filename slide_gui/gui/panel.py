@@ -15,16 +15,12 @@ from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.number_slider import NumberSlider
+from slide_gui.gui.widgets.numbers import count
 
 __all__ = ["ParameterPanel"]
 
 _WIDTH = 248
 _OPEN = "open"
-
-
-def thousands(number: int) -> str:
-    """Return a whole number with thin spaces between its thousands."""
-    return f"{number:,}".replace(",", "\u202f")
 
 
 class ParameterPanel(QScrollArea):
@@ -238,7 +234,7 @@ class ParameterPanel(QScrollArea):
     def _show_dataset(self, dataset: Dataset) -> None:
         self._badge.setText("generated" if dataset.generated else "real")
         what = "{} × {} pixels".format(*dataset.image_shape) if dataset.image_shape else "no images"
-        self._counts.setText(f"{thousands(len(dataset.train))} train\n{thousands(len(dataset.test))} test\n{what}")
+        self._counts.setText(f"{count(len(dataset.train))} train\n{count(len(dataset.test))} test\n{what}")
         lines = [dataset.source, f"Licence: {dataset.licence}", dataset.citation]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)

@@ -269,9 +269,9 @@ QLabel[role="preview"] { background: #ffffff; color: #6b707b; border: 1px solid 
 QToolTip { background: $text; color: $background; border: 0; padding: 6px 8px; font-size: 11px; }
 QStatusBar { background: $panel; border-top: 1px solid $line; }
 QStatusBar::item { border: 0; }
-QMenuBar { background: $panel; border-bottom: 1px solid $line; }
+QMenuBar { background: transparent; border: 0; }
 QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; }
-QMenuBar::item:selected { background: $hover; }
+QMenuBar::item:selected, QMenuBar::item:pressed { background: $hover; }
 QMenu { background: $panel; border: 1px solid $line; padding: 4px; }
 QMenu::item { padding: 6px 24px 6px 24px; border-radius: 4px; }
 QMenu::item:selected { background: $accent_wash; color: $accent_text; }
@@ -306,8 +306,6 @@ QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }
-QToolButton[kind="menu"] { font-weight: 600; padding: 4px 8px; }
-QToolButton[kind="menu"]::menu-indicator { image: none; width: 0; }
 QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-radius: 0; padding: 8px 3px 6px 0;
     min-width: 66px; max-width: 66px; min-height: 42px; font-size: 11px; color: $muted; }
 QToolButton[kind="nav"]:hover { background: $hover; color: $text; }

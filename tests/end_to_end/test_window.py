@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from slide_gui.gui.commands import ACTIONS
 from slide_gui.gui.theme import DARK, LIGHT
 from tests.end_to_end.program import until
 from tests.end_to_end.screen import of_colour, rgb
@@ -44,6 +45,19 @@ def test_that_the_first_row_follows_the_mouse_and_only_that(program, page):
     values = now.rows[0][0].values(now.picture)
     near = values[3:10, 19:26].sum()
     assert near > values[16:23, 3:10].sum() + 100
+
+
+def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program, page):
+    names = [spec.name for spec in ACTIONS if spec.group == "View"]
+    program.key("alt+v", *["Down"] * names.index("theme_dark"), "Return")
+    until(lambda: of_colour(program.picture(), DARK.background).any(), "the dark theme")
+    columns = np.flatnonzero(~of_colour(program.still()[10:30, 8:200], DARK.panel).all(axis=0)) + 8
+    words = np.split(columns, np.flatnonzero(np.diff(columns) > 8) + 1)
+    assert len(words) == 4
+    program.click((int(words[2].mean()), 20))  # File, Edit, View, Help
+    program.key(*["Down"] * (names.index("theme_light") + 1), "Return")
+    until(lambda: of_colour(program.picture(), LIGHT.background).any(), "the light theme")
+    assert program.settled(rows=5).ring(0) > 10
 
 
 def test_that_a_click_pins_in_the_next_colour_and_undo_releases(program, page):

@@ -1,7 +1,7 @@
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QSlider
+from PySide6.QtWidgets import QMenuBar, QSlider
 
 from slide_gui.gui.commands import ACTIONS
 from slide_gui.gui.pages.weights.page import PINNED
@@ -21,6 +21,15 @@ def test_that_every_command_has_its_own_shortcut_and_a_method(window):
     for spec in ACTIONS:
         assert callable(window.commands.slot(spec.name))
         assert window.actions_by_name[spec.name].shortcut().toString() == spec.shortcut
+
+
+def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
+    (bar,) = window.findChildren(QMenuBar)
+    menus = {action.text().replace("&", ""): action.menu() for action in bar.actions()}
+    assert list(menus) == list(dict.fromkeys(spec.group for spec in ACTIONS))
+    for group, menu in menus.items():
+        names = [action.objectName() for action in menu.actions()]
+        assert names == [spec.name for spec in ACTIONS if spec.group == group]
 
 
 def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pins_it(window):

@@ -42,6 +42,13 @@ def button(page, text):
     return next(found for found in page.findChildren(QPushButton) if found.text() == text)
 
 
+def test_that_the_tab_of_the_view_alone_is_marked_after_all_were_shown(page):
+    names = [view.name for view in weights.VIEWS]
+    for name in (*names, *reversed(names)):
+        page.set_view(name)
+        assert [tab.isChecked() for tab in page._tabs.buttons()] == [name == other for other in names]
+
+
 def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_shown(page):
     assert page.findChild(Counting) is None
     assert page.findChild(Mosaic) is None

@@ -5,37 +5,48 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
+from PySide6.QtWidgets import QApplication, QWidget
 
-from slide_gui.gui.pages.page import Page
+from slide_gui.gui.export.option import Page
+from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Problem, sentence
 
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
-    from slide_gui.gui.main_window import MainWindow
 
 __all__ = ["Exporting"]
 
 
 class Exporting(QObject):
-    """The dialog, the writing in the lane, and the notice of how it ended."""
+    """The dialog, the writing in the lane, and how it ended.
 
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
+    Signals
+    -------
+    written(object)
+        Path of what was exported.
+    problem(object)
+        A `Problem`: there is nothing to export, or it could not be written.
+    """
+
+    written = Signal(object)
+    problem = Signal(object)
+
+    def __init__(self, lane: Lane, settings: QSettings, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._lane, self._settings, self._parent = lane, settings, parent
         self._dialog: ExportDialog | None = None
 
     def ask(self, page: Page) -> None:
         """Ask what of a page to write where, and write it."""
         offers = page.offers()
         if not offers:
-            self._window.show_problem(Problem("Nothing to export yet", page.why_no_offer()))
+            self.problem.emit(Problem("Nothing to export yet", page.why_no_offer()))
             return
         from slide_gui.gui.export.dialog import ExportDialog
 
         if self._dialog is None:
-            self._dialog = ExportDialog(self._window.lane, self._window.settings, self._window)
+            self._dialog = ExportDialog(self._lane, self._settings, self._parent)
             self._dialog.requested.connect(self._write)
         self._dialog.ask(offers)
 
@@ -49,11 +60,11 @@ class Exporting(QObject):
         if text:
             QApplication.clipboard().setText(text)
         else:
-            self._window.show_problem(Problem("Nothing to copy yet", page.why_no_offer()))
+            self.problem.emit(Problem("Nothing to copy yet", page.why_no_offer()))
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:
-        self._window.lane.submit(
+        self._lane.submit(
             "Writing the export",
             request.write,
             channel="export",
@@ -63,9 +74,9 @@ class Exporting(QObject):
 
     @Slot(object)
     def _written(self, path: Path) -> None:
-        self._window.tell("information", "Exported", str(path))
+        self.written.emit(path)
 
     @Slot(object)
     def _not_written(self, error: Exception) -> None:
         remedy = " Choose another place." if isinstance(error, OSError) else ""
-        self._window.show_problem(Problem("The export could not be written", sentence(error) + remedy))
+        self.problem.emit(Problem("The export could not be written", sentence(error) + remedy))

@@ -1,4 +1,4 @@
-"""What can be exported: a figure or a table, made when it is asked for."""
+"""What a page offers for export: figures and tables, made when they are asked for."""
 
 from __future__ import annotations
 
@@ -6,21 +6,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from PySide6.QtWidgets import QWidget
+
 from slide_gui.figures.style import Style
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
 
-__all__ = ["FIGURE", "TABLE", "TABLES", "Offer"]
+__all__ = ["FIGURE", "TABLE", "TABLES", "Offer", "Page"]
 
 
 FIGURE = ("pdf", "svg", "png", "csv", "bundle")
-
-
 TABLE = ("csv",)
-
-
 TABLES = ("pdf", "svg", "png", "csv", "tex", "md")
 
 
@@ -50,3 +48,19 @@ class Offer:
     style: Style = field(default_factory=lambda: Style(width="double"))
     kinds: tuple[str, ...] = FIGURE
     of_weights: bool = False
+
+
+class Page(QWidget):
+    """A page of the window."""
+
+    def offers(self) -> tuple[Offer, ...]:
+        """Return what can be exported now, the likeliest first."""
+        return ()
+
+    def why_no_offer(self) -> str:
+        """Return one sentence that says why there is nothing to export."""
+        return "This page has nothing to export yet."
+
+    def table(self) -> str:
+        """Return the numbers shown, tab-separated, with a line of titles; empty if there are none."""
+        return ""

@@ -19,15 +19,14 @@ from slide_gui.experiments.source import describe_chosen, describe_widths
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.style import Style
 from slide_gui.gui.choice_box import add_choices
-from slide_gui.gui.export.option import Offer
+from slide_gui.gui.export.option import Offer, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import Page
-from slide_gui.gui.panel import thousands
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.run_controller import RunDesk
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
+from slide_gui.gui.widgets.numbers import count
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.progress import Progress, Stage
@@ -194,7 +193,7 @@ class ClassifierPage(Page):
         self._set_history(seen.history)
         if seen.test is not None and seen.test.done:
             self._found.setText(str(seen.test.rate))
-            done, total = thousands(seen.test.done), thousands(seen.test.total)
+            done, total = count(seen.test.done), count(seen.test.total)
             self._details.setText(f"test error so far, {done} of {total} images")
             return
         self._found.setText("…")
@@ -246,7 +245,7 @@ class ClassifierPage(Page):
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         behind += "" if result.is_current else f" · by version {result.numerics} of the numbers, not this program’s"
         self._details.setText(
-            f"test error on {thousands(result.n_test)} images with its 95 % interval{behind} · "
+            f"test error on {count(result.n_test)} images with its 95 % interval{behind} · "
             f"training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
         )
         names = self._names(result)
@@ -288,7 +287,7 @@ class ClassifierPage(Page):
             taken = names[int(predicted)]
             caption = f"{was} → {taken}" if len(was + taken) <= 4 else f"→ {taken}"
             items.append(
-                Thumbnail(int(row), shaped, caption, f"test image {thousands(int(row) + 1)}: {was}, taken for {taken}")
+                Thumbnail(int(row), shaped, caption, f"test image {count(int(row) + 1)}: {was}, taken for {taken}")
             )
         self._gallery.set_images(items, stale)
 

@@ -17,12 +17,11 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.tile_source import place
-from slide_gui.gui.panel import thousands
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.numbers import significant
+from slide_gui.gui.widgets.numbers import count, significant
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
 
 __all__ = ["ComparisonView"]
@@ -46,7 +45,7 @@ class ComparisonView(QWidget):
         self._why_not.setWordWrap(True)
         self._why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pixels = ChoiceButtons(self)
-        self._pixels.chosen.connect(self._choose_pixel)
+        self._pixels.idClicked.connect(self._choose_pixel)
         self._weights_title = QLabel("", self)
         self._weights_title.setProperty("role", "secondary")
         self._matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
@@ -195,4 +194,4 @@ def _sentence(shown: Comparison) -> str:
     if test is None:
         return f"{said} points, judged on different rows: no test of significance."
     p = significant(test.exact, 3)
-    return f"{said} points on the same {thousands(len(first.judged))} rows · McNemar p = {p}"
+    return f"{said} points on the same {count(len(first.judged))} rows · McNemar p = {p}"

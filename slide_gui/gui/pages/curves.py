@@ -17,10 +17,9 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
 from slide_gui.experiments.run import Estimate, RunProgress
 from slide_gui.experiments.source import describe_widths
-from slide_gui.gui.export.option import Offer
+from slide_gui.gui.export.option import Offer, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import Page
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
@@ -52,7 +51,7 @@ class CurvesPage(Page):
             _SUBTITLES[0],
             (("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")),
         )
-        self._tabs.chosen.connect(self._show_view)
+        self._tabs.idClicked.connect(self._show_view)
         self._build_controls(nested(layout, QHBoxLayout()))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
         self._views = QStackedWidget(self)

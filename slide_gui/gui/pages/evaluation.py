@@ -28,11 +28,10 @@ from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.methods import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS
 from slide_gui.figures.export import Sheet
-from slide_gui.gui.export.option import TABLES, Offer
+from slide_gui.gui.export.option import TABLES, Offer, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import Page
 from slide_gui.gui.state.evaluation import BenchmarkChoice, BenchmarkDesk
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.evaluation_table import BenchmarkTable
@@ -200,7 +199,7 @@ class BenchmarkPage(Page):
                 ("Running time", "The paper’s Table 2: feature generation, SLIDE against autoencoders"),
             ),
         )
-        self._tabs.chosen.connect(self._show_view)
+        self._tabs.idClicked.connect(self._show_view)
         export = add_button(self, row, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self._controls = BenchmarkControls(desk, self)

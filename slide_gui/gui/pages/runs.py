@@ -15,10 +15,9 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import StoredRun
 from slide_gui.experiments.source import describe_widths
 from slide_gui.figures.export import Sheet
-from slide_gui.gui.export.option import TABLE, Offer
+from slide_gui.gui.export.option import TABLE, Offer, Page
 from slide_gui.gui.pages.comparison import ComparisonView
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import Page
 from slide_gui.gui.state.run_controller import RunDesk
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
@@ -51,7 +50,7 @@ class RunsPage(Page):
             "every run is kept",
             (("Table", "Every run, to filter and sort"), ("Comparison", "Two runs, A and B, and their difference")),
         )
-        self._tabs.chosen.connect(self._show_view)
+        self._tabs.idClicked.connect(self._show_view)
         self._undelete = add_button(self, row, "Undo delete", "Bring the runs deleted last back")
         self._undelete.clicked.connect(desk.kept.undelete)
         copy = add_button(self, row, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")

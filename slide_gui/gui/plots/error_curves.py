@@ -28,6 +28,7 @@ LABEL_GAP = 16
 WAITING = 10
 """How far one point without an estimate stands above the next, pixels."""
 BAND, LIGHTER = 0.2, 0.45
+_ROOM = 0.03  # of the height
 RADIUS, SWATCH = 3.5, 16
 SIDE = 0.02
 """Room beside noise 0 and 1, for the points that stand there."""
@@ -507,4 +508,6 @@ def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[f
     low, high = max(min(values), 0.0), max(values)
     if low < 0.4 * high or high == 0.0:
         low = 0.0
-    return low, max(high, low + 0.1)
+    high = max(high, low + 0.1)
+    room = _ROOM * (high - low)  # for what is drawn around the outermost points
+    return max(low - room, 0.0) if low else 0.0, high + room

@@ -9,13 +9,10 @@ from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from slide_gui.experiments.inspection.explain import Explanation
-from slide_gui.figures.color_scale import signed
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.numbers import count, fixed, number, significant
 from slide_gui.gui.widgets.painted import Painted, focus_ring
 
-__all__ = ["ExplainPanel", "lines_of", "math_width", "plain_math"]
+__all__ = ["ExplainLine", "ExplainPanel", "math_width", "plain_math"]
 
 
 _PARTS = re.compile(r"([_^])\{([^}]*)\}|([^_^]+|[_^](?!\{))")
@@ -76,56 +73,6 @@ class ExplainLine:
     tip: str
 
 
-def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
-    """Return the steps from S to W of one pair of features."""
-    s_ab, s_aa, p_ab = _amount(e.s_ab), _amount(e.s_aa), _amount(e.p_ab)
-    q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
-    same = e.a == e.b
-    return (
-        ExplainLine(
-            "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"over {count(e.n)} samples", s_ab, "§3",
-            "Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n",
-        ),
-        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", f"over {count(e.n)} samples", s_aa, "§3", "How much a is lit"),
-        ExplainLine(
-            "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", q_a, "§3",
-            "Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the bias",
-        ),
-        ExplainLine(
-            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, "§3, below eq. 10",
-            "Expected product of the clean a with the corrupted b: only b may be blanked",
-        ),
-        ExplainLine(
-            "E[Q]_{ab}",
-            "S_{aa} q_{a}" if same else "S_{ab} q_{a} q_{b}",
-            f"{s_aa} · {q_a}" if same else f"{s_ab} · {q_a} · {q_b}",
-            _amount(e.q_ab),
-            "eq. 10, α = β" if same else "eq. 10, α ≠ β",
-            "Expected product of a and b, both corrupted: both must survive",
-        ),
-        ExplainLine(
-            "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), "eq. 10, α = β",
-            "A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares",
-        ),
-        ExplainLine(
-            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), "eq. 8, Algorithm 1",
-            "Weight with which a is reconstructed from b: the solution of all equations at once",
-        ),
-        ExplainLine(
-            "W_{a,d+1}", "bias", "of the constant 1", signed(e.bias, 4), "§3",
-            "What the reconstruction of a starts from: the weight of the constant that is never corrupted",
-        ),
-        ExplainLine(
-            "check", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(e.product), "eq. 8",
-            "Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution",
-        ),
-    )  # fmt: skip
-
-
-def _amount(value: float) -> str:
-    return fixed(value, 2) if abs(value) < 1e6 else number(value)
-
-
 class ExplainPanel(Painted):
     """A table of formulas that keeps its place while the numbers move."""
 
@@ -143,20 +90,20 @@ class ExplainPanel(Painted):
     def minimumSizeHint(self) -> QSize:
         return QSize(300, self.sizeHint().height())
 
-    def set_explanation(self, title: str, second: str, explanation: Explanation | None, stale: bool = False) -> None:
+    def set_lines(self, title: str, second: str, lines: tuple[ExplainLine, ...], stale: bool = False) -> None:
         """Show the numbers of one pair of features.
 
         Parameters
         ----------
         title, second : str
             What a, b and the layer are.
-        explanation : Explanation, optional
-            None shows the titles alone.
+        lines : tuple of ExplainLine
+            Without any, the titles stand alone.
         stale : bool
             Greyed, because newer weights are on their way.
         """
         self._title, self._second, self._stale = title, second, stale
-        self._lines = () if explanation is None else lines_of(explanation)
+        self._lines = lines
         spoken = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in self._lines]
         self.setAccessibleDescription("; ".join([title, second, *spoken]))
         self.update()

@@ -1,4 +1,4 @@
-"""Buttons of which one is chosen: which is checked, what is said, and who owns them."""
+"""Buttons of which one is chosen: which is checked, and what is said."""
 
 from __future__ import annotations
 
@@ -24,26 +24,36 @@ def row(shown: Callable[..., QWidget]) -> QWidget:
 
 
 def test_that_the_first_is_chosen_at_first_and_one_alone_at_any_time(row: QWidget) -> None:
-    assert row.choice.number() == 1
+    assert row.choice.checkedId() == 1
     row.choice.choose(5)
     assert [button.isChecked() for button in row.choice.buttons()] == [False, False, True]
 
 
 def test_that_a_press_is_said_and_a_choice_by_the_program_is_not(row: QWidget) -> None:
     said: list[int] = []
-    row.choice.chosen.connect(said.append)
+    row.choice.idClicked.connect(said.append)
     row.choice.choose(2)
     assert said == []
     QTest.mouseClick(row.choice.buttons()[2], Qt.MouseButton.LeftButton)
     QTest.keyClick(row.choice.buttons()[2], Qt.Key.Key_Left)  # the arrows walk along the buttons
     assert said[0] == 5
-    assert row.choice.number() == 2
+    assert row.choice.checkedId() == 2
 
 
-def test_that_each_button_belongs_to_the_widget_it_is_in_and_to_nothing_else(row: QWidget) -> None:
-    from shiboken6 import Shiboken
-
-    for button in row.choice.buttons():
-        assert button.parent() is row
-        (parent,) = [line for line in Shiboken.dump(button).splitlines() if line.startswith("parent")]
-        assert "QWidget" in parent
+def test_that_buttons_within_the_same_widget_are_another_choice(shown: Callable[..., QWidget]) -> None:
+    """Tabs of a page, and the layers of a view on that page."""
+    page = QWidget()
+    outside, inside = QHBoxLayout(page), QWidget(page)
+    tabs, layers = ChoiceButtons(page), ChoiceButtons(inside)
+    for number in range(3):
+        outside.addWidget(tabs.add(number, "tab", page))
+    row = QHBoxLayout(inside)
+    for number in range(2):
+        row.addWidget(layers.add(number, "layer", inside))
+    outside.addWidget(inside)
+    shown(page, 400, 60)
+    for tab, layer in ((1, 1), (2, 0), (0, 1)):
+        tabs.choose(tab)
+        layers.choose(layer)
+        assert [button.isChecked() for button in tabs.buttons()] == [number == tab for number in range(3)]
+        assert [button.isChecked() for button in layers.buttons()] == [number == layer for number in range(2)]

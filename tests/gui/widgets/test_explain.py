@@ -8,8 +8,9 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.core.slide.denoiser import denoiser_weights
 from slide_gui.experiments.inspection.explain import explain
+from slide_gui.gui.pages.weights.explained import lines_of
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.explain import ExplainPanel, lines_of, math_width, plain_math
+from slide_gui.gui.widgets.explain import ExplainPanel, math_width, plain_math
 
 ROWS = np.column_stack([np.random.default_rng(0).random((60, 5)) > 0.5, np.ones(60)]).astype(float)
 SCATTER = ROWS.T @ ROWS
@@ -34,7 +35,7 @@ def test_that_the_diagonal_survives_once() -> None:
 
 def test_that_the_panel_speaks_and_fits_at_650_pixels(app: QApplication, shown: Callable[..., Any]) -> None:
     panel: ExplainPanel = shown(ExplainPanel(), 650, 300)
-    panel.set_explanation("Layer 1", "b is chosen.", explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3))
+    panel.set_lines("Layer 1", "b is chosen.", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
     assert "E[P]_ab = S_ab q_b = " in panel.accessibleDescription()
     name, formula, numbers, place, value_end = panel._columns()
     assert numbers is not None

@@ -20,12 +20,11 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.layer_choice import LayerChoice
 from slide_gui.gui.pages.weights.view import View, ViewContext
-from slide_gui.gui.panel import thousands
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.workspace import sentence
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.gui.widgets.numbers import significant
+from slide_gui.gui.widgets.numbers import count, significant
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
 from slide_gui.progress import Progress
 
@@ -214,9 +213,9 @@ class CopiesPart(View):
         return self._behind or not fresh or copies.layer != self._choice.layer or copies.noise != parameters.noise
 
     def _words(self, copies: Copies) -> str:
-        rows = f"{thousands(copies.n_rows)} rows"
+        rows = f"{count(copies.n_rows)} rows"
         if copies.n_rows < copies.n_all:
-            rows = f"a sample of {thousands(copies.n_rows)} of {thousands(copies.n_all)} rows, for W too"
+            rows = f"a sample of {count(copies.n_rows)} of {count(copies.n_all)} rows, for W too"
         return f"{rows} · mean of {copies.seeds} seeds · dashed: c/√m"
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
@@ -228,7 +227,7 @@ class CopiesPart(View):
         point = self._point(copies)
         wanted = 2 ** round(self.slider.value())
         waiting = "" if point is not None and point.copies == wanted else ", not there yet"
-        self.slider.set_extra(f"m = {thousands(wanted)}{waiting}")
+        self.slider.set_extra(f"m = {count(wanted)}{waiting}")
         if point is None:
             self.tiles.set_content((), ())
             return
@@ -246,7 +245,7 @@ class CopiesPart(View):
         stale = (self._is_stale(copies),) * 3
         row = TileRow(place(a, shape), "seed 0", QColor(theme.accent), False, tiles, stale)
         heads = (
-            f"Wₘ · m = {thousands(point.copies)}",
+            f"Wₘ · m = {count(point.copies)}",
             f"W · limit, ±{significant(scale.high, 2)}",
             "Wₘ − W · same levels",
         )

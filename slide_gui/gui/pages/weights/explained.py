@@ -15,13 +15,63 @@ from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.layer_choice import LayerChoice
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.explain import ExplainPanel, plain_math
-from slide_gui.gui.widgets.numbers import significant
+from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
+from slide_gui.gui.widgets.numbers import count, fixed, number, significant
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
 
-__all__ = ["ExplainedWeight"]
+__all__ = ["ExplainedWeight", "lines_of"]
 
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
+
+
+def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
+    """Return the steps from S to W of one pair of features."""
+    s_ab, s_aa, p_ab = _amount(e.s_ab), _amount(e.s_aa), _amount(e.p_ab)
+    q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
+    same = e.a == e.b
+    return (
+        ExplainLine(
+            "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"over {count(e.n)} samples", s_ab, "§3",
+            "Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n",
+        ),
+        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", f"over {count(e.n)} samples", s_aa, "§3", "How much a is lit"),
+        ExplainLine(
+            "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", q_a, "§3",
+            "Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the bias",
+        ),
+        ExplainLine(
+            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, "§3, below eq. 10",
+            "Expected product of the clean a with the corrupted b: only b may be blanked",
+        ),
+        ExplainLine(
+            "E[Q]_{ab}",
+            "S_{aa} q_{a}" if same else "S_{ab} q_{a} q_{b}",
+            f"{s_aa} · {q_a}" if same else f"{s_ab} · {q_a} · {q_b}",
+            _amount(e.q_ab),
+            "eq. 10, α = β" if same else "eq. 10, α ≠ β",
+            "Expected product of a and b, both corrupted: both must survive",
+        ),
+        ExplainLine(
+            "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), "eq. 10, α = β",
+            "A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares",
+        ),
+        ExplainLine(
+            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), "eq. 8, Algorithm 1",
+            "Weight with which a is reconstructed from b: the solution of all equations at once",
+        ),
+        ExplainLine(
+            "W_{a,d+1}", "bias", "of the constant 1", signed(e.bias, 4), "§3",
+            "What the reconstruction of a starts from: the weight of the constant that is never corrupted",
+        ),
+        ExplainLine(
+            "check", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(e.product), "eq. 8",
+            "Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution",
+        ),
+    )  # fmt: skip
+
+
+def _amount(value: float) -> str:
+    return fixed(value, 2) if abs(value) < 1e6 else number(value)
 
 
 class ExplainedWeight(View):
@@ -73,7 +123,7 @@ class ExplainedWeight(View):
         stale = self._source.is_stale(a, layer)
         title = f"Layer {layer}: a = {place(a, shape)} from b = {place(b, shape)}"
         fitted_on = "x" if layer == 1 else f"h{'⁰¹²³⁴⁵⁶⁷⁸'[layer - 1]}"
-        self.panel.set_explanation(title, f"{why} The layer is fitted on {fitted_on}.", found, stale)
+        self.panel.set_lines(title, f"{why} The layer is fitted on {fitted_on}.", lines_of(found), stale)
         self._show_rows(found, shape, stale)
         self.tiles.set_crosshair(b)
 
@@ -90,7 +140,7 @@ class ExplainedWeight(View):
         return source, f"b is the {noun} under the cursor."
 
     def _say(self, title: str, second: str) -> None:
-        self.panel.set_explanation(title, second, None)
+        self.panel.set_lines(title, second, ())
         self.tiles.set_content((), ())
 
     def _show_rows(self, found: Explanation, shape: tuple[int, int] | None, stale: bool) -> None:

@@ -111,7 +111,7 @@ class FlowPart(View):
             button.setToolTip(tip)
             button.setAccessibleName(f"brush {side}")
             row.addWidget(button)
-        self._brushes.chosen.connect(self.view.canvas.set_brush)
+        self._brushes.idClicked.connect(self.view.canvas.set_brush)
         self._undo = add_button(self, row, "Undo stroke", "Take the last stroke back (Ctrl+Z in the image)", "flat")
         self._undo.clicked.connect(self.view.canvas.undo)
         self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")

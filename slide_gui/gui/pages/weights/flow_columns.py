@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from slide_gui.experiments.inspection.flow import Flow, FlowLayer
 from slide_gui.figures.color_scale import ColorScale, signed
-from slide_gui.gui.panel import thousands
 from slide_gui.gui.widgets.flow_view import INK, FlowColumn, FlowTile
+from slide_gui.gui.widgets.numbers import count
 
 __all__ = ["flow_columns"]
 
@@ -47,7 +47,7 @@ def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
     lines: tuple[str, ...] = ("as drawn",)
     if entered != "x":
         blanked, size = int(np.count_nonzero(~flow.survivors)), flow.clean.size
-        lines = (f"{thousands(blanked)} of {thousands(size)} blanked", f"{flow.corruption_error:.4f} from x")
+        lines = (f"{count(blanked)} of {count(size)} blanked", f"{flow.corruption_error:.4f} from x")
     seen = np.where(flow.survivors, flow.corrupted, np.nan)
     return FlowColumn(
         _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip="h⁰, the input"),
@@ -86,7 +86,7 @@ def _tile(
 def _lit(values: NDArray[Any]) -> str:
     """Return how many values are one, or their range where they are not only zeros and ones."""
     if np.isin(values, (0, 1)).all():
-        return f"{thousands(int(values.sum()))} lit"
+        return f"{count(int(values.sum()))} lit"
     return _reach(values)
 
 

@@ -20,7 +20,7 @@ class LayerChoice(QWidget):
         super().__init__(parent)
         self.layer = 1
         self._buttons = ChoiceButtons(self)
-        self._buttons.chosen.connect(self._choose)
+        self._buttons.idClicked.connect(self._choose)
         caption = QLabel("layer", self)
         caption.setProperty("role", "secondary")
         self._row = QHBoxLayout(self)

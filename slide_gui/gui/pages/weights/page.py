@@ -9,10 +9,9 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import Offer
+from slide_gui.gui.export.option import Offer, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.tile_source import TileSource, place
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.pointing import Pointing
@@ -124,7 +123,7 @@ class WeightsPage(Page):
         row, self._subtitle, self._tabs = header(
             self, layout, "Weights", subtitle, [(view.text, view.tip) for view in VIEWS]
         )
-        self._tabs.chosen.connect(self._tab_chosen)
+        self._tabs.idClicked.connect(self._tab_chosen)
         self._toggles = {}
         for panel in PANELS:
             button = add_button(self, row, panel.text, panel.tip, kind="segment")
@@ -269,7 +268,7 @@ class WeightsPage(Page):
     def _show_subtitle(self) -> None:
         noun = "pixels" if self._shape() or self._workspace.dataset is None else "features"
         usual = f"which {noun} each layer reconstructs the chosen {noun[:-1]} from"
-        self._subtitle.setText(VIEWS[self._tabs.number()].about or usual)
+        self._subtitle.setText(VIEWS[self._tabs.checkedId()].about or usual)
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:

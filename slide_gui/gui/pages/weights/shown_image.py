@@ -8,8 +8,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.gui.panel import thousands
 from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.widgets.numbers import count
 
 __all__ = ["ImageRow", "ShownImage"]
 
@@ -55,7 +55,7 @@ class ShownImage(QObject):
         """Show an image of the test part until another sample is chosen."""
         dataset = self._workspace.dataset
         if dataset is not None and 0 <= row < len(dataset.test):
-            self._show(dataset.test[row], f"test image {thousands(row + 1)}")
+            self._show(dataset.test[row], f"test image {count(row + 1)}")
 
     def _step(self, step: int) -> None:
         dataset = self._workspace.dataset
@@ -78,7 +78,7 @@ class ShownImage(QObject):
         if self._mean is None:
             some = dataset.train[:: max(1, len(dataset.train) // 2000)]
             self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-        self._show(self._mean, f"mean of {thousands(len(dataset.train))}", True)
+        self._show(self._mean, f"mean of {count(len(dataset.train))}", True)
 
     @Slot(object)
     def _forget(self, _dataset: Dataset) -> None:
@@ -130,7 +130,7 @@ class ImageRow(QWidget):
 
 
 def _sample_caption(dataset: Dataset, sample: int) -> str:
-    text = f"{thousands(sample + 1)} of {thousands(len(dataset.train))}"
+    text = f"{count(sample + 1)} of {count(len(dataset.train))}"
     if dataset.train_labels is None:
         return text
     label = int(dataset.train_labels[sample])
