@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from slide_gui.gui.theme import LIGHT
 from tests.end_to_end.program import until
 from tests.end_to_end.run_pages import (
     PLOT,
@@ -15,10 +16,12 @@ from tests.end_to_end.run_pages import (
     turn_to,
     write_rectangles,
 )
+from tests.end_to_end.screen import of_colour
 
 pytestmark = pytest.mark.display
 
 DEPTH = 2
+FIRST_ROW = np.s_[155:182, 340:1260]  # of the table of runs
 
 
 @pytest.fixture(scope="module")
@@ -142,5 +145,7 @@ def cursor_at_rest(program):
 )
 def test_that_each_page_is_exported_by_its_dialog(program, page, title, name, begins):
     turn_to(program, page)
+    if page == "runs":  # which are read in the background
+        until(lambda: of_colour(program.picture()[FIRST_ROW], LIGHT.text).sum() > 50, "the run in the table")
     program.still()
     assert program.export(title, program.home / "exported" / name).startswith(begins)
