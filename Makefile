@@ -13,10 +13,11 @@ run: .venv/ready
 	exec $(BIN)/slide-gui demo --out out
 
 # A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
-# Two tests at a time, each with one thread in BLAS: threads of two programs that wait for one another's cores spin.
+# Two files of tests at a time, whole, for the tests of one may share a running program. Each has one thread in BLAS:
+# threads of two programs that wait for one another's cores spin.
 test: .venv/ready-tests lint
 	ulimit -c unlimited 2>/dev/null; \
-	OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 2 --dist loadfile
 
 lint: .venv/ready-tests
 	$(BIN)/ruff check .
