@@ -38,6 +38,8 @@ from slide_gui.gui.widgets.painted import Painted, focus_ring
 
 __all__ = ["MIDDLE", "Margins", "Plot", "apart", "decade_ticks", "linear_ticks"]
 
+_MOST_TICKS = 12  # more are not read
+
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
 MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
@@ -165,7 +167,7 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
         return own.united(super().boundingRect())
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
-        self._texts = dict(self._ticks(minVal, maxVal, max(2, int(size / self._gap))))
+        self._texts = dict(self._ticks(minVal, maxVal, max(2, min(int(size / self._gap), _MOST_TICKS))))
         return [(1.0, list(self._texts))]
 
     def tickStrings(self, values: list[float], _scale: float, _spacing: float) -> list[str]:
