@@ -162,15 +162,15 @@ def benchmark_page() -> dict[str, Any]:
     app, window = _open(lambda path: fill(path, 10_000))
     _fitted(app, window)
     start = time.perf_counter()
-    window.actions_by_name["page_benchmark"].trigger()
+    window.actions_by_name["page_evaluation"].trigger()
     app.processEvents()
     painted = time.perf_counter() - start
-    desk = window.benchmark
-    _wait(app, lambda: desk.known)
+    controller = window.evaluation
+    _wait(app, lambda: controller.known)
     app.processEvents()
     filled = time.perf_counter() - start
-    cells = sum(cell.complete for cell in desk.state().cells)
-    assert cells == len(desk.state().cells), f"only {cells} cells are filled"
+    cells = sum(cell.complete for cell in controller.state().cells)
+    assert cells == len(controller.state().cells), f"only {cells} cells are filled"
     tear_down(window)
     return {"painted": painted, "filled": filled, "count": cells}
 
@@ -210,11 +210,11 @@ def lateness_sweep() -> dict[str, Any]:
     app, window = _open()
     _fitted(app, window)
     window.actions_by_name["page_curves"].trigger()
-    desk = window.desk
+    controller = window.runs
     end = time.perf_counter() + _SWEEP_SECONDS
-    desk.start_sweep(SvmParameters())
-    result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not desk.sweeping)
-    result["done"] = 0 if desk.sweep is None else len(desk.sweep.done)
+    controller.start_sweep(SvmParameters())
+    result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not controller.sweeping)
+    result["done"] = 0 if controller.sweep is None else len(controller.sweep.done)
     tear_down(window)
     return result
 
@@ -231,12 +231,12 @@ def lateness_training() -> dict[str, Any]:
     _wait(app, lambda: window.workspace.dataset.name.lower().startswith("convex"), _TRAINING_LIMIT)
     _fitted(app, window)
     window.actions_by_name["page_classifier"].trigger()
-    desk = window.desk
-    desk.train(desk.spec_of(SvmParameters()))
-    result = _watched(app, window, "CriterionPlot", lambda: desk.training is None)
+    controller = window.runs
+    controller.train(controller.spec_of(SvmParameters()))
+    result = _watched(app, window, "CriterionPlot", lambda: controller.training is None)
     dataset = window.workspace.dataset
     result["data"] = "generated Convex" if dataset.generated else "Convex"
-    result["seconds"] = desk.result.timings.total
+    result["seconds"] = controller.result.timings.total
     tear_down(window)
     return result
 

@@ -37,10 +37,10 @@ from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 __all__ = [
     "Estimate",
     "Judgement",
+    "ProgressCollector",
     "Reuse",
     "RunProgress",
     "SvmPredictor",
-    "Watch",
     "judge",
     "live_spec",
     "restore",
@@ -229,7 +229,7 @@ class RunProgress:
     test: Estimate | None = None
 
 
-class Watch:
+class ProgressCollector:
     """Gathers what the parts of a run report into one `RunProgress`."""
 
     def __init__(self, spec_hash: str, progress: Progress) -> None:
@@ -273,11 +273,11 @@ class Watch:
 
 
 class _Phase(Progress):
-    def __init__(self, watch: Watch, name: str, own: Progress) -> None:
-        self._watch, self._name, self._own = watch, name, own
+    def __init__(self, collector: ProgressCollector, name: str, own: Progress) -> None:
+        self._collector, self._name, self._own = collector, name, own
 
     def report(self, fraction: float, payload: object = None) -> None:
-        self._own.report(fraction, self._watch.seen(self._name, payload))
+        self._own.report(fraction, self._collector.seen(self._name, payload))
 
 
 _TRAIN_ROWS = 5_000  # rows on which the training error is counted
@@ -318,11 +318,11 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
             progress = progress.part(0.5, 1.0)
     rows, validation = _rows(classes.train, spec, dataset.name)
     _check_estimators(spec)
-    watch = Watch(spec.hash, progress)
+    collector = ProgressCollector(spec.hash, progress)
     fitted_on = _fitted_rows(classes.train, spec, rows)
-    fitted = represent(dataset, spec, fitted_on, reuse, watch.phase("fit", 0.0, 0.1))
+    fitted = represent(dataset, spec, fitted_on, reuse, collector.phase("fit", 0.0, 0.1))
     done = time.perf_counter()
-    learning = watch.phase("learn", 0.1, 0.6)
+    learning = collector.phase("learn", 0.1, 0.6)
     learning.report(0.0, Stage(f"features of {len(rows)} rows"))
     Z = fitted.representation.transform(_taken(dataset.train, rows), progress=learning.part(0.0, 0.04))
     made = time.perf_counter()
@@ -340,12 +340,12 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         predictor = SvmPredictor(fitted.representation, model)
     trained = time.perf_counter()
     del Z
-    learned = min(max(watch.learned, made), trained) if own is not None and (own.history or own.grid) else made
+    learned = min(max(collector.learned, made), trained) if own is not None and (own.history or own.grid) else made
     features = None if fitted.seconds is None else fitted.seconds + made - done
     training = trained - learned if fine_tuning is None else fine_tuning.seconds
-    times = Timings(done - watch.started, learned - made, training, 0.0, made - done, features)
+    times = Timings(done - collector.started, learned - made, training, 0.0, made - done, features)
     network = _record(fitted.representation, fine_tuning)
-    return replace(_judged(dataset, spec, classes, rows, validation, predictor, own, times, watch), network=network)
+    return replace(_judged(dataset, spec, classes, rows, validation, predictor, own, times, collector), network=network)
 
 
 def _judged(
@@ -357,13 +357,13 @@ def _judged(
     predictor: Predictor,
     own: Classifier | None,
     times: Timings,
-    watch: Watch,
+    collector: ProgressCollector,
 ) -> RunResult:
     """Judge what was trained on some of its own rows, the validation rows and, if asked for, the test rows."""
     started = time.perf_counter()
 
     def judged(part: NDArray[Any], codes: Indices, wanted: Indices, start: float, stop: float, kind: str) -> Judgement:
-        return judge(predictor, part, codes, wanted, progress=watch.phase(kind, start, stop))
+        return judge(predictor, part, codes, wanted, progress=collector.phase(kind, start, stop))
 
     some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
     train_error = judged(dataset.train, classes.train, some, 0.6, 0.65, "train").error

@@ -64,7 +64,7 @@ ACTIONS = (
     ActionSpec("page_weights", "Weights", "View", "Ctrl+1", "weights"),
     ActionSpec("page_curves", "Error curves", "View", "Ctrl+2", "curves"),
     ActionSpec("page_classifier", "Classifier", "View", "Ctrl+3", "classifier"),
-    ActionSpec("page_benchmark", "Benchmark", "View", "Ctrl+4", "benchmark"),
+    ActionSpec("page_evaluation", "Benchmark", "View", "Ctrl+4", "evaluation"),
     ActionSpec("page_runs", "Runs", "View", "Ctrl+5", "runs"),
     ActionSpec("view_pinned", "Pinned pixels", "View", "Alt+1"),
     ActionSpec("view_all", "All rows of a layer", "View", "Alt+2"),
@@ -209,9 +209,9 @@ class Commands(QObject):
         self._window.pages.turn_to("classifier")
 
     @Slot()
-    def do_page_benchmark(self) -> None:
+    def do_page_evaluation(self) -> None:
         """Show the Benchmark page."""
-        self._window.pages.turn_to("benchmark")
+        self._window.pages.turn_to("evaluation")
 
     @Slot()
     def do_page_runs(self) -> None:

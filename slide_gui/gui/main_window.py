@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.commands import ACTIONS, Commands, make_actions
-from slide_gui.gui.export.controller import Exporting
+from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.export.option import Page
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.lateness import LatenessMonitor
@@ -43,8 +43,8 @@ from slide_gui.gui.widgets.notice import Notice
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.runs import RunsPage
-    from slide_gui.gui.state.evaluation import BenchmarkDesk
-    from slide_gui.gui.state.run_controller import RunDesk
+    from slide_gui.gui.state.evaluation import EvaluationController
+    from slide_gui.gui.state.runs import RunController
 
 __all__ = ["PAGES", "MainWindow"]
 
@@ -174,21 +174,21 @@ def _weights(window: MainWindow) -> Page:
 def _curves(window: MainWindow) -> Page:
     from slide_gui.gui.pages.curves import CurvesPage
 
-    return CurvesPage(window.workspace, window.desk, window)
+    return CurvesPage(window.workspace, window.runs, window)
 
 
 def _classifier(window: MainWindow) -> Page:
     from slide_gui.gui.pages.classifier import ClassifierPage
 
-    page = ClassifierPage(window.workspace, window.desk, window)
+    page = ClassifierPage(window.workspace, window.runs, window)
     page.image_opened.connect(window.show_test_image)
     return page
 
 
-def _benchmark(window: MainWindow) -> Page:
-    from slide_gui.gui.pages.evaluation import BenchmarkPage
+def _evaluation(window: MainWindow) -> Page:
+    from slide_gui.gui.pages.evaluation import EvaluationPage
 
-    page = BenchmarkPage(window.workspace, window.benchmark, window)
+    page = EvaluationPage(window.workspace, window.evaluation, window)
     page.runs_requested.connect(window.show_runs)
     page.export_requested.connect(window.commands.do_export)
     return page
@@ -197,7 +197,7 @@ def _benchmark(window: MainWindow) -> Page:
 def _runs(window: MainWindow) -> Page:
     from slide_gui.gui.pages.runs import RunsPage
 
-    page = RunsPage(window.workspace, window.desk, window)
+    page = RunsPage(window.workspace, window.runs, window)
     page.export_requested.connect(window.commands.do_export)
     return page
 
@@ -206,7 +206,7 @@ PAGES = (
     PageSpec("weights", "Weights", _weights),
     PageSpec("curves", "Curves", _curves),
     PageSpec("classifier", "Classifier", _classifier),
-    PageSpec("benchmark", "Benchmark", _benchmark),
+    PageSpec("evaluation", "Benchmark", _evaluation),
     PageSpec("runs", "Runs", _runs),
 )
 
@@ -270,12 +270,12 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(960, 640)
         self.setAcceptDrops(True)
         self.settings, self._store = settings, store
-        self._desk: RunDesk | None = None
-        self._benchmark: BenchmarkDesk | None = None
+        self._runs: RunController | None = None
+        self._evaluation: EvaluationController | None = None
         self.lane = Lane(self)
         self.workspace = Workspace(self.lane, self)
         self.opening = Opening(self.workspace, settings, self)
-        self.exporting = Exporting(self.lane, settings, self)
+        self.exporting = ExportController(self.lane, settings, self)
         self.lateness = LatenessMonitor(self)
         self._faults = FaultReporter(self)
         self.commands = Commands(self)
@@ -344,29 +344,29 @@ class MainWindow(QMainWindow):
         return cast(WeightsPage, self.pages.page("weights"))
 
     @property
-    def desk(self) -> RunDesk:
+    def runs(self) -> RunController:
         """The owner of runs, made when it is first needed: what it imports is heavy."""
-        if self._desk is None:
-            from slide_gui.gui.state.run_controller import RunDesk
+        if self._runs is None:
+            from slide_gui.gui.state.runs import RunController
 
-            self._desk = RunDesk(self.workspace, self._store, self)
-            self._desk.kept.refresh()
-        return self._desk
+            self._runs = RunController(self.workspace, self._store, self)
+            self._runs.library.refresh()
+        return self._runs
 
     @property
-    def benchmark(self) -> BenchmarkDesk:
+    def evaluation(self) -> EvaluationController:
         """The owner of the evaluation, made when it is first needed."""
-        if self._benchmark is None:
-            from slide_gui.gui.state.evaluation import BenchmarkDesk
+        if self._evaluation is None:
+            from slide_gui.gui.state.evaluation import EvaluationController
 
-            self._benchmark = BenchmarkDesk(self.workspace, self._store, self)
-            self._benchmark.ended.connect(self._benchmark_ended)
-        return self._benchmark
+            self._evaluation = EvaluationController(self.workspace, self._store, self)
+            self._evaluation.ended.connect(self._evaluation_ended)
+        return self._evaluation
 
     @Slot()
-    def _benchmark_ended(self) -> None:
-        if self._desk is not None:
-            self._desk.kept.refresh()
+    def _evaluation_ended(self) -> None:
+        if self._runs is not None:
+            self._runs.library.refresh()
 
     # Data ------------------------------------------------------------------------------------------------------
 
@@ -417,11 +417,11 @@ class MainWindow(QMainWindow):
         """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
         if self.notice.isVisible() and not self.lane.busy:
             self.notice.dismiss()
-        if self._desk is not None:
-            self._desk.stop()
+        if self._runs is not None:
+            self._runs.stop()
         self.workspace.cancel()
-        if self._benchmark is not None:
-            self._benchmark.stop()
+        if self._evaluation is not None:
+            self._evaluation.stop()
 
     # Showing ---------------------------------------------------------------------------------------------------
 

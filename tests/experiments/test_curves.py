@@ -18,7 +18,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments import run as run_progress
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.curves import error_curves, label_curves, label_points
-from slide_gui.experiments.run import Estimate, RunProgress, Watch
+from slide_gui.experiments.run import Estimate, ProgressCollector, RunProgress
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
@@ -100,20 +100,24 @@ def test_that_a_run_gathers_whatever_its_parts_report(monkeypatch: pytest.Monkey
     clock = iter(range(10, 100))
     monkeypatch.setattr(run_progress.time, "perf_counter", lambda: float(next(clock)))
     listener = StopAfter()
-    watch = Watch("hash", listener)
-    assert watch.learned == watch.started == 10.0
+    collector = ProgressCollector("hash", listener)
+    assert collector.learned == collector.started == 10.0
     stack = Stack(StackParameters(depth=0), (), 4, 10)
     steps = [WidthsStep(k, 0, 1.0 - k, (1.0,), (1.0,), 1.0, 5) for k in range(2)]
     grid, epochs = GridPoint(1.0, 2.0, 0.3), SdaHistory((SdaEpoch("pre-training", 1, 1, 2.0),))
     training, estimate = TrainingStep(0, 1, SolverStep(0, 1.0, 3)), Estimate(1, 2, 3)
-    fit, learn, test = watch.phase("fit", 0.0, 0.2), watch.phase("learn", 0.2, 0.6), watch.phase("test", 0.6, 1.0)
+    fit, learn, test = (
+        collector.phase("fit", 0.0, 0.2),
+        collector.phase("learn", 0.2, 0.6),
+        collector.phase("test", 0.6, 1.0),
+    )
     fit.report(0.5)
     assert listener.payloads == []  # nothing new is to be seen
     fit.report(1.0, stack)
     learn.report(0.0)
     for payload in (*steps, grid, epochs, training):
         learn.report(0.5, payload)
-    assert watch.learned == 13.0  # at the grid's point; training and epochs are no learning
+    assert collector.learned == 13.0  # at the grid's point; training and epochs are no learning
     test.report(1.0, estimate)
     assert vars(listener.payloads[0]) == vars(RunProgress("hash", "fit", stack))
     assert vars(listener.payloads[1]) == vars(RunProgress("hash", "learn", stack))

@@ -114,8 +114,8 @@ class Long(Bar):
 
 def made_whole(window):
     """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
-    window.desk.train(window.desk.spec_of(window.pages.page("classifier").svm()))
-    wait(lambda: window.desk.kept.runs and not window.lane.busy, 60)
+    window.runs.train(window.runs.spec_of(window.pages.page("classifier").svm()))
+    wait(lambda: window.runs.library.runs and not window.lane.busy, 60)
     for page in PAGES:
         window.actions_by_name[f"page_{page.name}"].trigger()
         settle(0.02)

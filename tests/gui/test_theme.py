@@ -14,7 +14,7 @@ ICONS = [
     "weights",
     "curves",
     "classifier",
-    "benchmark",
+    "evaluation",
     "runs",
     "open",
     "undo",

@@ -15,10 +15,10 @@ from slide_gui.gui.state.workspace import Problem, sentence
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
 
-__all__ = ["Exporting"]
+__all__ = ["ExportController"]
 
 
-class Exporting(QObject):
+class ExportController(QObject):
     """The dialog, the writing in the lane, and how it ended.
 
     Signals
@@ -39,9 +39,9 @@ class Exporting(QObject):
 
     def ask(self, page: Page) -> None:
         """Ask what of a page to write where, and write it."""
-        offers = page.offers()
+        offers = page.export_options()
         if not offers:
-            self.problem.emit(Problem("Nothing to export yet", page.why_no_offer()))
+            self.problem.emit(Problem("Nothing to export yet", page.why_nothing_to_export()))
             return
         from slide_gui.gui.export.dialog import ExportDialog
 
@@ -60,7 +60,7 @@ class Exporting(QObject):
         if text:
             QApplication.clipboard().setText(text)
         else:
-            self.problem.emit(Problem("Nothing to copy yet", page.why_no_offer()))
+            self.problem.emit(Problem("Nothing to copy yet", page.why_nothing_to_export()))
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:

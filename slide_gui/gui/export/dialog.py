@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
 from slide_gui.gui.choice_box import add_choices
-from slide_gui.gui.export.option import Offer
+from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import sentence
@@ -71,7 +71,7 @@ class ExportRequest:
     kind : {"pdf", "svg", "png", "csv", "tex", "md", "bundle"}
     style : Style
     sheet : callable
-        As in `Offer`.
+        As in `ExportOption`.
     """
 
     path: Path
@@ -106,7 +106,7 @@ class ExportDialog(QDialog):
 
     def __init__(self, lane: Lane, settings: QSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._offers: tuple[Offer, ...] = ()
+        self._offers: tuple[ExportOption, ...] = ()
         self._sheet: Sheet | None = None
         self._lane, self._settings = lane, settings
         self._preview = QLabel("", self)
@@ -168,7 +168,7 @@ class ExportDialog(QDialog):
         self._form.addRow(label, box)
         return box
 
-    def ask(self, offers: Sequence[Offer]) -> None:
+    def ask(self, offers: Sequence[ExportOption]) -> None:
         """Open, to ask about these offers; there is at least one."""
         self._offers = tuple(offers)
         self._figure.blockSignals(True)
@@ -185,7 +185,7 @@ class ExportDialog(QDialog):
 
     # Choices ----------------------------------------------------------------------------------------------------
 
-    def _offer(self) -> Offer:
+    def _offer(self) -> ExportOption:
         return self._offers[self._figure.currentIndex()]
 
     @Slot()
@@ -239,7 +239,7 @@ class ExportDialog(QDialog):
         # Twice as fine as it is shown: small type is legible only where it is drawn large and made small.
         dots = min(max(round(2 * _PREVIEW[0] * ratio * 25.4 / style.width_mm), 50), 1200)
 
-        def work(progress: Progress) -> tuple[Offer, Sheet, bytes]:
+        def work(progress: Progress) -> tuple[ExportOption, Sheet, bytes]:
             from slide_gui.figures.export import figure_bytes
 
             sheet = offer.sheet(progress) if ready is None else ready
@@ -253,7 +253,7 @@ class ExportDialog(QDialog):
         )
 
     @Slot(object)
-    def _previewed(self, drawn: tuple[Offer, Sheet, bytes]) -> None:
+    def _previewed(self, drawn: tuple[ExportOption, Sheet, bytes]) -> None:
         offer, sheet, content = drawn
         if offer is self._offer():
             self._sheet = sheet

@@ -14,7 +14,7 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
 
-__all__ = ["FIGURE", "TABLE", "TABLES", "Offer", "Page"]
+__all__ = ["FIGURE", "TABLE", "TABLES", "ExportOption", "Page"]
 
 
 FIGURE = ("pdf", "svg", "png", "csv", "bundle")
@@ -23,7 +23,7 @@ TABLES = ("pdf", "svg", "png", "csv", "tex", "md")
 
 
 @dataclass(frozen=True, eq=False)
-class Offer:
+class ExportOption:
     """Something that can be exported.
 
     Attributes
@@ -53,11 +53,11 @@ class Offer:
 class Page(QWidget):
     """A page of the window."""
 
-    def offers(self) -> tuple[Offer, ...]:
+    def export_options(self) -> tuple[ExportOption, ...]:
         """Return what can be exported now, the likeliest first."""
         return ()
 
-    def why_no_offer(self) -> str:
+    def why_nothing_to_export(self) -> str:
         """Return one sentence that says why there is nothing to export."""
         return "This page has nothing to export yet."
 

@@ -19,11 +19,11 @@ from slide_gui.experiments.source import describe_chosen, describe_widths
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.style import Style
 from slide_gui.gui.choice_box import add_choices
-from slide_gui.gui.export.option import Offer, Page
+from slide_gui.gui.export.option import ExportOption, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
-from slide_gui.gui.state.run_controller import RunDesk
+from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.numbers import count
@@ -54,9 +54,9 @@ class ClassifierPage(Page):
 
     image_opened = Signal(int)
 
-    def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
+    def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._desk = workspace, desk
+        self._workspace, self._controller = workspace, controller
         self._steps = 0
         layout = column(self)
         header(self, layout, "Classifier", "an RBF support vector machine with one learned width a layer")
@@ -86,7 +86,7 @@ class ClassifierPage(Page):
         right.addWidget(self._details)
         right.addWidget(self._confusion, 3)
         right.addWidget(self._gallery, 3)
-        desk.training_changed.connect(self.refresh)
+        controller.training_changed.connect(self.refresh)
         workspace.dataset_changed.connect(self.refresh)
         workspace.state_changed.connect(self.refresh)
         self.refresh()
@@ -120,21 +120,21 @@ class ClassifierPage(Page):
 
     @Slot()
     def _toggle(self) -> None:
-        if self._desk.training is not None:
-            self._desk.cancel_training()
+        if self._controller.training is not None:
+            self._controller.cancel_training()
             return
-        spec = self._desk.spec_of(self.svm(), self._method.currentData())
+        spec = self._controller.spec_of(self.svm(), self._method.currentData())
         if spec is not None:
-            self._desk.train(spec)
+            self._controller.train(spec)
 
     # Export -----------------------------------------------------------------------------------------------------
 
-    def offers(self) -> tuple[Offer, ...]:
-        result, dataset, source = self._desk.result, self._workspace.dataset, self._workspace.source
+    def export_options(self) -> tuple[ExportOption, ...]:
+        result, dataset, source = self._controller.result, self._workspace.dataset, self._workspace.source
         if result is None or dataset is None or source is None or dataset.fingerprint != result.spec.fingerprint:
             return ()
 
-        def offer(name: str, title: str) -> Offer:
+        def offer(name: str, title: str) -> ExportOption:
             def sheet(_progress: Progress) -> Sheet:
                 from slide_gui.experiments.recipe import Recipe
                 from slide_gui.figures.run_sheets import run_sheet
@@ -142,19 +142,19 @@ class ClassifierPage(Page):
                 recipe = replace(Recipe.of_run(name, source, result.spec), numerics=result.numerics)
                 return run_sheet(recipe, dataset, [result])
 
-            return Offer(name, title, sheet, Style(width="single" if name == "confusion" else "double"))
+            return ExportOption(name, title, sheet, Style(width="single" if name == "confusion" else "double"))
 
         found = (offer("confusion", "the confusion matrix"),)
         learned = result.classifier is not None and result.classifier.history
         return (*found, offer("widths", "the course of the widths")) if learned else found
 
-    def why_no_offer(self) -> str:
-        if self._desk.result is not None:
+    def why_nothing_to_export(self) -> str:
+        if self._controller.result is not None:
             return "The result shown is of other data; open those to export it."
         return "There is no result; press Train, or load a run."
 
     def table(self) -> str:
-        result = self._desk.result
+        result = self._controller.result
         if result is None:
             return ""
         names = self._names(result)
@@ -166,17 +166,17 @@ class ClassifierPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the desk holds now."""
-        desk = self._desk
-        self._train.setText("Cancel" if desk.training is not None else "Train")
-        problem = desk.why_not()
+        """Show what the controller holds now."""
+        controller = self._controller
+        self._train.setText("Cancel" if controller.training is not None else "Train")
+        problem = controller.why_not()
         self._train.setEnabled(not problem)
         if problem:
             self._details.setText(problem)
-        if desk.training is not None:
-            self._show_training(desk.training)
-        elif desk.result is not None:
-            self._show_result(desk.result)
+        if controller.training is not None:
+            self._show_training(controller.training)
+        elif controller.result is not None:
+            self._show_result(controller.result)
         else:
             self._found.setText("")
             self._details.setText(problem)
@@ -198,7 +198,7 @@ class ClassifierPage(Page):
             return
         self._found.setText("…")
         chosen, solver = seen.chosen, seen.training
-        parts = [_doing(seen, self._desk.spec)]
+        parts = [_doing(seen, self._controller.spec)]
         if solver is not None:
             parts.append(f"gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors")
         if chosen is not None:
@@ -208,7 +208,7 @@ class ClassifierPage(Page):
 
     def _asked(self) -> str:
         """Return the criterion that a training learns by, "auto" resolved."""
-        spec, dataset = self._desk.spec, self._workspace.dataset
+        spec, dataset = self._controller.spec, self._workspace.dataset
         assert spec is not None
         assert dataset is not None
         assert dataset.train_labels is not None
@@ -265,8 +265,8 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
-        if self._desk.result is not None:
-            self._show_gallery(self._desk.result, cell, self._is_stale(self._desk.result))
+        if self._controller.result is not None:
+            self._show_gallery(self._controller.result, cell, self._is_stale(self._controller.result))
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset = self._workspace.dataset

@@ -17,13 +17,13 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
 from slide_gui.experiments.run import Estimate, RunProgress
 from slide_gui.experiments.source import describe_widths
-from slide_gui.gui.export.option import Offer, Page
+from slide_gui.gui.export.option import ExportOption, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
-from slide_gui.gui.state.run_controller import RunDesk
+from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.progress import Progress
 
@@ -40,9 +40,9 @@ _NEAR = 0.004  # noises closer than this are the same point
 class CurvesPage(Page):
     """Stored runs as curves, the sweep's points as they come, and a live estimate where the sliders stand."""
 
-    def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
+    def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._desk = workspace, desk
+        self._workspace, self._controller = workspace, controller
         layout = column(self)
         _, self._subtitle, self._tabs = header(
             self,
@@ -66,7 +66,7 @@ class CurvesPage(Page):
         self._rest.timeout.connect(self._estimate)
         workspace.state_changed.connect(self._state_changed)
         workspace.dataset_changed.connect(self._refresh_soon)
-        for signal in (desk.kept.changed, desk.sweep_changed, desk.estimate_changed):
+        for signal in (controller.library.changed, controller.sweep_changed, controller.estimate_changed):
             signal.connect(self.refresh)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
@@ -80,7 +80,7 @@ class CurvesPage(Page):
         )
         self._sweep.clicked.connect(self._toggle_sweep)
         self._hold = add_button(self, row, "Pause", "Hold the sweep, or let it go on")
-        self._hold.clicked.connect(self._desk.pause_sweep)
+        self._hold.clicked.connect(self._controller.pause_sweep)
         self._said = QLabel(self)
         self._said.setProperty("role", "secondary")
         row.addWidget(self._said, 1)
@@ -93,10 +93,10 @@ class CurvesPage(Page):
 
     @Slot()
     def _toggle_sweep(self) -> None:
-        if self._desk.sweeping:
-            self._desk.cancel_sweep()
+        if self._controller.sweeping:
+            self._controller.cancel_sweep()
         else:
-            self._desk.start_sweep(self.svm())
+            self._controller.start_sweep(self.svm())
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
@@ -110,12 +110,12 @@ class CurvesPage(Page):
     @Slot(object)
     def _open(self, point: ErrorPoint) -> None:
         if point.key:
-            self._desk.open_run(point.key)
+            self._controller.open_run(point.key)
 
     @Slot(object, object)
     def _state_changed(self, state: State, old: State) -> None:
         if state.parameters != old.parameters and self.isVisible():
-            self._desk.drop_estimate()
+            self._controller.drop_estimate()
             self._rest.start()
             self.refresh()
 
@@ -123,14 +123,14 @@ class CurvesPage(Page):
     def _estimate(self) -> None:
         """Compute the point under the sliders, unless it is there already or the sweep is at work."""
         parameters = self._workspace.state.parameters
-        spec = self._desk.spec_of(self.svm())
+        spec = self._controller.spec_of(self.svm())
         known = [
             run
-            for run in self._desk.own_runs()
+            for run in self._controller.own_runs()
             if run.depth == parameters.depth and abs(run.noise - parameters.noise) < _NEAR
         ]
-        if spec is not None and not known and not self._desk.sweeping and self.isVisible():
-            self._desk.ask_estimate(spec)
+        if spec is not None and not known and not self._controller.sweeping and self.isVisible():
+            self._controller.ask_estimate(spec)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -143,8 +143,8 @@ class CurvesPage(Page):
 
     # Export -----------------------------------------------------------------------------------------------------
 
-    def offers(self) -> tuple[Offer, ...]:
-        dataset, source, load = self._workspace.dataset, self._workspace.source, self._desk.kept.load_results
+    def export_options(self) -> tuple[ExportOption, ...]:
+        dataset, source, load = self._workspace.dataset, self._workspace.source, self._controller.library.load_results
         shown = [(point.noise, point.depth, point.key) for point in self._points() if point.key]
         if dataset is None or source is None or not shown:
             return ()
@@ -161,10 +161,10 @@ class CurvesPage(Page):
             ]
             return run_sheet(Recipe("curves", source, tuple(points)), dataset, results)
 
-        return (Offer("curves", "the error curves", sheet),)
+        return (ExportOption("curves", "the error curves", sheet),)
 
-    def why_no_offer(self) -> str:
-        return self._desk.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
+    def why_nothing_to_export(self) -> str:
+        return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
 
     def table(self) -> str:
         points = [(point, point.rate) for point in self._points() if point.rate is not None]
@@ -182,36 +182,38 @@ class CurvesPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the desk holds now."""
+        """Show what the controller holds now."""
         if not self.isVisible():
             return
         points = self._points()
         for view in (self._plot, self._map):
             view.set_points(points)
-            view.set_placeholder(self._desk.why_not() or "No point yet: press Sweep, or let the noise slider rest.")
+            view.set_placeholder(
+                self._controller.why_not() or "No point yet: press Sweep, or let the noise slider rest."
+            )
         self._plot.set_cursor(self._workspace.state.parameters.noise)
         self._plot.set_marks(self._marks())
         self._show_sweep(_decided(points))
 
     def _points(self) -> list[ErrorPoint]:
         points = {}
-        stored = [run for run in self._desk.own_runs() if run.method == "slide-svm"]
+        stored = [run for run in self._controller.own_runs() if run.method == "slide-svm"]
         noises = sorted({run.noise for run in stored if run.depth})
         for run in stored:
             # Without layers there is no noise: one run answers them all.
             for noise in (run.noise,) if run.depth else noises or [run.noise]:
                 points[noise, run.depth] = _done((noise, run.depth), run.rate, run.hash, run.chosen_by, run.seconds)
-        sweep = self._desk.sweep
+        sweep = self._controller.sweep
         if sweep is not None:
             for done in sweep.done:
                 place = done.point.noise, done.point.depth
                 key = done.point.spec.hash
                 points[place] = _done(place, done.rate, key, done.chosen_by, done.seconds)
-            if sweep.current is not None and self._desk.sweeping:
+            if sweep.current is not None and self._controller.sweeping:
                 place = sweep.current.noise, sweep.current.depth
                 points[place] = _running(*place, sweep.live)
-        if self._desk.estimate is not None:
-            spec, seen = self._desk.estimate
+        if self._controller.estimate is not None:
+            spec, seen = self._controller.estimate
             points[spec.stack.noise, spec.stack.depth] = _running(spec.stack.noise, spec.stack.depth, seen)
         return [points[place] for place in sorted(points)]
 
@@ -229,12 +231,12 @@ class CurvesPage(Page):
 
     def _show_sweep(self, decided: str) -> None:
         """Say how far the sweep is, or what is being estimated, and what chose the widths of the points there are."""
-        desk, sweep = self._desk, self._desk.sweep
-        self._sweep.setText("Stop" if desk.sweeping else "Sweep")
-        self._hold.setEnabled(desk.sweeping)
-        self._hold.setText("Go on" if desk.paused else "Pause")
-        if not desk.sweeping or sweep is None:
-            estimate = self._desk.estimate
+        controller, sweep = self._controller, self._controller.sweep
+        self._sweep.setText("Stop" if controller.sweeping else "Sweep")
+        self._hold.setEnabled(controller.sweeping)
+        self._hold.setText("Go on" if controller.paused else "Pause")
+        if not controller.sweeping or sweep is None:
+            estimate = self._controller.estimate
             running = estimate is not None and (
                 estimate[1].test is None or estimate[1].test.done < estimate[1].test.total
             )
@@ -242,7 +244,7 @@ class CurvesPage(Page):
             self._said.setText(" · ".join(filter(None, [estimating, decided])))
             return
         left = "" if sweep.seconds_left is None else f" · about {math.ceil(sweep.seconds_left / 60)} min left"
-        held = " · paused" if desk.paused else ""
+        held = " · paused" if controller.paused else ""
         said = f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}"
         self._said.setText(" · ".join(filter(None, [said, decided])))
 

@@ -28,28 +28,28 @@ from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.methods import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS
 from slide_gui.figures.export import Sheet
-from slide_gui.gui.export.option import TABLES, Offer, Page
+from slide_gui.gui.export.option import TABLES, ExportOption, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.state.evaluation import BenchmarkChoice, BenchmarkDesk
+from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.evaluation_table import BenchmarkTable
 from slide_gui.gui.widgets.standing import StandingLegend
 from slide_gui.progress import Progress
 
-__all__ = ["BenchmarkPage"]
+__all__ = ["EvaluationPage"]
 
 
 _MOST_SPLITS = 50  # as many as the paper has
 
 
-class BenchmarkControls(QWidget):
-    """One row of controls over the desk of the benchmark."""
+class EvaluationControls(QWidget):
+    """One row of controls over the controller of the benchmark."""
 
-    def __init__(self, desk: BenchmarkDesk, parent: QWidget) -> None:
+    def __init__(self, controller: EvaluationController, parent: QWidget) -> None:
         super().__init__(parent)
-        self._desk = desk
+        self._controller = controller
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
@@ -59,7 +59,7 @@ class BenchmarkControls(QWidget):
         self._start.clicked.connect(self._toggle)
         self._hold = add_button(self, row, "Pause", "Hold the benchmark, or let it go on")
         self._hold.setMinimumWidth(72)
-        self._hold.clicked.connect(desk.pause)
+        self._hold.clicked.connect(controller.pause)
         row.addSpacing(8)
         self._extent = QComboBox(self)
         for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
@@ -85,8 +85,8 @@ class BenchmarkControls(QWidget):
         self._splits.setAccessibleName("Splits")
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
-        data = {key: entry(key).title for key in desk.choice.data}
-        methods = {key: METHODS[key].text for key in desk.choice.methods}
+        data = {key: entry(key).title for key in controller.choice.data}
+        methods = {key: METHODS[key].text for key in controller.choice.methods}
         self._data = _Several("Data sets", data, self._chosen, self)
         self._methods = _Several("Methods", methods, self._chosen, self)
         for button in (self._data, self._methods):
@@ -95,29 +95,29 @@ class BenchmarkControls(QWidget):
 
     @Slot()
     def _toggle(self) -> None:
-        if self._desk.running:
-            self._desk.stop()
+        if self._controller.running:
+            self._controller.stop()
         else:
-            self._desk.start()
+            self._controller.start()
 
     @Slot()
     def _chosen(self) -> None:
-        choice = BenchmarkChoice(
+        choice = EvaluationChoice(
             self._extent.currentData(), self._data.chosen(), self._methods.chosen(), self._splits.value() or None
         )
-        self._desk.choose(choice)
+        self._controller.choose(choice)
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the desk is asked, and what can be done now."""
-        desk, choice = self._desk, self._desk.choice
-        self._start.setText("Cancel" if desk.running else "Start")
-        self._start.setEnabled(desk.running or not desk.why_not())
-        self._hold.setEnabled(desk.running)
-        self._hold.setText("Go on" if desk.paused else "Pause")
+        """Show what the controller is asked, and what can be done now."""
+        controller, choice = self._controller, self._controller.choice
+        self._start.setText("Cancel" if controller.running else "Start")
+        self._start.setEnabled(controller.running or not controller.why_not())
+        self._hold.setEnabled(controller.running)
+        self._hold.setText("Go on" if controller.paused else "Pause")
         controls = (self._extent, self._splits, self._data, self._methods)
         for control in controls:
-            control.setEnabled(not desk.running)
+            control.setEnabled(not controller.running)
             control.blockSignals(True)
         self._extent.setCurrentIndex(self._extent.findData(choice.extent))
         self._splits.setValue(choice.splits or 0)
@@ -171,7 +171,7 @@ _NOTES = (
 _QUICK = "quick: 600 training rows, not the paper’s figures"
 
 
-class BenchmarkPage(Page):
+class EvaluationPage(Page):
     """Both tables, and what is asked of them.
 
     Signals
@@ -185,9 +185,9 @@ class BenchmarkPage(Page):
     runs_requested = Signal(object)
     export_requested = Signal()
 
-    def __init__(self, workspace: Workspace, desk: BenchmarkDesk, parent: QWidget | None = None) -> None:
+    def __init__(self, workspace: Workspace, controller: EvaluationController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._desk = workspace, desk
+        self._workspace, self._controller = workspace, controller
         layout = column(self)
         row, self._subtitle, self._tabs = header(
             self,
@@ -202,7 +202,7 @@ class BenchmarkPage(Page):
         self._tabs.idClicked.connect(self._show_view)
         export = add_button(self, row, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
-        self._controls = BenchmarkControls(desk, self)
+        self._controls = EvaluationControls(controller, self)
         layout.addWidget(self._controls)
         self._build_course(nested(layout, QHBoxLayout()))
         self._errors = BenchmarkTable(self, name="Error rates")
@@ -220,7 +220,7 @@ class BenchmarkPage(Page):
         self._notes.setToolTip(f"{INTERVALS}\n\nMarks: {MARKS}")
         self._notes.setAccessibleDescription(f"{INTERVALS} Marks: {MARKS}")
         layout.addWidget(self._notes)
-        desk.changed.connect(self.refresh)
+        controller.changed.connect(self.refresh)
 
     def _build_course(self, row: QHBoxLayout) -> None:
         row.setSpacing(12)
@@ -249,7 +249,7 @@ class BenchmarkPage(Page):
             "Time the tutorial’s SdA",
             "Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe",
         )
-        self._time.clicked.connect(self._desk.time_tutorial)
+        self._time.clicked.connect(self._controller.time_tutorial)
         note = QLabel(
             "Fit of the representation and features of the training rows; no classifier, no choice of parameters. "
             "SLIDE and SdA as chosen are measured whole, by the runs of the benchmark; the tutorial’s recipe "
@@ -273,39 +273,39 @@ class BenchmarkPage(Page):
         self._show_subtitle()
 
     def _show_subtitle(self) -> None:
-        quick = self._desk.choice.extent == "quick"
+        quick = self._controller.choice.extent == "quick"
         self._subtitle.setText(_QUICK if quick else _SUBTITLES[self._views.currentIndex()])
 
     @Slot(object)
     def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:
         keys, method, column = asked
-        data = tuple(dict.fromkeys(cell.data for cell in self._desk.choice.table()))[column]
-        cell = self._desk.state().cell(data, method)
-        info = next((info for info in self._desk.state().data if info.key == data), None)
+        data = tuple(dict.fromkeys(cell.data for cell in self._controller.choice.table()))[column]
+        cell = self._controller.state().cell(data, method)
+        info = next((info for info in self._controller.state().data if info.key == data), None)
         if cell is not None and info is not None:
             self.runs_requested.emit((keys, f"{info.title} {cell.name}"))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._desk.read()
+        self._controller.read()
         self.refresh()
 
     # Export -----------------------------------------------------------------------------------------------------
 
-    def offers(self) -> tuple[Offer, ...]:
-        state, times = self._desk.state(), self._desk.times()
+    def export_options(self) -> tuple[ExportOption, ...]:
+        state, times = self._controller.state(), self._controller.times()
         found = []
         if any(cell.answers for cell in state.cells):
-            found.append(Offer("errors", "the table of error rates", partial(_errors, state), kinds=TABLES))
+            found.append(ExportOption("errors", "the table of error rates", partial(_errors, state), kinds=TABLES))
         if any(_timed(row) for row in times):
-            found.append(Offer("times", "the table of running times", partial(_times, times), kinds=TABLES))
+            found.append(ExportOption("times", "the table of running times", partial(_times, times), kinds=TABLES))
         return tuple(found if self._views.currentIndex() == 0 else reversed(found))
 
-    def why_no_offer(self) -> str:
+    def why_nothing_to_export(self) -> str:
         return "No cell has a result yet; press Start."
 
     def table(self) -> str:
-        if not self.offers():
+        if not self.export_options():
             return ""
         return (self._errors if self._views.currentIndex() == 0 else self._times).text()
 
@@ -313,41 +313,41 @@ class BenchmarkPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the desk holds now."""
+        """Show what the controller holds now."""
         if not self.isVisible():
             return
-        desk, state = self._desk, self._desk.state()
+        controller, state = self._controller, self._controller.state()
         self._show_subtitle()
-        rows = error_rows(state, desk.choice, desk.running, desk.paused)
-        self._errors.set_table(error_heads(state, desk.choice), rows)
-        times = all_times(desk.times(), desk.choice)
+        rows = error_rows(state, controller.choice, controller.running, controller.paused)
+        self._errors.set_table(error_heads(state, controller.choice), rows)
+        times = all_times(controller.times(), controller.choice)
         self._times.set_table(time_heads(times), time_rows_of(times))
-        self._time.setEnabled(not desk.timing and bool(desk.choice.data))
+        self._time.setEnabled(not controller.timing and bool(controller.choice.data))
         self._controls.refresh()
         self._show_course()
 
     def _show_course(self) -> None:
-        desk, live = self._desk, self._desk.live
-        self._bar.setVisible(desk.running)
-        if desk.running and live is not None and live.total:
+        controller, live = self._controller, self._controller.live
+        self._bar.setVisible(controller.running)
+        if controller.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
             left = "" if live.seconds_left is None else f" · about {_left(live.seconds_left)} left"
-            held = " · paused" if desk.paused else ""
+            held = " · paused" if controller.paused else ""
             faults = f" · {len(live.faults)} damaged runs made again" if live.faults else ""
             self._said.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
-        elif desk.running:
+        elif controller.running:
             self._bar.setValue(0)
             self._said.setText("opening the data…")
-        elif desk.timing:
+        elif controller.timing:
             self._said.setText("timing the tutorial’s autoencoders…")
-        elif not desk.known:
-            self._said.setText("reading the runs…" if desk.reading else "")
+        elif not controller.known:
+            self._said.setText("reading the runs…" if controller.reading else "")
         else:
-            cells = [cell for cell in desk.state().cells if cell.data in desk.choice.data]
-            cells = [cell for cell in cells if cell.method in desk.choice.methods]
+            cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
+            cells = [cell for cell in cells if cell.method in controller.choice.methods]
             done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
             self._said.setText(
-                desk.why_not()
+                controller.why_not()
                 or (f"all {asked} splits are done" if done == asked else f"{done} of {asked} splits are done")
                 + (": Start goes on where it was" if 0 < done < asked else "")
             )

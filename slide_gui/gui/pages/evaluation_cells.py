@@ -10,7 +10,7 @@ from slide_gui.experiments.evaluation.table import REFERENCE, BenchmarkState, Ce
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, seconds_text, standing
-from slide_gui.gui.state.evaluation import BenchmarkChoice
+from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.widgets.evaluation_table import BenchmarkCell, BenchmarkHead, BenchmarkRow
 from slide_gui.gui.widgets.numbers import THIN, count, fixed
 
@@ -20,7 +20,7 @@ _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "judging", "test": "judging"}
 
 
-def error_heads(state: BenchmarkState, choice: BenchmarkChoice) -> tuple[BenchmarkHead, ...]:
+def error_heads(state: BenchmarkState, choice: EvaluationChoice) -> tuple[BenchmarkHead, ...]:
     """Return a column's head for every data set of the table."""
     infos = {info.key: info for info in state.data}
     heads = []
@@ -36,7 +36,7 @@ def error_heads(state: BenchmarkState, choice: BenchmarkChoice) -> tuple[Benchma
 
 
 def error_rows(
-    state: BenchmarkState, choice: BenchmarkChoice, running: bool, paused: bool = False
+    state: BenchmarkState, choice: EvaluationChoice, running: bool, paused: bool = False
 ) -> tuple[BenchmarkRow, ...]:
     """Return a row for every method in the paper's order, then those that others published.
 
@@ -44,7 +44,7 @@ def error_rows(
     ----------
     state : BenchmarkState
         Of the whole table.
-    choice : BenchmarkChoice
+    choice : EvaluationChoice
         What is asked.
     running, paused : bool
         Whether it is being worked on, or held.
@@ -81,7 +81,7 @@ def _said(
     cell: Cell | None,
     infos: dict[str, DataInfo],
     state: BenchmarkState,
-    choice: BenchmarkChoice,
+    choice: EvaluationChoice,
     running: bool,
     paused: bool,
 ) -> BenchmarkCell:
@@ -163,7 +163,7 @@ def _probability(p: float) -> str:
     return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
 
 
-def all_times(rows: Sequence[TimeRow], choice: BenchmarkChoice) -> tuple[TimeRow, ...]:
+def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
     """Return a row for every data set of the table, those that were not timed with the paper's figures alone."""
     known = {row.data.key: row for row in rows}
     found = []

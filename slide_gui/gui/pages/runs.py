@@ -15,10 +15,10 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import StoredRun
 from slide_gui.experiments.source import describe_widths
 from slide_gui.figures.export import Sheet
-from slide_gui.gui.export.option import TABLE, Offer, Page
+from slide_gui.gui.export.option import TABLE, ExportOption, Page
 from slide_gui.gui.pages.comparison import ComparisonView
 from slide_gui.gui.pages.header import add_button, column, header
-from slide_gui.gui.state.run_controller import RunDesk
+from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
 from slide_gui.progress import Progress
@@ -39,9 +39,9 @@ class RunsPage(Page):
 
     export_requested = Signal()
 
-    def __init__(self, workspace: Workspace, desk: RunDesk, parent: QWidget | None = None) -> None:
+    def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._desk = workspace, desk
+        self._workspace, self._controller = workspace, controller
         layout = column(self)
         row, self._count, self._tabs = header(
             self,
@@ -52,24 +52,24 @@ class RunsPage(Page):
         )
         self._tabs.idClicked.connect(self._show_view)
         self._undelete = add_button(self, row, "Undo delete", "Bring the runs deleted last back")
-        self._undelete.clicked.connect(desk.kept.undelete)
+        self._undelete.clicked.connect(controller.library.undelete)
         copy = add_button(self, row, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")
         copy.clicked.connect(self._copy)
         export = add_button(self, row, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self._table = RunTable(self)
         self._table.set_placeholder("No runs yet: train a classifier or start a sweep.")
-        self._table.open_requested.connect(desk.open_run)
+        self._table.open_requested.connect(controller.open_run)
         self._table.delete_requested.connect(self._delete)
         self._table.compare_requested.connect(self._compare)
-        self._table.tag_edited.connect(desk.kept.tag)
+        self._table.tag_edited.connect(controller.library.tag)
         self._comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
         self._views = QStackedWidget(self)
         self._views.addWidget(self._table)
         self._views.addWidget(self._comparison)
         layout.addWidget(self._views, 1)
-        desk.kept.changed.connect(self.refresh)
+        controller.library.changed.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -77,13 +77,13 @@ class RunsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show the desk's list."""
+        """Show the controller's list."""
         if self.isVisible():
-            self._table.set_rows([_row(run) for run in self._desk.kept.runs])
-            others = sum(not run.is_current for run in self._desk.kept.runs)
+            self._table.set_rows([_row(run) for run in self._controller.library.runs])
+            others = sum(not run.is_current for run in self._controller.library.runs)
             of_others = f", {others} of them (grey) by another version of the numbers" if others else ""
-            self._count.setText(f"{len(self._desk.kept.runs)} kept{of_others}")
-            self._undelete.setEnabled(self._desk.kept.can_undelete)
+            self._count.setText(f"{len(self._controller.library.runs)} kept{of_others}")
+            self._undelete.setEnabled(self._controller.library.can_undelete)
             self._choose_wanted()
 
     @Slot(object, str)
@@ -92,12 +92,12 @@ class RunsPage(Page):
         self._show_view(0)
         self._table.set_filter(words)
         self._wanted = keys
-        if set(keys) - {run.hash for run in self._desk.kept.runs}:
-            self._desk.kept.refresh()
+        if set(keys) - {run.hash for run in self._controller.library.runs}:
+            self._controller.library.refresh()
         self._choose_wanted()
 
     def _choose_wanted(self) -> None:
-        listed = {run.hash for run in self._desk.kept.runs}
+        listed = {run.hash for run in self._controller.library.runs}
         if self._wanted and listed.issuperset(self._wanted):
             self._table.select(self._wanted)
             self._wanted = ()
@@ -109,18 +109,18 @@ class RunsPage(Page):
 
     @Slot(object)
     def _delete(self, keys: tuple[str, ...]) -> None:
-        self._desk.kept.delete(keys)
+        self._controller.library.delete(keys)
 
     # Export -----------------------------------------------------------------------------------------------------
 
-    def offers(self) -> tuple[Offer, ...]:
-        place = {run.hash: run for run in self._desk.kept.runs}
+    def export_options(self) -> tuple[ExportOption, ...]:
+        place = {run.hash: run for run in self._controller.library.runs}
         lines = [place[key] for key in self._table.shown() if key in place]
         if not lines:
             return ()
-        return (Offer("runs", "the table of runs", partial(_sheet, lines), kinds=TABLE),)
+        return (ExportOption("runs", "the table of runs", partial(_sheet, lines), kinds=TABLE),)
 
-    def why_no_offer(self) -> str:
+    def why_nothing_to_export(self) -> str:
         return "No run is shown; train a classifier, start a sweep, or clear the filter."
 
     def table(self) -> str:
@@ -139,7 +139,7 @@ class RunsPage(Page):
         middle = (0 if dataset is None else dataset.n_features // 2,)
         self._comparison.show_waiting()
         self._show_view(1)
-        self._desk.kept.compare(keys, pixels or middle, self._compared)
+        self._controller.library.compare(keys, pixels or middle, self._compared)
 
     @Slot(object)
     def _compared(self, found: Comparison) -> None:

@@ -20,11 +20,11 @@ from slide_gui.experiments.sweep import Pause
 from slide_gui.gui.state.workspace import Problem, Workspace, sentence
 from slide_gui.progress import Progress
 
-__all__ = ["BenchmarkChoice", "BenchmarkDesk"]
+__all__ = ["EvaluationChoice", "EvaluationController"]
 
 
 @dataclass(frozen=True)
-class BenchmarkChoice:
+class EvaluationChoice:
     """What is asked of the evaluation.
 
     Attributes
@@ -42,7 +42,7 @@ class BenchmarkChoice:
     splits: int | None = None
 
     @classmethod
-    def everything(cls, extent: str = "full", splits: int | None = None) -> BenchmarkChoice:
+    def everything(cls, extent: str = "full", splits: int | None = None) -> EvaluationChoice:
         """Return the choice of all data sets and methods."""
         cells = plan(extent, splits=splits)
         data, methods = (tuple(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("data", "method"))
@@ -59,7 +59,7 @@ class BenchmarkChoice:
         return plan(self.extent, splits=self.splits)
 
 
-class BenchmarkDesk(QObject):
+class EvaluationController(QObject):
     """Asks for the evaluation in the lane and keeps what is known of it; the page reads it.
 
     Signals
@@ -76,7 +76,7 @@ class BenchmarkDesk(QObject):
     def __init__(self, workspace: Workspace, store: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._lane, self._path = workspace, workspace.lane, store
-        self.choice = BenchmarkChoice.everything()
+        self.choice = EvaluationChoice.everything()
         self.running = self.reading = self.timing = False
         self.live: BenchmarkState | None = None
         """The last that the running evaluation said."""
@@ -120,7 +120,7 @@ class BenchmarkDesk(QObject):
 
         self.reading = True
         self._lane.submit(
-            "Reading the runs", work, channel="benchmark-read", on_result=self._was_read, on_failure=self._read_failed
+            "Reading the runs", work, channel="evaluation-read", on_result=self._was_read, on_failure=self._read_failed
         )
 
     @Slot(object)
@@ -137,7 +137,7 @@ class BenchmarkDesk(QObject):
 
     # Running ---------------------------------------------------------------------------------------------------
 
-    def choose(self, choice: BenchmarkChoice) -> None:
+    def choose(self, choice: EvaluationChoice) -> None:
         """Ask for something else; not while the evaluation runs."""
         if self.running or choice == self.choice:
             return
@@ -173,7 +173,7 @@ class BenchmarkDesk(QObject):
         self._lane.submit(
             "Benchmark",
             work,
-            channel="benchmark",
+            channel="evaluation",
             on_result=self._done,
             on_payload=self._seen,
             on_failure=self._failed,
@@ -198,14 +198,14 @@ class BenchmarkDesk(QObject):
     def stop(self) -> None:
         """Stop what runs here; finished runs are kept."""
         if self.timing:
-            self._lane.cancel(channel="benchmark-times")
+            self._lane.cancel(channel="evaluation-times")
             self.timing = False
         if self.reading:
-            self._lane.cancel(channel="benchmark-read")
+            self._lane.cancel(channel="evaluation-read")
             self.reading = False
         if self.running:
             self._pause.resume()
-            self._lane.cancel(channel="benchmark")
+            self._lane.cancel(channel="evaluation")
             self._end()
         self.changed.emit()
 
@@ -253,7 +253,7 @@ class BenchmarkDesk(QObject):
         self._lane.submit(
             "Timing the tutorial’s SdA",
             work,
-            channel="benchmark-times",
+            channel="evaluation-times",
             on_result=self._timed,
             on_failure=self._not_timed,
         )

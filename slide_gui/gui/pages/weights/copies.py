@@ -15,7 +15,7 @@ from slide_gui.experiments.inspection.copies import MOST_COPIES, Copies, CopiesP
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import Offer
+from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.layer_choice import LayerChoice
@@ -155,7 +155,7 @@ class CopiesPart(View):
         self.plot.set_placeholder(f"No copies here: {sentence(error)}")
         self._show()
 
-    def offers(self, style: Style) -> tuple[Offer, ...]:
+    def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         model, source, copies = self._workspace.model(), self._workspace.source, self._copies
         done = () if copies is None else copies.finished().points
         if model is None or source is None or copies is None or not done or self._is_stale(copies):
@@ -169,7 +169,7 @@ class CopiesPart(View):
 
             return copies_sheet(result, source)
 
-        return (Offer("copies", "the copies against their limit", sheet, style),)
+        return (ExportOption("copies", "the copies against their limit", sheet, style),)
 
     def table(self) -> str | None:
         copies = self._copies

@@ -15,7 +15,7 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.inspection.flow import Flow, Forward, survivors
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import Offer
+from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button
 from slide_gui.gui.pages.weights.flow_columns import flow_columns
@@ -152,7 +152,7 @@ class FlowPart(View):
         """Return what is shown."""
         return self._flow
 
-    def offers(self, style: Style) -> tuple[Offer, ...]:
+    def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         model, source, image = self._workspace.model(), self._workspace.source, self._image
         if model is None or source is None or image is None:
             return ()
@@ -165,7 +165,7 @@ class FlowPart(View):
 
             return flow_sheet(flow_result(model, image, name, seed), source)
 
-        return (Offer("flow", "the flow of this image", sheet, style),)
+        return (ExportOption("flow", "the flow of this image", sheet, style),)
 
     def table(self) -> str | None:
         flow = self._flow

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import Offer, Page
+from slide_gui.gui.export.option import ExportOption, Page
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.header import add_button, column, header
 from slide_gui.gui.pages.tile_source import TileSource, place
@@ -213,7 +213,7 @@ class WeightsPage(Page):
 
     # Export -----------------------------------------------------------------------------------------------------
 
-    def offers(self) -> tuple[Offer, ...]:
+    def export_options(self) -> tuple[ExportOption, ...]:
         model, source, pixels = self._workspace.model(), self._workspace.source, self._figure_pixels()
         if model is None or source is None or not model.stack.layers:
             return ()
@@ -225,10 +225,10 @@ class WeightsPage(Page):
             return weights_sheet([weight_rows(model, pixels)], [source])
 
         style = self._figure_style()
-        weights = Offer("weights", "the weight figure", sheet, style, of_weights=True)
-        return (*self._shown_view().offers(style), weights)
+        weights = ExportOption("weights", "the weight figure", sheet, style, of_weights=True)
+        return (*self._shown_view().export_options(style), weights)
 
-    def why_no_offer(self) -> str:
+    def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:
             return "There is no layer; raise the depth."
         return "The layers are still being fitted; try again in a moment."

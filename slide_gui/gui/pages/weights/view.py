@@ -9,7 +9,7 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import Offer
+from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pointing import Pointing
 from slide_gui.gui.pages.weights.shown_image import ShownImage
@@ -36,7 +36,7 @@ class View(QWidget):
         """Show what the workspace holds now; called on every change of it while this is shown."""
         raise NotImplementedError
 
-    def offers(self, style: Style) -> tuple[Offer, ...]:
+    def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         """Return what can be exported of this view now; `style` is as the page is set."""
         return ()
 

@@ -44,7 +44,7 @@ def choose_quick_rectangles(program, button):
 
 
 def test_that_cells_fill_and_a_cancelled_benchmark_goes_on_where_it_was(program):
-    turn_to(program, "benchmark")
+    turn_to(program, "evaluation")
     button = main_button(program)
     choose_quick_rectangles(program, button)
     assert stored(program) == []
@@ -75,7 +75,7 @@ def test_that_cells_fill_and_a_cancelled_benchmark_goes_on_where_it_was(program)
     ],
 )
 def test_that_the_table_is_exported_by_its_dialog(program, letter, name, begins):
-    turn_to(program, "benchmark")
+    turn_to(program, "evaluation")
     program.still(60.0)
     # Tab leads from the choice of the table to that of the format.
     written = program.export("Export the table of error rates", program.home / "exported" / name, "Tab", letter)

@@ -14,8 +14,8 @@ from slide_gui.figures.export import save_sheet
 from slide_gui.figures.style import Style
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.evaluation_cells import error_rows
-from slide_gui.gui.state import evaluation as desk_module
-from slide_gui.gui.state.evaluation import BenchmarkChoice, merged
+from slide_gui.gui.state import evaluation as evaluation_module
+from slide_gui.gui.state.evaluation import EvaluationChoice, merged
 from slide_gui.gui.teardown import tear_down
 from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
@@ -43,8 +43,8 @@ def data():
 
 @pytest.fixture
 def small_plan(monkeypatch):
-    monkeypatch.setattr(desk_module, "plan", tiny_plan)
-    monkeypatch.setattr(desk_module, "load_data", lambda key, progress: named(key))
+    monkeypatch.setattr(evaluation_module, "plan", tiny_plan)
+    monkeypatch.setattr(evaluation_module, "load_data", lambda key, progress: named(key))
 
 
 def named(key):
@@ -53,9 +53,9 @@ def named(key):
 
 @pytest.fixture
 def page(small_plan, window):
-    window.actions_by_name["page_benchmark"].trigger()
-    wait(lambda: window.benchmark.known and not window.lane.busy)
-    found = window.pages.page("benchmark")
+    window.actions_by_name["page_evaluation"].trigger()
+    wait(lambda: window.evaluation.known and not window.lane.busy)
+    found = window.pages.page("evaluation")
     found._controls._data._boxes["convex"].setChecked(False)
     return found
 
@@ -65,8 +65,8 @@ def said(page, method):
 
 
 def finished(window):
-    desk = window.benchmark
-    wait(lambda: not desk.running and desk.known and not window.lane.busy, 120)
+    controller = window.evaluation
+    wait(lambda: not controller.running and controller.known and not window.lane.busy, 120)
 
 
 def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty(page):
@@ -75,12 +75,12 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert other.note == "not asked"
     assert said(page, "sda")[1].note == "not in the protocol"
     assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page._errors.rows())
-    assert page.offers() == ()
+    assert page.export_options() == ()
     assert page.table() == ""
 
 
 def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
-    window.benchmark.choose(replace(window.benchmark.choice, extent="full"))
+    window.evaluation.choose(replace(window.evaluation.choice, extent="full"))
     said = []
     for view in (0, 1):
         page._show_view(view)
@@ -91,7 +91,7 @@ def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
 
 def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time(window, page):
     counts = []
-    window.benchmark.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
+    window.evaluation.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
     page._controls._toggle()
     assert page._controls._start.text() == "Cancel"
     assert said(page, "raw-svm")[0].note == "waiting"
@@ -100,7 +100,7 @@ def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time
     filled = list(dict.fromkeys(counts))
     assert filled[-1] == 4
     assert len(filled) >= 3
-    state = window.benchmark.state()
+    state = window.evaluation.state()
     cell = state.cell("rectangles", "raw-svm")
     ours = said(page, "raw-svm")[0]
     assert ours.main == cell.rate.cell
@@ -126,7 +126,7 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     page._controls._toggle()
     wait(lambda: any(cell.main for cell in all_cells(page)), 60)
     window.actions_by_name["cancel"].trigger()
-    assert not window.benchmark.running
+    assert not window.evaluation.running
     assert page._controls._start.text() == "Start"
     finished(window)
     assert any(cell.main for cell in all_cells(page))
@@ -138,32 +138,32 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     with RunStore(tmp_path / "runs.sqlite") as store:
         after = {run.hash: run.created for run in store.runs()}
     assert before.items() <= after.items()
-    assert window.benchmark.state().cell("rectangles", "sda").complete
+    assert window.evaluation.state().cell("rectangles", "sda").complete
 
 
 def test_that_a_paused_benchmark_stands_still_until_it_goes_on(window, page):
     page._controls._toggle()
-    wait(lambda: window.benchmark.live is not None and window.benchmark.live.stage[1], 60)
+    wait(lambda: window.evaluation.live is not None and window.evaluation.live.stage[1], 60)
     page._controls._hold.click()
     assert page._controls._hold.text() == "Go on"
     settle(0.3)
-    done = window.benchmark.live.done
+    done = window.evaluation.live.done
     settle(0.3)
-    assert window.benchmark.live.done == done
+    assert window.evaluation.live.done == done
     assert "paused" in page._said.text()
     page._controls._hold.click()
     finished(window)
-    assert window.benchmark.state().cell("rectangles", "raw-svm").complete
+    assert window.evaluation.state().cell("rectangles", "raw-svm").complete
 
 
 def test_that_other_work_goes_first_and_the_benchmark_goes_on_after_it(window, page):
     page._controls._toggle()
-    wait(lambda: window.benchmark.live is not None, 60)
+    wait(lambda: window.evaluation.live is not None, 60)
     window.workspace.set_parameters(noise=0.4)
     wait(lambda: window.workspace.model() is not None, 20)
-    assert window.benchmark.running
+    assert window.evaluation.running
     finished(window)
-    assert window.benchmark.state().cell("rectangles", "sda").complete
+    assert window.evaluation.state().cell("rectangles", "sda").complete
 
 
 def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tmp_path):
@@ -172,17 +172,17 @@ def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tm
     errors = [cell.main for cell in all_cells(page)]
     again = MainWindow(window.settings, tmp_path / "runs.sqlite")
     again.show()
-    again.actions_by_name["page_benchmark"].trigger()
-    wait(lambda: again.benchmark.known and not again.lane.busy)
-    assert [cell.main for cell in all_cells(again.pages.page("benchmark"))] == errors
+    again.actions_by_name["page_evaluation"].trigger()
+    wait(lambda: again.evaluation.known and not again.lane.busy)
+    assert [cell.main for cell in all_cells(again.pages.page("evaluation"))] == errors
     tear_down(again)
 
 
 def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, tmp_path):
     page._controls._toggle()
     finished(window)
-    assert [offer.name for offer in page.offers()] == ["errors", "times"]
-    for offer in page.offers():
+    assert [offer.name for offer in page.export_options()] == ["errors", "times"]
+    for offer in page.export_options():
         sheet = offer.sheet(NO_PROGRESS)
         for kind in offer.kinds:
             save_sheet(tmp_path / f"{offer.name}.{kind}", sheet, Style(width="double"))
@@ -205,7 +205,7 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(window, page):
     runs = window.pages.page("runs")
     assert window.pages.shown() is runs
     wait(lambda: runs._table.selected(), 20)
-    hashes = {answer.spec_hash for answer in window.benchmark.state().cell("rectangles", "slide-svm").answers}
+    hashes = {answer.spec_hash for answer in window.evaluation.state().cell("rectangles", "slide-svm").answers}
     assert set(runs._table.selected()) == hashes
     wait(lambda: not window.lane.busy)
 
@@ -240,7 +240,7 @@ def test_that_answers_on_other_data_are_not_shown_beside_those_that_are_run():
 
 
 def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
-    choice = BenchmarkChoice("full", ("rectangles",), ("slide-svm",), 3)
+    choice = EvaluationChoice("full", ("rectangles",), ("slide-svm",), 3)
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
     state = BenchmarkState((), (), cells, current=("rectangles", "slide-svm", 1), stage=(7, 28))
     rows = {row.key: row for row in error_rows(state, choice, True)}
@@ -252,7 +252,7 @@ def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
 
 
 def test_that_median_widths_are_a_row_beside_slide_svm_but_where_no_widths_are_learned():
-    choice = BenchmarkChoice.everything()
+    choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
     rows = error_rows(BenchmarkState((), (), cells), choice, False)
     keys = [row.key for row in rows]
@@ -263,7 +263,7 @@ def test_that_median_widths_are_a_row_beside_slide_svm_but_where_no_widths_are_l
 
 
 def test_that_a_cell_of_autoencoders_counts_their_epochs():
-    choice = BenchmarkChoice("full", ("rectangles",), ("sda",), 1)
+    choice = EvaluationChoice("full", ("rectangles",), ("sda",), 1)
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
     seen = RunProgress("ab", epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
     state = BenchmarkState((), (), cells, current=("rectangles", "sda", 0), stage=(0, 1), live=seen)
