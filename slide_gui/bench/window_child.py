@@ -24,13 +24,17 @@ _folders: list[tempfile.TemporaryDirectory[str]] = []
 
 
 def _wait(
-    app: Any, done: Callable[[], bool], limit: float = _LIMIT, meanwhile: Callable[[], None] = lambda: None
+    app: Any,
+    done: Callable[[], bool],
+    limit: float = _LIMIT,
+    meanwhile: Callable[[], None] = lambda: None,
+    pause: float = 0.001,  # seconds, short beside what is measured; shorter would take a core from the worker
 ) -> None:
     end = time.perf_counter() + limit
     while not done():
         meanwhile()
         app.processEvents()
-        time.sleep(0.001)  # short beside what is measured; shorter would take a core from the worker
+        time.sleep(pause)
         if time.perf_counter() > end:
             raise TimeoutError("the window did not get there")
 
@@ -69,6 +73,37 @@ def _painted(widget: Any) -> list[float]:
     return times
 
 
+def _one_image(app: Any, widget: Any) -> Callable[[], float]:
+    """Return what paints as many pixels as a widget has, by one drawImage, and tells the seconds it took."""
+    from PySide6.QtGui import QImage, QPainter
+    from PySide6.QtWidgets import QWidget
+
+    size = widget.size() * widget.devicePixelRatioF()
+    image = QImage(size, QImage.Format.Format_RGB32)
+    image.setDevicePixelRatio(widget.devicePixelRatioF())
+    image.fill(0x808080)
+
+    class Picture(QWidget):
+        def paintEvent(self, _event: Any) -> None:
+            painter = QPainter(self)
+            painter.drawImage(0, 0, image)
+            painter.end()
+
+    picture = Picture()
+    picture.resize(widget.size())
+    picture.show()
+    app.processEvents()
+    paints = _painted(picture)
+
+    def paint() -> float:
+        count, start = len(paints), time.perf_counter()
+        picture.update()
+        _wait(app, lambda: len(paints) > count, pause=0.0)
+        return time.perf_counter() - start
+
+    return paint
+
+
 def _fitted(app: Any, window: Any) -> None:
     _wait(app, lambda: window.workspace.model() is not None and not window.lane.busy)
 
@@ -102,17 +137,23 @@ def hover() -> dict[str, Any]:
     app, window = _open()
     _fitted(app, window)
     image, tiles = window.weights_page.pointer_and_tiles()
-    paints, times = _painted(tiles), []
+    paints, times, images, paint_image = _painted(tiles), [], [], _one_image(app, tiles)
     for step in range(220):
+        images.append(paint_image())
         place = QPoint(9 * (step * 5 % 26) + 12, 9 * (step * 11 % 26) + 12)
         count, start = len(paints), time.perf_counter()
         QTest.mouseMove(image, place)
         image.setCursor(Qt.CursorShape.CrossCursor)
-        _wait(app, lambda seen=count: len(paints) > seen)  # type: ignore[misc]
+        _wait(app, lambda seen=count: len(paints) > seen, pause=0.0)  # type: ignore[misc]
         app.processEvents()
         times.append(time.perf_counter() - start)
     tear_down(window)
-    return {"p95": _percentile(times[20:], 0.95), "count": len(times) - 20}
+    return {
+        "p95": _percentile(times[20:], 0.95),
+        "median": _percentile(times[20:], 0.5),
+        "image": _percentile(images[20:], 0.5),
+        "count": len(times) - 20,
+    }
 
 
 def drag() -> dict[str, Any]:
@@ -123,10 +164,11 @@ def drag() -> dict[str, Any]:
     _fitted(app, window)
     slider = window.panel.noise_slider().findChild(QSlider)
     _, tiles = window.weights_page.pointer_and_tiles()
-    paints, times, layers = _painted(tiles), [], []
+    paints, times, layers, images, paint_image = _painted(tiles), [], [], [], _one_image(app, tiles)
     workspace = window.workspace
     for sweep in range(10):
         for step in range(20):
+            images.append(paint_image())
             start = time.perf_counter()
             slider.setValue(5 + 4 * step + sweep % 4)
             _wait(app, lambda: _first_layer_shown(workspace))
@@ -139,20 +181,33 @@ def drag() -> dict[str, Any]:
         layers.append(time.perf_counter() - start)
         _fitted(app, window)
     tear_down(window)
-    return {"p95": _percentile(times, 0.95), "count": len(times), "layers": _percentile(layers, 0.95)}
+    return {
+        "p95": _percentile(times, 0.95),
+        "median": _percentile(times, 0.5),
+        "image": _percentile(images, 0.5),
+        "count": len(times),
+        "layers": _percentile(layers, 0.95),
+    }
 
 
 def start() -> dict[str, Any]:
-    """Open the window and say when its first layer and all its layers were on screen."""
+    """Open the window and say when it, its first layer and all its layers were on screen."""
+    from slide_gui.gui.display import display_problem
+    from slide_gui.gui.self_check import binding_problem
+
     begun = float(os.environ["SLIDE_GUI_BENCH_STARTED"])
+    assert (binding_problem() or display_problem()) is None
     app, window = _open()
+    paints = _painted(window.panel)
+    _wait(app, lambda: bool(paints), pause=0.0)
+    clickable = time.time() - begun
     _wait(app, lambda: window.workspace.layer_is_fresh(1))
     app.processEvents()
-    clickable = time.time() - begun
+    first = time.time() - begun
     _fitted(app, window)
     fitted = time.time() - begun
     tear_down(window)
-    return {"clickable": clickable, "fitted": fitted}
+    return {"clickable": clickable, "first": first, "fitted": fitted}
 
 
 def benchmark_page() -> dict[str, Any]:

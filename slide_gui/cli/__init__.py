@@ -21,7 +21,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         Arguments without the program's name; default ``sys.argv[1:]``.
     """
     from slide_gui.cli.console import guarded
-    from slide_gui.cli.parser import run
 
     arguments = list(sys.argv[1:] if argv is None else argv)
-    return guarded(lambda: run(arguments))
+
+    def command() -> int:
+        if not arguments:  # the window waits for no parser
+            from slide_gui.gui.app import run as open_window
+
+            return open_window([])
+        from slide_gui.cli.parser import run
+
+        return run(arguments)
+
+    return guarded(command)

@@ -67,15 +67,18 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run the window or a subcommand, and return the exit code.
+    """Open files in the window or run a subcommand, and return the exit code.
+
+    Parameters
+    ----------
+    arguments : sequence of str
+        At least one.
 
     Raises
     ------
     UsageError
         If the arguments make no sense.
     """
-    if not arguments:
-        return _open_window([])
     if not arguments[0].startswith("-") and arguments[0] not in _COMMANDS:
         return _open_window(arguments)
     if arguments[0] == "--":

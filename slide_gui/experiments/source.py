@@ -6,19 +6,21 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.svm.parameters import GUARD, ChosenBy
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.spec import FITTED_ON, RunSpec
 from slide_gui.progress import NO_PROGRESS, Progress
+
+# What describes a run imports the classifiers when it is asked: a window that opens data waits for none of them.
+if TYPE_CHECKING:
+    from slide_gui.core.sda.model import SdaParameters
+    from slide_gui.core.svm.parameters import ChosenBy
+    from slide_gui.experiments.spec import RunSpec
 
 __all__ = [
     "DataSource",
@@ -33,6 +35,8 @@ __all__ = [
 
 def describe_spec(spec: RunSpec) -> str:
     """Return the method and what its representation and classifier were asked for, for people."""
+    from slide_gui.experiments.methods import METHODS
+
     return ", ".join([METHODS[spec.method].text, *_choices(spec)])
 
 
@@ -43,6 +47,8 @@ def describe_choice(spec: RunSpec) -> str:
 
 def describe_widths(chosen_by: str) -> str:
     """Return what chose the widths, for people, from its name; empty if there is none."""
+    from slide_gui.core.svm.parameters import GUARD
+
     if chosen_by in ("", GUARD):
         return chosen_by
     return f"widths by {chosen_by}"
@@ -62,6 +68,9 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 
 def _choices(spec: RunSpec) -> list[str]:
+    from slide_gui.experiments.methods import METHODS
+    from slide_gui.experiments.spec import FITTED_ON
+
     parts = []
     if spec.stacked:
         parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
@@ -82,6 +91,8 @@ def _choices(spec: RunSpec) -> list[str]:
 
 
 def _describe_sda(sda: SdaParameters, method: str) -> str:
+    from slide_gui.experiments.methods import METHODS
+
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
     epochs = f"{sda.pretraining_epochs} epoch{'' if sda.pretraining_epochs == 1 else 's'}"
     said = f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, {epochs} a layer "

@@ -269,7 +269,7 @@ class MainWindow(QMainWindow):
         self.resize(1280, 800)
         self.setMinimumSize(960, 640)
         self.setAcceptDrops(True)
-        self.settings, self._store = settings, store
+        self.settings, self._store, self._tinted = settings, store, ""
         self._runs: RunController | None = None
         self._evaluation: EvaluationController | None = None
         self.lane = Lane(self)
@@ -434,8 +434,11 @@ class MainWindow(QMainWindow):
         self._tint()
 
     def _tint(self) -> None:
-        self._navigation.tint()
-        self._title_bar.tint()
+        theme = theme_of(self).name
+        if theme != self._tinted:
+            self._tinted = theme
+            self._navigation.tint()
+            self._title_bar.tint()
 
     def changeEvent(self, event: Any) -> None:
         """Follow a change of the theme."""

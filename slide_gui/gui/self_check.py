@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["binding_problem"]
+__all__ = ["binding_problem", "installed_binding"]
 
 
 def binding_problem(binding: str | None = None, python: tuple[int, ...] | None = None) -> str | None:
@@ -17,11 +16,11 @@ def binding_problem(binding: str | None = None, python: tuple[int, ...] | None =
     Parameters
     ----------
     binding : str, optional
-        Version of PySide6; default the one installed. It is read without importing it.
+        Version of PySide6; default the one installed. It is read without importing any part of it that runs.
     python : tuple of int, optional
         Version of Python; default the running one.
     """
-    binding = _installed() if binding is None else binding
+    binding = installed_binding() if binding is None else binding
     python = sys.version_info[:2] if python is None else python
     if binding is None:
         return "Qt is not installed; install it with: pip install PySide6-Essentials"
@@ -33,10 +32,10 @@ def binding_problem(binding: str | None = None, python: tuple[int, ...] | None =
     return None
 
 
-def _installed() -> str | None:
-    for name in ("PySide6-Essentials", "PySide6"):
-        try:
-            return version(name)
-        except PackageNotFoundError:
-            continue
-    return None
+def installed_binding() -> str | None:
+    """Return the version of PySide6, None where there is none."""
+    try:
+        from PySide6 import __version__
+    except ImportError:
+        return None
+    return __version__

@@ -153,7 +153,6 @@ class _Follower(QObject):
         self._dress()
 
     def _dress(self) -> None:
-
         dark = self._choice == "dark" or (self._choice == "system" and _asked_for(self._app) == Qt.ColorScheme.Dark)
         theme = DARK if dark else LIGHT
         if theme.name != self._shown:
@@ -190,17 +189,18 @@ def icon(name: str, theme: Theme) -> QIcon:
         If there is no such drawing.
     """
     drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
-    found = QIcon()
-    for mode, state, colour in (
-        (QIcon.Mode.Normal, QIcon.State.Off, theme.text),
-        (QIcon.Mode.Normal, QIcon.State.On, theme.accent_text),
-        (QIcon.Mode.Disabled, QIcon.State.Off, theme.line),
-        (QIcon.Mode.Disabled, QIcon.State.On, theme.line),
+    tinted = QIcon()
+    for mode, colour, states in (
+        (QIcon.Mode.Normal, theme.text, (QIcon.State.Off,)),
+        (QIcon.Mode.Normal, theme.accent_text, (QIcon.State.On,)),
+        (QIcon.Mode.Disabled, theme.line, (QIcon.State.Off, QIcon.State.On)),
     ):
         renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", colour).encode()))
-        for size in (16, 20, 24, 32, 48, 72):
-            found.addPixmap(_render(renderer, size), mode, state)
-    return found
+        for size in (16, 20, 32, 40, 48, 60):  # the two sizes in use, at 1 to 3 device pixels a pixel
+            pixmap = _render(renderer, size)
+            for state in states:
+                tinted.addPixmap(pixmap, mode, state)
+    return tinted
 
 
 def _render(renderer: QSvgRenderer, size: int) -> QPixmap:
@@ -238,12 +238,12 @@ def palette(theme: Theme) -> QPalette:
         role.Dark: theme.line,
         role.Shadow: theme.line,
     }
-    found = QPalette()
+    dressed = QPalette()
     for each, colour in colours.items():
-        found.setColor(each, QColor(colour))
+        dressed.setColor(each, QColor(colour))
     for each in (role.WindowText, role.Text, role.ButtonText):
-        found.setColor(QPalette.ColorGroup.Disabled, each, QColor(theme.muted))
-    return found
+        dressed.setColor(QPalette.ColorGroup.Disabled, each, QColor(theme.muted))
+    return dressed
 
 
 def style_sheet(theme: Theme) -> str:

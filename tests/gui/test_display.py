@@ -16,7 +16,7 @@ def bare(monkeypatch):
 
 
 def serve(answer):
-    server = socket.create_server(("127.0.0.1", 0))
+    server = next(filter(None, map(at_display, range(200, 300))))
 
     def run():
         connection, _ = server.accept()
@@ -28,7 +28,14 @@ def serve(answer):
 
     thread = threading.Thread(target=run)
     thread.start()
-    return server.getsockname()[1], thread
+    return server.getsockname()[1] - 6000, thread
+
+
+def at_display(number):
+    try:
+        return socket.create_server(("127.0.0.1", 6000 + number))
+    except OSError:  # something else listens there
+        return None
 
 
 def test_that_no_display_is_said_with_what_to_do_instead(bare):
@@ -43,8 +50,14 @@ def test_that_a_display_that_does_not_answer_is_named(bare):
 
 @pytest.mark.parametrize(("answer", "there"), [(b"\x01", True), (b"\x00", True), (b"", False)])
 def test_that_a_display_counts_when_it_says_anything(bare, answer, there):
-    port, thread = serve(answer)
-    assert display._connects(socket.AF_INET, ("127.0.0.1", port), display._X11_GREETING) is there
+    number, thread = serve(answer)
+    bare.setenv("DISPLAY", f"127.0.0.1:{number}")
+    bare.setattr(display, "LIBRARIES", {})
+    assert display_problem() == (
+        None
+        if there
+        else f"the display '127.0.0.1:{number}' does not answer; check DISPLAY, or run under a virtual display"
+    )
     thread.join()
 
 
@@ -55,10 +68,11 @@ def test_that_a_dead_wayland_socket_does_not_count(bare, tmp_path):
 
 
 def test_that_missing_libraries_are_named_with_the_command_that_installs_them(bare):
-    bare.setenv("DISPLAY", ":0")
-    bare.setattr(display, "_answers", lambda name: True)
+    number, thread = serve(b"\x01")
+    bare.setenv("DISPLAY", f"127.0.0.1:{number}")
     bare.setattr(display, "LIBRARIES", {"libsurely-not-there.so.9": "libsurely-not-there9"})
     assert display_problem().endswith("apt-get install libsurely-not-there9")
+    thread.join()
 
 
 def test_that_a_chosen_platform_is_left_to_qt(bare):

@@ -2,7 +2,7 @@ import PySide6
 import pytest
 
 from slide_gui.gui import app
-from slide_gui.gui.self_check import binding_problem
+from slide_gui.gui.self_check import binding_problem, installed_binding
 
 
 @pytest.mark.parametrize("binding", ["6.12.0", "6.12.1"])
@@ -21,9 +21,7 @@ def test_that_other_bindings_are_taken(binding):
 
 
 def test_that_the_binding_installed_is_taken_and_is_the_one_imported():
-    from slide_gui.gui.self_check import _installed
-
-    assert _installed() == PySide6.__version__
+    assert installed_binding() == PySide6.__version__
     assert binding_problem() is None
 
 
