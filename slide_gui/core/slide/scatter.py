@@ -202,7 +202,7 @@ class Activations:
     def advance(self, weights: Array, progress: Progress) -> Array:
         """Apply one more layer to all rows and return the scatter of what comes out, squashed."""
         p, n, d = self._parameters, len(self._rows), self._rows.shape[1]
-        step = weights.T.astype(p.dtype)
+        step = weights.T.astype(p.dtype, order="C")
         total = _Accumulator(d, p, self._binary)
         packed = np.empty((n, (d + 7) // 8), np.uint8) if self._packs else None
         column = (len(self._steps) + 1) * d

@@ -90,7 +90,7 @@ class Stack:
     @cached_property
     def matrices(self) -> tuple[NDArray[np.floating], ...]:
         """W̃ᵏ transposed, (d + 1, d), of every layer in the stack's dtype: what [T(h), 1] is multiplied with."""
-        return tuple(layer.weights.T.astype(self.parameters.dtype) for layer in self.layers)
+        return tuple(layer.weights.T.astype(self.parameters.dtype, order="C") for layer in self.layers)
 
     def representations(self, rows: Rows, *, progress: Progress = NO_PROGRESS) -> list[NDArray[np.floating]]:
         """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""

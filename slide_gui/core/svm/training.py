@@ -18,6 +18,9 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["fit_svm"]
 
+_MEDIAN_ROWS = 1000
+_SHARES_ROWS = 500  # where widths are given, of which the medians tell each layer's share only
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
@@ -59,7 +62,9 @@ def fit_svm(
     if n_classes < 2:
         raise ValueError("all rows are of one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
-    medians = median_distances(Z, sizes, seed=parameters.seed, progress=progress.part(0.0, 0.0))
+    most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
+    pulse = progress.part(0.0, 0.0)
+    medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
     learning = 0.3 if parameters.widths == "learn" else 0.0
     widths, C, history, chosen = _choose(Z, codes, sizes, medians, parameters, progress.part(0.0, learning + 0.2))
     return train(
