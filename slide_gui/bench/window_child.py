@@ -220,7 +220,7 @@ def benchmark_page() -> dict[str, Any]:
     window.actions_by_name["page_evaluation"].trigger()
     app.processEvents()
     painted = time.perf_counter() - start
-    controller = window.evaluation
+    controller = window.session.evaluation
     _wait(app, lambda: controller.known)
     app.processEvents()
     filled = time.perf_counter() - start
@@ -265,11 +265,11 @@ def lateness_sweep() -> dict[str, Any]:
     app, window = _open()
     _fitted(app, window)
     window.actions_by_name["page_curves"].trigger()
-    controller = window.runs
+    controller = window.session.runs
     end = time.perf_counter() + _SWEEP_SECONDS
     controller.start_sweep(SvmParameters())
-    result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not controller.sweeping)
-    result["done"] = 0 if controller.sweep is None else len(controller.sweep.done)
+    result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not controller.sweep.running)
+    result["done"] = 0 if controller.sweep.latest is None else len(controller.sweep.latest.done)
     tear_down(window)
     return result
 
@@ -286,9 +286,9 @@ def lateness_training() -> dict[str, Any]:
     _wait(app, lambda: window.workspace.dataset.name.lower().startswith("convex"), _TRAINING_LIMIT)
     _fitted(app, window)
     window.actions_by_name["page_classifier"].trigger()
-    controller = window.runs
+    controller = window.session.runs
     controller.train(controller.spec_of(SvmParameters()))
-    result = _watched(app, window, "CriterionPlot", lambda: controller.training is None)
+    result = _watched(app, window, "CriterionPlot", lambda: not controller.training.running)
     dataset = window.workspace.dataset
     result["data"] = "generated Convex" if dataset.generated else "Convex"
     result["seconds"] = controller.result.timings.total

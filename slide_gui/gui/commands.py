@@ -1,356 +1,340 @@
-"""Every command of the window in one table, text, shortcut and icon, and what each does."""
+"""Every command of the window in one table: menus, buttons, shortcuts, palette and the list of shortcuts follow it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
-from PySide6.QtWidgets import QMessageBox, QWidget
+from PySide6.QtWidgets import QDialog, QHeaderView, QMessageBox, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
+from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.faults import log_folder
-from slide_gui.gui.pages.weights.page import ALL_ROWS, COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.gui.opening import Opening
+from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
+from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
+from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.palette import CommandPalette
+from slide_gui.gui.state.workspace import Workspace
 
-if TYPE_CHECKING:
-    from slide_gui.gui.main_window import MainWindow
+__all__ = ["COMMANDS", "Command", "Commands", "Shell"]
 
-__all__ = ["ACTIONS", "Commands", "make_actions"]
+
+class Shell(Protocol):
+    """What a command may act on: the parts of a window."""
+
+    workspace: Workspace
+    opening: Opening
+    exports: ExportController
+    pages: PageStack
+    commands: Commands
+
+    @property
+    def weights_page(self) -> WeightsPage:
+        """The page that is there from the start."""
+
+    @property
+    def shows_lateness(self) -> bool:
+        """Whether the status bar says how late the event loop is."""
+
+    def show_lateness(self, shown: bool) -> None:
+        """Say it, or no longer."""
+
+    def set_theme(self, name: str) -> None:
+        """Apply and remember a theme."""
+
+    def stop(self) -> None:
+        """Stop what runs."""
+
+    def close(self) -> bool:
+        """Close the window."""
 
 
 @dataclass(frozen=True)
-class ActionSpec:
+class Command:
     """One command.
 
     Attributes
     ----------
     name : str
-        The window's method that it calls is ``do_<name>``.
+        Its identity.
     text : str
-        As in the menu.
-    group : str
+        As in the menu and the palette.
+    menu : str
         The menu it stands in.
     shortcut : str
         In Qt's portable notation.
-    icon : str
-        A name under ``resources/icons``.
-    checkable : bool
+    run : callable
+        What it does.
+    tip : str
+        What the text does not say.
+    enabled, checked : callable, optional
+        Whether it can be run now; whether what it switches is on, which makes it one that can be ticked.
     """
 
     name: str
     text: str
-    group: str
+    menu: str
     shortcut: str
-    icon: str = ""
-    checkable: bool = False
+    run: Callable[[Shell], object]
+    tip: str = ""
+    enabled: Callable[[Shell], bool] | None = None
+    checked: Callable[[Shell], bool] | None = None
 
 
-ACTIONS = (
-    ActionSpec("open", "Open…", "File", "Ctrl+O", "open"),
-    ActionSpec("open_folder", "Open folder of images…", "File", "Ctrl+Shift+O"),
-    ActionSpec("export", "Export…", "File", "Ctrl+E", "export"),
-    ActionSpec("copy_image", "Copy page as image", "File", "Ctrl+Shift+C"),
-    ActionSpec("copy_table", "Copy numbers as table", "File", "Ctrl+Alt+C"),
-    ActionSpec("quit", "Quit", "File", "Ctrl+Q"),
-    ActionSpec("undo", "Undo", "Edit", "Ctrl+Z", "undo"),
-    ActionSpec("redo", "Redo", "Edit", "Ctrl+Shift+Z", "redo"),
-    ActionSpec("release_pins", "Release all pins", "Edit", "Ctrl+Shift+X"),
-    ActionSpec("cancel", "Cancel what is running", "Edit", "Esc", "cancel"),
-    ActionSpec("fit_again", "Fit the layers again", "Edit", "F5"),
-    ActionSpec("page_weights", "Weights", "View", "Ctrl+1", "weights"),
-    ActionSpec("page_curves", "Error curves", "View", "Ctrl+2", "curves"),
-    ActionSpec("page_classifier", "Classifier", "View", "Ctrl+3", "classifier"),
-    ActionSpec("page_evaluation", "Benchmark", "View", "Ctrl+4", "evaluation"),
-    ActionSpec("page_runs", "Runs", "View", "Ctrl+5", "runs"),
-    ActionSpec("view_pinned", "Pinned pixels", "View", "Alt+1"),
-    ActionSpec("view_all", "All rows of a layer", "View", "Alt+2"),
-    ActionSpec("view_flow", "Flow of one image", "View", "Alt+3"),
-    ActionSpec("view_copies", "Corrupted copies", "View", "Alt+4"),
-    ActionSpec("view_explain", "Explain one weight", "View", "Alt+5"),
-    ActionSpec("corrupt", "Corrupt the image of the flow, or not", "View", "Ctrl+K"),
-    ActionSpec("corrupt_again", "New corruption", "View", "Ctrl+Shift+K"),
-    ActionSpec("reset_drawing", "Reset the drawn image", "View", "Ctrl+R"),
-    ActionSpec("run_copies", "Stop the copies, or go on", "View", "Ctrl+Shift+M"),
-    ActionSpec("next_sample", "Next image", "View", "Ctrl+Right", "next"),
-    ActionSpec("previous_sample", "Previous image", "View", "Ctrl+Left", "previous"),
-    ActionSpec("mean_image", "Mean image", "View", "Ctrl+M"),
-    ActionSpec("more_noise", "More noise", "View", "Ctrl+Up"),
-    ActionSpec("less_noise", "Less noise", "View", "Ctrl+Down"),
-    ActionSpec("deeper", "One layer more", "View", "Ctrl+PgUp"),
-    ActionSpec("shallower", "One layer less", "View", "Ctrl+PgDown"),
-    ActionSpec("transpose", "Exchange rows and columns of images", "View", "Ctrl+T", checkable=True),
-    ActionSpec("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0"),
-    ActionSpec("theme_light", "Theme: light", "View", "Ctrl+Alt+1"),
-    ActionSpec("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2"),
-    ActionSpec("developer", "Developer mode", "View", "Ctrl+Shift+D", checkable=True),
-    ActionSpec("palette", "Command palette…", "Help", "Ctrl+Shift+P"),
-    ActionSpec("show_log", "Show the log folder", "Help", "Ctrl+Shift+L"),
-    ActionSpec("about", "About slide-gui", "Help", "F1"),
+def _page(number: int, page: PageSpec) -> Command:
+    return Command(f"page_{page.name}", page.title, "View", f"Ctrl+{number}", lambda w: w.pages.turn_to(page.name))
+
+
+def _view(number: int, view: ViewSpec) -> Command:
+    def run(shell: Shell) -> None:
+        shell.pages.turn_to("weights")
+        shell.weights_page.set_view(view.name)
+
+    return Command(f"view_{view.name}", view.title, "View", f"Alt+{number}", run, view.tip)
+
+
+def _export(shell: Shell) -> None:
+    page = shell.pages.shown()
+    shell.exports.ask(page.export_options(), page.why_nothing_to_export())
+
+
+def _copy_table(shell: Shell) -> None:
+    page = shell.pages.shown()
+    shell.exports.copy_table(page.table(), page.why_nothing_to_export())
+
+
+def _step_noise(shell: Shell, step: float) -> None:
+    workspace = shell.workspace
+    noise = min(max(workspace.state.parameters.noise + step, 0.0), LARGEST_NOISE)
+    workspace.set_parameters(noise=round(noise, 2))
+
+
+def _step_depth(shell: Shell, step: int) -> None:
+    depth = shell.workspace.state.parameters.depth + step
+    if 0 <= depth <= MOST_LAYERS:
+        shell.workspace.set_parameters(depth=depth)
+
+
+def _show_log(_shell: Shell) -> None:
+    QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
+
+
+def _transposed(shell: Shell) -> bool:
+    return shell.workspace.state.selection.transposed
+
+
+COMMANDS = (
+    Command("open", "Open…", "File", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
+    Command("open_folder", "Open folder of images…", "File", "Ctrl+Shift+O", lambda w: w.opening.ask_for_folder()),
+    Command("export", "Export…", "File", "Ctrl+E", _export, "Write what the page shows"),
+    Command(
+        "copy_image", "Copy page as image", "File", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())
+    ),
+    Command(
+        "copy_table",
+        "Copy numbers as table",
+        "File",
+        "Ctrl+Alt+C",
+        _copy_table,
+        "The numbers of the page, tab-separated",
+    ),
+    Command("quit", "Quit", "File", "Ctrl+Q", lambda w: w.close()),
+    Command("undo", "Undo", "Edit", "Ctrl+Z", lambda w: w.workspace.undo(), enabled=lambda w: w.workspace.can_undo),
+    Command(
+        "redo", "Redo", "Edit", "Ctrl+Shift+Z", lambda w: w.workspace.redo(), enabled=lambda w: w.workspace.can_redo
+    ),
+    Command("release_pins", "Release all pins", "Edit", "Ctrl+Shift+X", lambda w: w.workspace.select(pins=())),
+    Command(
+        "cancel",
+        "Cancel what is running",
+        "Edit",
+        "Esc",
+        lambda w: w.stop(),
+        "What is shown stays; where nothing runs, the notice is dismissed",
+    ),
+    Command(
+        "fit_again",
+        "Fit the layers again",
+        "Edit",
+        "F5",
+        lambda w: w.workspace.fit_again(),
+        "Where that was cancelled or failed",
+    ),
+    *(_page(number, page) for number, page in enumerate(PAGES, 1)),
+    *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
+    Command(
+        "corrupt",
+        "Corrupt the image of the flow, or not",
+        "View",
+        "Ctrl+K",
+        lambda w: w.weights_page.flow_part().toggle_corruption(),
+    ),
+    Command(
+        "corrupt_again",
+        "New corruption",
+        "View",
+        "Ctrl+Shift+K",
+        lambda w: w.weights_page.flow_part().corrupt_again(),
+        "Blank other pixels of the image of the flow",
+    ),
+    Command(
+        "reset_drawing",
+        "Reset the drawn image",
+        "View",
+        "Ctrl+R",
+        lambda w: w.weights_page.flow_part().reset(),
+        "Show the image as it is in the data",
+    ),
+    Command(
+        "run_copies",
+        "Stop the copies, or go on",
+        "View",
+        "Ctrl+Shift+M",
+        lambda w: w.weights_page.copies_part().toggle(),
+    ),
+    Command("next_sample", "Next image", "View", "Ctrl+Right", lambda w: w.weights_page.next_sample()),
+    Command("previous_sample", "Previous image", "View", "Ctrl+Left", lambda w: w.weights_page.previous_sample()),
+    Command(
+        "mean_image",
+        "Mean image",
+        "View",
+        "Ctrl+M",
+        lambda w: w.weights_page.toggle_mean(),
+        "The mean of the training images, or the image again",
+    ),
+    Command("more_noise", "More noise", "View", "Ctrl+Up", lambda w: _step_noise(w, 0.05)),
+    Command("less_noise", "Less noise", "View", "Ctrl+Down", lambda w: _step_noise(w, -0.05)),
+    Command("deeper", "One layer more", "View", "Ctrl+PgUp", lambda w: _step_depth(w, 1)),
+    Command("shallower", "One layer less", "View", "Ctrl+PgDown", lambda w: _step_depth(w, -1)),
+    Command(
+        "transpose",
+        "Exchange rows and columns of images",
+        "View",
+        "Ctrl+T",
+        lambda w: w.workspace.select(transposed=not _transposed(w)),
+        checked=_transposed,
+    ),
+    Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
+    Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
+    Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
+    Command(
+        "developer",
+        "Developer mode",
+        "View",
+        "Ctrl+Shift+D",
+        lambda w: w.show_lateness(not w.shows_lateness),
+        "How late the event loop is, in the status bar",
+        checked=lambda w: w.shows_lateness,
+    ),
+    Command(
+        "palette",
+        "Command palette…",
+        "Help",
+        "Ctrl+Shift+P",
+        lambda w: w.commands.show_palette(),
+        "Find a command by its name",
+    ),
+    Command(
+        "shortcuts",
+        "Keyboard shortcuts",
+        "Help",
+        "Ctrl+F1",
+        lambda w: w.commands.show_shortcuts(),
+        "Every command with its keys",
+    ),
+    Command("show_log", "Show the log folder", "Help", "Ctrl+Shift+L", _show_log),
+    Command("about", "About slide-gui", "Help", "F1", lambda w: w.commands.show_about()),
 )
+"""In the order of the menus."""
 
 
-def make_actions(window: QWidget, handler: Callable[[str], Callable[..., None]]) -> dict[str, QAction]:
-    """Return a QAction for every command, added to the window so that its shortcut works everywhere.
+class _Action(QAction):
+    """A command on a window."""
 
-    Parameters
-    ----------
-    window : QWidget
-        Parent of the actions.
-    handler : callable
-        Gives the slot for a command's name.
-    """
-    made = {}
-    for spec in ACTIONS:
-        action = QAction(spec.text, window)
-        action.setObjectName(spec.name)
-        action.setShortcut(QKeySequence(spec.shortcut))
-        action.setCheckable(spec.checkable)
-        action.setToolTip(
-            f"{spec.text.rstrip('…')} ({action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})"
-        )
-        action.triggered.connect(handler(spec.name))
-        window.addAction(action)
-        made[spec.name] = action
-    return made
+    def __init__(self, command: Command, shell: Shell, parent: QWidget) -> None:
+        super().__init__(command.text, parent)
+        self.command, self._shell = command, shell
+        self.setObjectName(command.name)
+        self.setShortcut(QKeySequence(command.shortcut))
+        self.setCheckable(command.checked is not None)
+        keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        self.setToolTip(f"{command.tip or command.text.rstrip('…')} ({keys})")
+        self.triggered.connect(self._run)
+        parent.addAction(self)  # the shortcut works everywhere in it
+
+    @Slot()
+    def _run(self) -> None:
+        self.command.run(self._shell)
+        self.follow()
+
+    def follow(self) -> None:
+        """Show whether it can be run, and whether what it switches is on."""
+        if self.command.enabled is not None:
+            self.setEnabled(self.command.enabled(self._shell))
+        if self.command.checked is not None:
+            self.setChecked(self.command.checked(self._shell))
+
+
+class ShortcutList(QDialog):
+    """Every command with its keys, menu by menu."""
+
+    def __init__(self, actions: Iterable[_Action], parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Keyboard shortcuts")
+        self.resize(520, 560)
+        self.list = QTreeWidget(self)
+        self.list.setAccessibleName("Commands and their keys")
+        self.list.setHeaderLabels(["Command", "Keys"])
+        menus: dict[str, QTreeWidgetItem] = {}
+        for action in actions:
+            command = action.command
+            if command.menu not in menus:
+                menus[command.menu] = QTreeWidgetItem(self.list, [command.menu])
+            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+            QTreeWidgetItem(menus[command.menu], [command.text.rstrip("…"), keys]).setToolTip(0, command.tip)
+        self.list.expandAll()
+        self.list.header().setStretchLastSection(False)
+        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 12, 12, 12)
+        layout.addWidget(self.list)
 
 
 class Commands(QObject):
-    """The slots: ``do_<name>`` for every name in `slide_gui.gui.commands.ACTIONS`."""
+    """The actions of a window, by name, and the dialogs that list them."""
 
-    def __init__(self, window: MainWindow) -> None:
+    def __init__(self, shell: Shell, window: QWidget) -> None:
         super().__init__(window)
         self._window = window
+        self.actions = {command.name: _Action(command, shell, window) for command in COMMANDS}
         self._palette: CommandPalette | None = None
+        self._shortcuts: ShortcutList | None = None
         self._about: QMessageBox | None = None
 
-    def slot(self, name: str) -> Callable[..., None]:
-        """Return the slot of a command."""
-        method: Callable[..., None] = getattr(self, f"do_{name}")
-        return method
-
-    # File -------------------------------------------------------------------------------------------------------
-
     @Slot()
-    def do_open(self) -> None:
-        """Ask for files and open them."""
-        self._window.opening.ask_for_files()
+    def follow(self) -> None:
+        """Let every action show what can be done now."""
+        for action in self.actions.values():
+            action.follow()
 
-    @Slot()
-    def do_open_folder(self) -> None:
-        """Ask for a folder and open it."""
-        self._window.opening.ask_for_folder()
-
-    @Slot()
-    def do_export(self) -> None:
-        """Ask how and where, and write what the page shows."""
-        self._window.exporting.ask(self._window.pages.shown())
-
-    @Slot()
-    def do_copy_image(self) -> None:
-        """Put a picture of the page on the clipboard."""
-        self._window.exporting.copy_image(self._window.pages.shown())
-
-    @Slot()
-    def do_copy_table(self) -> None:
-        """Put the numbers of the page on the clipboard, tab-separated."""
-        self._window.exporting.copy_table(self._window.pages.shown())
-
-    @Slot()
-    def do_quit(self) -> None:
-        """Close the window."""
-        self._window.close()
-
-    # Edit -------------------------------------------------------------------------------------------------------
-
-    @Slot()
-    def do_undo(self) -> None:
-        """Take the last change back."""
-        self._window.workspace.undo()
-
-    @Slot()
-    def do_redo(self) -> None:
-        """Make the change that was taken back again."""
-        self._window.workspace.redo()
-
-    @Slot()
-    def do_release_pins(self) -> None:
-        """Release every pin."""
-        self._window.workspace.select(pins=())
-
-    @Slot()
-    def do_cancel(self) -> None:
-        """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
-        self._window.stop()
-
-    @Slot()
-    def do_fit_again(self) -> None:
-        """Fit where that was cancelled or failed."""
-        self._window.workspace.fit_again()
-
-    # Pages and views --------------------------------------------------------------------------------------------
-
-    @Slot()
-    def do_page_weights(self) -> None:
-        """Show the Weights page."""
-        self._window.pages.turn_to("weights")
-
-    @Slot()
-    def do_page_curves(self) -> None:
-        """Show the Error curves page."""
-        self._window.pages.turn_to("curves")
-
-    @Slot()
-    def do_page_classifier(self) -> None:
-        """Show the Classifier page."""
-        self._window.pages.turn_to("classifier")
-
-    @Slot()
-    def do_page_evaluation(self) -> None:
-        """Show the Benchmark page."""
-        self._window.pages.turn_to("evaluation")
-
-    @Slot()
-    def do_page_runs(self) -> None:
-        """Show the Runs page."""
-        self._window.pages.turn_to("runs")
-
-    @Slot()
-    def do_view_pinned(self) -> None:
-        """Show the pinned rows."""
-        self._window.weights_page.set_view(PINNED)
-
-    @Slot()
-    def do_view_all(self) -> None:
-        """Show all rows of a layer."""
-        self._window.weights_page.set_view(ALL_ROWS)
-
-    @Slot()
-    def do_view_flow(self) -> None:
-        """Show one image on its way through the layers."""
-        self._window.weights_page.set_view(FLOW)
-
-    @Slot()
-    def do_view_copies(self) -> None:
-        """Show corrupted copies against their limit."""
-        self._window.weights_page.set_view(COPIES)
-
-    @Slot()
-    def do_view_explain(self) -> None:
-        """Show the numbers behind one weight."""
-        self._window.weights_page.set_view(EXPLAIN)
-
-    @Slot()
-    def do_corrupt(self) -> None:
-        """Corrupt the image of the flow, or send it as it is."""
-        self._window.weights_page.flow_part().toggle_corruption()
-
-    @Slot()
-    def do_corrupt_again(self) -> None:
-        """Blank other pixels."""
-        self._window.weights_page.flow_part().corrupt_again()
-
-    @Slot()
-    def do_reset_drawing(self) -> None:
-        """Show the image as it is in the data."""
-        self._window.weights_page.flow_part().reset()
-
-    @Slot()
-    def do_run_copies(self) -> None:
-        """Stop corrupting copies, or go on."""
-        self._window.weights_page.copies_part().toggle()
-
-    @Slot()
-    def do_next_sample(self) -> None:
-        """Show the next image."""
-        self._window.weights_page.next_sample()
-
-    @Slot()
-    def do_previous_sample(self) -> None:
-        """Show the image before."""
-        self._window.weights_page.previous_sample()
-
-    @Slot()
-    def do_mean_image(self) -> None:
-        """Show the mean image, or the sample again."""
-        self._window.weights_page.toggle_mean()
-
-    # Parameters and looks ---------------------------------------------------------------------------------------
-
-    @Slot()
-    def do_more_noise(self) -> None:
-        """Raise the noise by 0.05."""
-        self._step_noise(0.05)
-
-    @Slot()
-    def do_less_noise(self) -> None:
-        """Lower the noise by 0.05."""
-        self._step_noise(-0.05)
-
-    def _step_noise(self, step: float) -> None:
-        workspace = self._window.workspace
-        noise = min(max(workspace.state.parameters.noise + step, 0.0), LARGEST_NOISE)
-        workspace.set_parameters(noise=round(noise, 2))
-
-    @Slot()
-    def do_deeper(self) -> None:
-        """Add a layer."""
-        self._step_depth(1)
-
-    @Slot()
-    def do_shallower(self) -> None:
-        """Take a layer away."""
-        self._step_depth(-1)
-
-    def _step_depth(self, step: int) -> None:
-        depth = self._window.workspace.state.parameters.depth + step
-        if 0 <= depth <= MOST_LAYERS:
-            self._window.workspace.set_parameters(depth=depth)
-
-    @Slot()
-    def do_transpose(self) -> None:
-        """Exchange rows and columns of every image shown."""
-        self._window.workspace.select(transposed=self._window.actions_by_name["transpose"].isChecked())
-
-    @Slot()
-    def do_theme_system(self) -> None:
-        """Follow the system."""
-        self._window.set_theme("system")
-
-    @Slot()
-    def do_theme_light(self) -> None:
-        """Dark on light."""
-        self._window.set_theme("light")
-
-    @Slot()
-    def do_theme_dark(self) -> None:
-        """Light on dark."""
-        self._window.set_theme("dark")
-
-    @Slot()
-    def do_developer(self) -> None:
-        """Show how late the event loop is, in the status bar."""
-        self._window.show_lateness(self._window.actions_by_name["developer"].isChecked())
-
-    # Help -------------------------------------------------------------------------------------------------------
-
-    @Slot()
-    def do_palette(self) -> None:
+    def show_palette(self) -> None:
         """Find a command by its name."""
         if self._palette is None:
-            self._palette = CommandPalette(self._window.actions_by_name.values(), self._window)
+            self._palette = CommandPalette(list(self.actions.values()), self._window)
         self._palette.ask()
 
-    @Slot()
-    def do_show_log(self) -> None:
-        """Open the folder of the log."""
-        QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
+    def show_shortcuts(self) -> None:
+        """List every command with its keys, menu by menu."""
+        if self._shortcuts is None:
+            self._shortcuts = ShortcutList(self.actions.values(), self._window)
+        self._shortcuts.open()
 
-    @Slot()
-    def do_about(self) -> None:
+    def show_about(self) -> None:
         """Say what this is."""
         if self._about is None:
             self._about = QMessageBox(self._window)

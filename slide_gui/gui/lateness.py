@@ -34,6 +34,11 @@ class LatenessMonitor(QObject):
         self._last = self._told = 0.0
         self._worst = 0.0
 
+    @property
+    def measuring(self) -> bool:
+        """Whether it ticks."""
+        return self._timer.isActive()
+
     def start(self) -> None:
         """Begin to measure, from nothing."""
         self.samples.clear()

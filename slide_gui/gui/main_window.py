@@ -1,13 +1,12 @@
-"""The window: title bar, navigation, panel, the pages in one table, notice and status, tied together."""
+"""The window: title bar, navigation, panel, pages, notice and status, tied together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
-from PySide6.QtCore import QSettings, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QApplication,
@@ -18,7 +17,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QMenuBar,
     QPushButton,
-    QStackedWidget,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -26,27 +24,22 @@ from PySide6.QtWidgets import (
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.source import DataSource
-from slide_gui.gui.commands import ACTIONS, Commands, make_actions
+from slide_gui.gui.commands import COMMANDS, Commands
 from slide_gui.gui.export.controller import ExportController
-from slide_gui.gui.export.option import Page
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.opening import Opening
-from slide_gui.gui.pages.weights.page import FLOW, WeightsPage
+from slide_gui.gui.pages.stack import PAGES, PageStack
+from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.panel import ParameterPanel
-from slide_gui.gui.state.jobs import JobStatus, Lane
-from slide_gui.gui.state.workspace import Problem, Workspace
+from slide_gui.gui.state.jobs import JobStatus, Problem
+from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import apply_theme, icon, theme_of
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
 
-if TYPE_CHECKING:
-    from slide_gui.gui.pages.runs import RunsPage
-    from slide_gui.gui.state.evaluation import EvaluationController
-    from slide_gui.gui.state.runs import RunController
-
-__all__ = ["PAGES", "MainWindow"]
+__all__ = ["MainWindow"]
 
 
 class TitleBar(QFrame):
@@ -71,12 +64,12 @@ class TitleBar(QFrame):
 
     def _build_menus(self) -> QMenuBar:
         bar = QMenuBar(self)
-        groups: dict[str, QMenu] = {}
-        for spec in ACTIONS:
-            if spec.group not in groups:
-                groups[spec.group] = QMenu(f"&{spec.group}", bar)
-                bar.addMenu(groups[spec.group])
-            groups[spec.group].addAction(self._actions[spec.name])
+        menus: dict[str, QMenu] = {}
+        for command in COMMANDS:
+            if command.menu not in menus:
+                menus[command.menu] = QMenu(f"&{command.menu}", bar)
+                bar.addMenu(menus[command.menu])
+            menus[command.menu].addAction(self._actions[command.name])
         return bar
 
     def _build_button(self, name: str, row: QHBoxLayout) -> QPushButton:
@@ -148,105 +141,6 @@ class Navigation(QFrame):
             button.setIcon(icon(name, theme))
 
 
-@dataclass(frozen=True)
-class PageSpec:
-    """A page.
-
-    Attributes
-    ----------
-    name : str
-        Its command is ``page_<name>``, its icon ``resources/icons/<name>.svg``.
-    text : str
-        In the navigation.
-    make : callable
-        Makes the page for a window; imports its module, so that the window need not.
-    """
-
-    name: str
-    text: str
-    make: Callable[[MainWindow], Page]
-
-
-def _weights(window: MainWindow) -> Page:
-    return WeightsPage(window.workspace, window)
-
-
-def _curves(window: MainWindow) -> Page:
-    from slide_gui.gui.pages.curves import CurvesPage
-
-    return CurvesPage(window.workspace, window.runs, window)
-
-
-def _classifier(window: MainWindow) -> Page:
-    from slide_gui.gui.pages.classifier import ClassifierPage
-
-    page = ClassifierPage(window.workspace, window.runs, window)
-    page.image_opened.connect(window.show_test_image)
-    return page
-
-
-def _evaluation(window: MainWindow) -> Page:
-    from slide_gui.gui.pages.evaluation import EvaluationPage
-
-    page = EvaluationPage(window.workspace, window.evaluation, window)
-    page.runs_requested.connect(window.show_runs)
-    page.export_requested.connect(window.commands.do_export)
-    return page
-
-
-def _runs(window: MainWindow) -> Page:
-    from slide_gui.gui.pages.runs import RunsPage
-
-    page = RunsPage(window.workspace, window.runs, window)
-    page.export_requested.connect(window.commands.do_export)
-    return page
-
-
-PAGES = (
-    PageSpec("weights", "Weights", _weights),
-    PageSpec("curves", "Curves", _curves),
-    PageSpec("classifier", "Classifier", _classifier),
-    PageSpec("evaluation", "Benchmark", _evaluation),
-    PageSpec("runs", "Runs", _runs),
-)
-
-
-class PageStack(QStackedWidget):
-    """Shows one page.
-
-    Signals
-    -------
-    turned(object)
-        Name of the page shown now.
-    """
-
-    turned = Signal(object)
-
-    def __init__(self, window: MainWindow) -> None:
-        super().__init__(window)
-        self._window = window
-        self._specs = {spec.name: spec for spec in PAGES}
-        self._made: dict[str, Page] = {}
-
-    def page(self, name: str) -> Page:
-        """Return a page, made now if it was not shown before."""
-        if name not in self._made:
-            self._made[name] = self._specs[name].make(self._window)
-            self.addWidget(self._made[name])
-        return self._made[name]
-
-    def shown(self) -> Page:
-        """Return the page shown now."""
-        page = self.currentWidget()
-        assert isinstance(page, Page)
-        return page
-
-    def turn_to(self, name: str) -> None:
-        """Show a page."""
-        self.setCurrentWidget(self.page(name))
-        self.turned.emit(name)
-
-
 _NOTICE_WIDTH = 720
 _PRIVATE = "nothing leaves this computer"
 
@@ -269,20 +163,18 @@ class MainWindow(QMainWindow):
         self.resize(1280, 800)
         self.setMinimumSize(960, 640)
         self.setAcceptDrops(True)
-        self.settings, self._store, self._tinted = settings, store, ""
-        self._runs: RunController | None = None
-        self._evaluation: EvaluationController | None = None
-        self.lane = Lane(self)
-        self.workspace = Workspace(self.lane, self)
+        self.settings, self._tinted = settings, ""
+        self.session = Session(store, self)
+        self.lane, self.workspace = self.session.lane, self.session.workspace
         self.opening = Opening(self.workspace, settings, self)
-        self.exporting = ExportController(self.lane, settings, self)
+        self.exports = ExportController(self.lane, settings, self)
         self.lateness = LatenessMonitor(self)
         self._faults = FaultReporter(self)
-        self.commands = Commands(self)
-        self.actions_by_name = make_actions(self, self.commands.slot)
+        self.commands = Commands(self, self)
+        self.actions_by_name = self.commands.actions
         self._build()
         self._connect()
-        self._update_history()
+        self._follow_history()
 
     # Building --------------------------------------------------------------------------------------------------
 
@@ -290,7 +182,7 @@ class MainWindow(QMainWindow):
         self._title_bar = TitleBar(self.actions_by_name, self)
         self._navigation = Navigation(self.actions_by_name, self)
         self.panel = ParameterPanel(self.workspace, self)
-        self.pages = PageStack(self)
+        self.pages = PageStack(self.session, self)
         central = QWidget(self)
         layout = QVBoxLayout(central)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -322,19 +214,20 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.panel.dataset_chosen.connect(self.open_entry)
-        self.panel.open_requested.connect(self.commands.do_open)
+        self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.lane.status_changed.connect(self._show_job)
-        self.job_bar.cancel_requested.connect(self.commands.do_cancel)
+        self.job_bar.cancel_requested.connect(self.actions_by_name["cancel"].trigger)
         self.workspace.dataset_changed.connect(self._show_title)
         self.workspace.problem.connect(self.show_problem)
-        self.exporting.problem.connect(self.show_problem)
-        self.exporting.written.connect(self._show_export)
-        self.workspace.history_changed.connect(self._update_history)
+        self.exports.problem.connect(self.show_problem)
+        self.exports.written.connect(self._show_export)
+        self.workspace.history_changed.connect(self._follow_history)
         self.lateness.measured.connect(self._show_lateness)
         self._faults.reported.connect(self._show_fault)
-        self.notice.remedy_requested.connect(self.commands.do_show_log)
+        self.notice.remedy_requested.connect(self.actions_by_name["show_log"].trigger)
         self.pages.turned.connect(self._navigation.mark)
+        self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
         self.pages.turn_to("weights")
         self._tint()
 
@@ -342,31 +235,6 @@ class MainWindow(QMainWindow):
     def weights_page(self) -> WeightsPage:
         """The page that is there from the start."""
         return cast(WeightsPage, self.pages.page("weights"))
-
-    @property
-    def runs(self) -> RunController:
-        """The owner of runs, made when it is first needed: what it imports is heavy."""
-        if self._runs is None:
-            from slide_gui.gui.state.runs import RunController
-
-            self._runs = RunController(self.workspace, self._store, self)
-            self._runs.library.refresh()
-        return self._runs
-
-    @property
-    def evaluation(self) -> EvaluationController:
-        """The owner of the evaluation, made when it is first needed."""
-        if self._evaluation is None:
-            from slide_gui.gui.state.evaluation import EvaluationController
-
-            self._evaluation = EvaluationController(self.workspace, self._store, self)
-            self._evaluation.ended.connect(self._evaluation_ended)
-        return self._evaluation
-
-    @Slot()
-    def _evaluation_ended(self) -> None:
-        if self._runs is not None:
-            self._runs.library.refresh()
 
     # Data ------------------------------------------------------------------------------------------------------
 
@@ -400,28 +268,11 @@ class MainWindow(QMainWindow):
             event.acceptProposedAction()
             self.workspace.open_paths(paths)
 
-    @Slot(int)
-    def show_test_image(self, row: int) -> None:
-        """Show an image of the test part on its way through the layers."""
-        self.weights_page.show_test_image(row)
-        self.weights_page.set_view(FLOW)
-        self.pages.turn_to("weights")
-
-    @Slot(object)
-    def show_runs(self, asked: tuple[tuple[str, ...], str]) -> None:
-        """Show some runs, by their hashes and words that find them, in the table of all."""
-        self.pages.turn_to("runs")
-        cast("RunsPage", self.pages.page("runs")).show_runs(*asked)
-
     def stop(self) -> None:
         """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
         if self.notice.isVisible() and not self.lane.busy:
             self.notice.dismiss()
-        if self._runs is not None:
-            self._runs.stop()
-        self.workspace.cancel()
-        if self._evaluation is not None:
-            self._evaluation.stop()
+        self.session.stop()
 
     # Showing ---------------------------------------------------------------------------------------------------
 
@@ -490,6 +341,11 @@ class MainWindow(QMainWindow):
             remedy="Show the log",
         )
 
+    @property
+    def shows_lateness(self) -> bool:
+        """Whether the status bar says how late the event loop is."""
+        return self.lateness.measuring
+
     def show_lateness(self, shown: bool) -> None:
         """Measure and show how late the event loop is, or stop it."""
         if shown:
@@ -500,14 +356,12 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _show_lateness(self, worst: float) -> None:
-        if self.actions_by_name["developer"].isChecked():
+        if self.shows_lateness:
             self._right_status.setText(f"event loop at most {worst * 1000:.0f} ms late")
 
     @Slot()
-    def _update_history(self) -> None:
-        self.actions_by_name["undo"].setEnabled(self.workspace.can_undo)
-        self.actions_by_name["redo"].setEnabled(self.workspace.can_redo)
-        self.actions_by_name["transpose"].setChecked(self.workspace.state.selection.transposed)
+    def _follow_history(self) -> None:
+        self.commands.follow()
         self._title_bar.follow_actions()
 
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.generators.rectangles import rectangles
-from slide_gui.gui.commands import ACTIONS
-from slide_gui.gui.main_window import PAGES
+from slide_gui.gui.commands import COMMANDS
+from slide_gui.gui.pages.stack import PAGES
 from tests.end_to_end.program import Program, until
 from tests.end_to_end.screen import CONTENT, Box, Picture, extent, of_colour
 
@@ -32,7 +32,7 @@ def write_rectangles(path: Path, n_train: int, n_test: int, side: int = 28) -> P
 
 def turn_to(program: Program, name: str) -> None:
     """Turn to a page by its keys, and wait until the navigation marks it."""
-    (keys,) = [action.shortcut.lower() for action in ACTIONS if action.name == f"page_{name}"]
+    (keys,) = [action.shortcut.lower() for action in COMMANDS if action.name == f"page_{name}"]
     place = [page.name for page in PAGES].index(name)
     program.focus()
     program.rest()

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from slide_gui.gui.commands import ACTIONS
+from slide_gui.gui.commands import COMMANDS
 from slide_gui.gui.theme import DARK, LIGHT
 from tests.end_to_end.program import until
 from tests.end_to_end.screen import of_colour, rgb
@@ -48,7 +48,7 @@ def test_that_the_first_row_follows_the_mouse_and_only_that(program, page):
 
 
 def test_that_a_command_is_chosen_from_the_menu_bar_by_keys_and_by_mouse(program, page):
-    names = [spec.name for spec in ACTIONS if spec.group == "View"]
+    names = [spec.name for spec in COMMANDS if spec.menu == "View"]
     program.key("alt+v", *["Down"] * names.index("theme_dark"), "Return")
     until(lambda: of_colour(program.picture(), DARK.background).any(), "the dark theme")
     columns = np.flatnonzero(~of_colour(program.still()[10:30, 8:200], DARK.panel).all(axis=0)) + 8

@@ -54,7 +54,7 @@ def named(key):
 @pytest.fixture
 def page(small_plan, window):
     window.actions_by_name["page_evaluation"].trigger()
-    wait(lambda: window.evaluation.known and not window.lane.busy)
+    wait(lambda: window.session.evaluation.known and not window.lane.busy)
     found = window.pages.page("evaluation")
     found._controls._data._boxes["convex"].setChecked(False)
     return found
@@ -65,8 +65,8 @@ def said(page, method):
 
 
 def finished(window):
-    controller = window.evaluation
-    wait(lambda: not controller.running and controller.known and not window.lane.busy, 120)
+    controller = window.session.evaluation
+    wait(lambda: not controller.runs.running and controller.known and not window.lane.busy, 120)
 
 
 def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty(page):
@@ -80,18 +80,18 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
 
 
 def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
-    window.evaluation.choose(replace(window.evaluation.choice, extent="full"))
+    window.session.evaluation.choose(replace(window.session.evaluation.choice, extent="full"))
     said = []
     for view in (0, 1):
         page._show_view(view)
-        said.append(page._subtitle.text())
+        said.append(page.subtitle.text())
     assert said[0].startswith("test error in %")
     assert said[1].startswith("time to generate the features")
 
 
 def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time(window, page):
     counts = []
-    window.evaluation.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
+    window.session.evaluation.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
     page._controls._toggle()
     assert page._controls._start.text() == "Cancel"
     assert said(page, "raw-svm")[0].note == "waiting"
@@ -100,7 +100,7 @@ def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time
     filled = list(dict.fromkeys(counts))
     assert filled[-1] == 4
     assert len(filled) >= 3
-    state = window.evaluation.state()
+    state = window.session.evaluation.state()
     cell = state.cell("rectangles", "raw-svm")
     ours = said(page, "raw-svm")[0]
     assert ours.main == cell.rate.cell
@@ -126,7 +126,7 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     page._controls._toggle()
     wait(lambda: any(cell.main for cell in all_cells(page)), 60)
     window.actions_by_name["cancel"].trigger()
-    assert not window.evaluation.running
+    assert not window.session.evaluation.runs.running
     assert page._controls._start.text() == "Start"
     finished(window)
     assert any(cell.main for cell in all_cells(page))
@@ -138,32 +138,34 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     with RunStore(tmp_path / "runs.sqlite") as store:
         after = {run.hash: run.created for run in store.runs()}
     assert before.items() <= after.items()
-    assert window.evaluation.state().cell("rectangles", "sda").complete
+    assert window.session.evaluation.state().cell("rectangles", "sda").complete
 
 
 def test_that_a_paused_benchmark_stands_still_until_it_goes_on(window, page):
     page._controls._toggle()
-    wait(lambda: window.evaluation.live is not None and window.evaluation.live.stage[1], 60)
+    wait(
+        lambda: window.session.evaluation.runs.latest is not None and window.session.evaluation.runs.latest.stage[1], 60
+    )
     page._controls._hold.click()
     assert page._controls._hold.text() == "Go on"
     settle(0.3)
-    done = window.evaluation.live.done
+    done = window.session.evaluation.runs.latest.done
     settle(0.3)
-    assert window.evaluation.live.done == done
+    assert window.session.evaluation.runs.latest.done == done
     assert "paused" in page._said.text()
     page._controls._hold.click()
     finished(window)
-    assert window.evaluation.state().cell("rectangles", "raw-svm").complete
+    assert window.session.evaluation.state().cell("rectangles", "raw-svm").complete
 
 
 def test_that_other_work_goes_first_and_the_benchmark_goes_on_after_it(window, page):
     page._controls._toggle()
-    wait(lambda: window.evaluation.live is not None, 60)
+    wait(lambda: window.session.evaluation.runs.latest is not None, 60)
     window.workspace.set_parameters(noise=0.4)
     wait(lambda: window.workspace.model() is not None, 20)
-    assert window.evaluation.running
+    assert window.session.evaluation.runs.running
     finished(window)
-    assert window.evaluation.state().cell("rectangles", "sda").complete
+    assert window.session.evaluation.state().cell("rectangles", "sda").complete
 
 
 def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tmp_path):
@@ -173,7 +175,7 @@ def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tm
     again = MainWindow(window.settings, tmp_path / "runs.sqlite")
     again.show()
     again.actions_by_name["page_evaluation"].trigger()
-    wait(lambda: again.evaluation.known and not again.lane.busy)
+    wait(lambda: again.session.evaluation.known and not again.lane.busy)
     assert [cell.main for cell in all_cells(again.pages.page("evaluation"))] == errors
     tear_down(again)
 
@@ -205,7 +207,7 @@ def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(window, page):
     runs = window.pages.page("runs")
     assert window.pages.shown() is runs
     wait(lambda: runs._table.selected(), 20)
-    hashes = {answer.spec_hash for answer in window.evaluation.state().cell("rectangles", "slide-svm").answers}
+    hashes = {answer.spec_hash for answer in window.session.evaluation.state().cell("rectangles", "slide-svm").answers}
     assert set(runs._table.selected()) == hashes
     wait(lambda: not window.lane.busy)
 
@@ -220,7 +222,7 @@ def test_that_nothing_is_cut_in_a_small_window(window, page):
     window.resize(1280, 720)
     settle(0.05)
     assert page.minimumSizeHint().width() <= page.width()
-    assert page._subtitle.fontMetrics().horizontalAdvance(page._subtitle.text()) <= page._subtitle.width()
+    assert page.subtitle.fontMetrics().horizontalAdvance(page.subtitle.text()) <= page.subtitle.width()
     table = page._errors
     assert not table.horizontalScrollBar().isVisible()
     assert not table.verticalScrollBar().isVisible()

@@ -19,8 +19,8 @@ def data():
 
 @pytest.fixture
 def trained(window):
-    window.runs.train(window.runs.spec_of(SvmParameters()))
-    wait(lambda: window.runs.library.runs and not window.lane.busy, 60)
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters()))
+    wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
     return window
 
 
@@ -60,7 +60,7 @@ def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
     assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= found
     if name != "weights":
         recipe = Recipe.read(tmp_path / "bundle" / f"{name}.json")
-        assert [point.spec.hash for point in recipe.points] == [trained.runs.library.runs[0].hash]
+        assert [point.spec.hash for point in recipe.points] == [trained.session.runs.library.runs[0].hash]
 
 
 def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(trained, tmp_path, monkeypatch):
@@ -119,7 +119,7 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
     wait((tmp_path / "runs.csv").exists)
     with (tmp_path / "runs.csv").open(newline="", encoding="utf-8") as file:
         (line,) = csv.DictReader(file)
-    result = trained.runs.result
+    result = trained.session.runs.result
     assert line["hash"] == result.spec.hash
     assert (float(line["C"]), int(line["n_support"])) == (result.classifier.C, result.classifier.n_support)
     wait(lambda: not trained.lane.busy, 60)

@@ -3,7 +3,7 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenuBar, QSlider
 
-from slide_gui.gui.commands import ACTIONS
+from slide_gui.gui.commands import COMMANDS, ShortcutList
 from slide_gui.gui.pages.weights.page import PINNED
 from slide_gui.gui.palette import CommandPalette
 from tests.gui.given import Given, settle, wait
@@ -14,22 +14,39 @@ def pixel_at(image, row, column):
     return grid.rect(row * grid.shape[1] + column).center().toPoint()
 
 
-def test_that_every_command_has_its_own_shortcut_and_a_method(window):
-    shortcuts = [spec.shortcut for spec in ACTIONS]
+def test_that_every_command_has_its_own_name_and_shortcut(window):
+    shortcuts = [command.shortcut for command in COMMANDS]
     assert all(shortcuts)
-    assert len(set(shortcuts)) == len(shortcuts)
-    for spec in ACTIONS:
-        assert callable(window.commands.slot(spec.name))
-        assert window.actions_by_name[spec.name].shortcut().toString() == spec.shortcut
+    assert len(set(shortcuts)) == len({command.name for command in COMMANDS}) == len(COMMANDS)
+    for command in COMMANDS:
+        assert window.actions_by_name[command.name].shortcut().toString() == command.shortcut
+
+
+def test_that_the_list_of_shortcuts_has_every_command_with_its_keys_under_its_menu(window):
+    window.actions_by_name["shortcuts"].trigger()
+    listed = window.findChild(ShortcutList)
+    lines = {}
+    for menu in map(listed.list.topLevelItem, range(listed.list.topLevelItemCount())):
+        for line in map(menu.child, range(menu.childCount())):
+            lines[line.text(0)] = menu.text(0), line.text(1)
+    assert lines == {c.text.rstrip("…"): (c.menu, c.shortcut) for c in COMMANDS}
+    listed.reject()
+
+
+def test_that_a_view_is_shown_from_any_page_by_its_command(window):
+    window.actions_by_name["page_runs"].trigger()
+    window.actions_by_name["view_flow"].trigger()
+    assert window.pages.shown() is window.weights_page
+    wait(lambda: not window.lane.busy)
 
 
 def test_that_the_menu_bar_has_every_command_in_the_menu_of_its_group(window):
     (bar,) = window.findChildren(QMenuBar)
     menus = {action.text().replace("&", ""): action.menu() for action in bar.actions()}
-    assert list(menus) == list(dict.fromkeys(spec.group for spec in ACTIONS))
+    assert list(menus) == list(dict.fromkeys(spec.menu for spec in COMMANDS))
     for group, menu in menus.items():
         names = [action.objectName() for action in menu.actions()]
-        assert names == [spec.name for spec in ACTIONS if spec.group == group]
+        assert names == [spec.name for spec in COMMANDS if spec.menu == group]
 
 
 def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pins_it(window):

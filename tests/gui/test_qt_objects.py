@@ -20,9 +20,10 @@ from PySide6.QtWidgets import (
 from shiboken6 import Shiboken
 
 import slide_gui
+from slide_gui.gui.commands import ShortcutList
 from slide_gui.gui.export.dialog import ExportDialog
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.main_window import PAGES
+from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.palette import CommandPalette
 from slide_gui.gui.teardown import tear_down
@@ -114,8 +115,8 @@ class Long(Bar):
 
 def made_whole(window):
     """Show every page, view and dialog of a window, wide and narrow, with results on the pages."""
-    window.runs.train(window.runs.spec_of(window.pages.page("classifier").svm()))
-    wait(lambda: window.runs.library.runs and not window.lane.busy, 60)
+    window.session.runs.train(window.session.runs.spec_of(window.pages.page("classifier").svm()))
+    wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
     for page in PAGES:
         window.actions_by_name[f"page_{page.name}"].trigger()
         settle(0.02)
@@ -128,10 +129,10 @@ def made_whole(window):
     for depth in (6, 2):
         window.workspace.set_parameters(depth=depth)
         wait(lambda: window.workspace.model() is not None and not window.lane.busy, 60)
-    for name in ("export", "palette", "about"):
+    for name in ("export", "palette", "shortcuts", "about"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")
-    for kind in (ExportDialog, CommandPalette, QMessageBox):
+    for kind in (ExportDialog, CommandPalette, ShortcutList, QMessageBox):
         for dialog in window.findChildren(kind):
             assert dialog.isVisible()
             dialog.reject()

@@ -1,4 +1,5 @@
 import math
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -37,25 +38,25 @@ def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistak
     classifier = page(window, "classifier")
     classifier._toggle()
     assert classifier._train.text() == "Cancel"
-    wait(lambda: window.runs.result is not None, 60)
-    result = window.runs.result
-    assert result.spec.hash == window.runs.spec.hash
+    wait(lambda: window.session.runs.result is not None, 60)
+    result = window.session.runs.result
+    assert result.spec.hash == window.session.runs.spec.hash
     assert classifier._train.text() == "Train"
     assert str(result.rate) in classifier._found.text()
     assert len(classifier._gallery._items) == len(result.misclassified)
-    spec = window.runs.spec_of(classifier.svm())
+    spec = window.session.runs.spec_of(classifier.svm())
     assert run(labelled(), spec).error == result.error
 
 
 def test_that_a_run_made_before_is_shown_without_training_again(window):
     classifier = page(window, "classifier")
     classifier._toggle()
-    wait(lambda: window.runs.result is not None and window.runs.library.runs, 60)
-    first = window.runs.result
+    wait(lambda: window.session.runs.result is not None and window.session.runs.library.runs, 60)
+    first = window.session.runs.result
     classifier._toggle()
-    wait(lambda: window.runs.result is not None and not window.lane.busy, 60)
-    assert window.runs.result.timings == first.timings
-    assert len(window.runs.library.runs) == 1
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    assert window.session.runs.result.timings == first.timings
+    assert len(window.session.runs.library.runs) == 1
 
 
 def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
@@ -66,14 +67,14 @@ def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
     assert classifier._train.text() == "Train"
     wait(lambda: not window.lane.busy)
     settle(0.1)
-    assert window.runs.result is None
-    assert window.runs.library.runs == ()
+    assert window.session.runs.result is None
+    assert window.session.runs.library.runs == ()
 
 
 def test_that_a_result_of_other_parameters_says_so(window):
     classifier = page(window, "classifier")
     classifier._toggle()
-    wait(lambda: window.runs.result is not None, 60)
+    wait(lambda: window.session.runs.result is not None, 60)
     window.workspace.set_parameters(noise=0.8)
     settle(0.02)
     assert "not of the panel" in classifier._details.text()
@@ -87,11 +88,11 @@ def test_that_a_result_of_other_parameters_says_so(window):
 def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterion(window):
     classifier = page(window, "classifier")
     classifier._toggle()
-    wait(lambda: window.runs.result is not None, 60)
+    wait(lambda: window.session.runs.result is not None, 60)
     wait(lambda: not window.lane.busy)
-    result = window.runs.result
+    result = window.session.runs.result
     overruled = ChosenBy("radius-margin", True, 0.334, 0.251)
-    window.runs.result = replace(result, classifier=replace(result.classifier, chosen=overruled))
+    window.session.runs.result = replace(result, classifier=replace(result.classifier, chosen=overruled))
     classifier.refresh()
     said = classifier._details.text()
     assert "median widths: the guard overruled those learned by radius-margin, which get 33.4 % of the rows" in said
@@ -128,12 +129,12 @@ def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins
     def look():
         if classifier._details.text() != said[-1]:
             said.append(classifier._details.text())
-        if window.runs.training is not None and window.runs.training.history:
+        if window.session.runs.training.running and window.session.runs.training.latest.history:
             assert classifier._criterion.accessibleName().startswith("Criterion: press")
 
-    window.runs.training_changed.connect(look)
+    window.session.runs.training.changed.connect(look)
     classifier._toggle()
-    wait(lambda: window.runs.result is not None, 60)
+    wait(lambda: window.session.runs.result is not None, 60)
     parts = list(dict.fromkeys(words.split(" · ")[0] for words in said[1:]))
     assert parts[:6] == [
         "fitting the layers, 1 of 2",
@@ -152,18 +153,21 @@ def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins
 
 def test_that_a_training_says_what_it_does_before_the_first_widths_are_there(window):
     classifier = page(window, "classifier")
-    window.runs.training = RunProgress("x", phase="learn", stage=Stage("starts of press", 2, 12))
-    classifier.refresh()
+    training, begun = window.session.runs.training, threading.Event()
+    training.start(
+        lambda _progress: begun.wait(10), RunProgress("x", phase="learn", stage=Stage("starts of press", 2, 12))
+    )
     assert classifier._details.text() == "starts of press, 3 of 12"
-    window.runs.training = RunProgress("x", phase="learn")
-    classifier.refresh()
+    training.start(lambda _progress: None, RunProgress("x", phase="learn"))
     assert classifier._details.text() == "learning the widths"
+    begun.set()
+    training.stop()
 
 
 def test_that_curves_and_runs_name_what_decided_the_widths(window):
-    window.runs.train(window.runs.spec_of(SvmParameters(starts=1)))
-    wait(lambda: window.runs.library.runs and not window.lane.busy, 60)
-    assert window.runs.library.runs[0].chosen_by == window.runs.result.chosen_by == "span"
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters(starts=1)))
+    wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
+    assert window.session.runs.library.runs[0].chosen_by == window.session.runs.result.chosen_by == "span"
     (point,) = [point for point in page(window, "curves")._points() if point.key]
     assert point.by == "widths by span"
     assert page(window, "curves")._said.text().endswith("widths by span")
@@ -171,13 +175,13 @@ def test_that_curves_and_runs_name_what_decided_the_widths(window):
     model = runs._table._model
     assert "\nWidths by span\n" in model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
     runs._table.set_filter("span")
-    assert runs._table.shown() == (window.runs.result.hash,)
+    assert runs._table.shown() == (window.session.runs.result.hash,)
     runs._table.set_filter("median")
     assert runs._table.shown() == ()
 
 
 def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_path):
-    spec = window.runs.spec_of(SvmParameters(C=1.0))
+    spec = window.session.runs.spec_of(SvmParameters(C=1.0))
     made = [
         run(labelled(), replace(spec, stack=replace(spec.stack, depth=1, noise=noise))) for noise in (0.2, 0.4, 0.6)
     ]
@@ -186,8 +190,8 @@ def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_p
     with RunStore(tmp_path / "runs.sqlite") as store:
         for result in made:
             store.save(result)
-    window.runs.library.refresh()
-    wait(lambda: len(window.runs.library.runs) == 3)
+    window.session.runs.library.refresh()
+    wait(lambda: len(window.session.runs.library.runs) == 3)
     curves = page(window, "curves")
     assert curves._said.text().endswith("widths by span at 2 points, median widths (guard) at 1 point")
     (point,) = [point for point in curves._points() if point.noise == 0.4]
@@ -207,8 +211,8 @@ def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):
 def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
     curves = page(window, "curves")
     curves._toggle_sweep()
-    wait(lambda: not window.runs.sweeping, 100)
-    wait(lambda: len(window.runs.library.runs) == 3, 10)  # depth 0 is one run for all noises
+    wait(lambda: not window.session.runs.sweep.running, 100)
+    wait(lambda: len(window.session.runs.library.runs) == 3, 10)  # depth 0 is one run for all noises
     points = curves._points()
     assert {(point.noise, point.depth) for point in points if point.key} >= {(0.2, 0), (0.5, 0), (0.2, 1), (0.5, 1)}
     with RunStore(tmp_path / "runs.sqlite") as store:
@@ -222,40 +226,41 @@ def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
     curves = page(window, "curves")
     slider = window.panel.noise_slider().findChild(QSlider)
     slider.setValue(62)
-    wait(lambda: window.runs.estimate is not None and window.runs.estimate[1].test is not None, 60)
-    spec, _ = window.runs.estimate
+    controller = window.session.runs
+    wait(lambda: controller.estimated is not None and controller.estimate.latest.test is not None, 60)
+    spec = controller.estimated
     assert spec.stack.noise == 0.62
     assert [point for point in curves._points() if point.noise == 0.62 and math.isfinite(point.error)]
     slider.setValue(70)
-    assert window.runs.estimate is None
+    assert controller.estimated is None
     wait(lambda: not window.lane.busy, 60)
 
 
 def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):
     classifier = page(window, "classifier")
     classifier._toggle()
-    wait(lambda: window.runs.library.runs, 60)
-    key = window.runs.library.runs[0].hash
+    wait(lambda: window.session.runs.library.runs, 60)
+    key = window.session.runs.library.runs[0].hash
     runs = page(window, "runs")
     window.workspace.set_parameters(noise=0.8)
-    window.runs.open_run(key)
+    window.session.runs.open_run(key)
     wait(lambda: window.workspace.state.parameters.noise == 0.3)
     runs._delete((key,))
-    wait(lambda: window.runs.library.runs == ())
-    window.runs.library.undelete()
-    wait(lambda: len(window.runs.library.runs) == 1)
-    window.runs.library.tag(key, "first, kept")
-    wait(lambda: window.runs.library.runs[0].tags == ("first", "kept"))
+    wait(lambda: window.session.runs.library.runs == ())
+    window.session.runs.library.undelete()
+    wait(lambda: len(window.session.runs.library.runs) == 1)
+    window.session.runs.library.tag(key, "first, kept")
+    wait(lambda: window.session.runs.library.runs[0].tags == ("first", "kept"))
     wait(lambda: not window.lane.busy)
 
 
 def test_that_two_runs_are_compared_on_the_same_rows(window):
     for criterion in ("radius-margin", "press"):
-        window.runs.train(window.runs.spec_of(SvmParameters(criterion=criterion)))
+        window.session.runs.train(window.session.runs.spec_of(SvmParameters(criterion=criterion)))
         wait(lambda: not window.lane.busy, 60)
-    wait(lambda: len(window.runs.library.runs) == 2)
+    wait(lambda: len(window.session.runs.library.runs) == 2)
     runs = page(window, "runs")
-    runs._compare(tuple(run.hash for run in window.runs.library.runs))
+    runs._compare(tuple(run.hash for run in window.session.runs.library.runs))
     wait(lambda: "McNemar" in runs._comparison.answer.text())
     assert "same 160 rows" in runs._comparison.answer.text()
     tiles = runs._comparison._tiles
@@ -270,13 +275,13 @@ def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window
     for noise in (0.2, 0.5):
         window.workspace.set_parameters(noise=noise)
         wait(lambda: not window.lane.busy)
-        window.runs.train(window.runs.spec_of(SvmParameters(widths="median", C=10.0)))
+        window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=10.0)))
         wait(lambda: not window.lane.busy, 60)
-    wait(lambda: len(window.runs.library.runs) == 2)
+    wait(lambda: len(window.session.runs.library.runs) == 2)
     window.workspace.open(Given(labelled(seed=1)))
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     runs = page(window, "runs")
-    runs._compare(tuple(run.hash for run in window.runs.library.runs))
+    runs._compare(tuple(run.hash for run in window.session.runs.library.runs))
     wait(lambda: "McNemar" in runs._comparison.answer.text())
     assert "other data" in runs._comparison._why_not.text()
     assert runs._comparison._weights.currentIndex() == 0
@@ -289,8 +294,8 @@ def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
     classifier._toggle()
     settle(0.05)
     window.actions_by_name["cancel"].trigger()
-    assert not window.runs.sweeping
-    assert window.runs.training is None
+    assert not window.session.runs.sweep.running
+    assert not window.session.runs.training.running
     assert (classifier._train.text(), curves._sweep.text()) == ("Train", "Sweep")
     wait(lambda: not window.lane.busy)
 
@@ -300,28 +305,28 @@ def test_that_other_data_stop_what_ran_on_the_old(window):
     curves._toggle_sweep()
     settle(0.05)
     window.workspace.open(Given(labelled(seed=1)))
-    wait(lambda: not window.lane.busy and not window.runs.sweeping, 60)
-    assert window.runs.sweep is None
+    wait(lambda: not window.lane.busy and not window.session.runs.sweep.running, 60)
+    assert window.session.runs.sweep.latest is None
     assert not [point for point in curves._points() if point.key]
 
 
 def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers_nothing(window, tmp_path):
-    spec = window.runs.spec_of(SvmParameters(widths="median", C=1.0))
+    spec = window.session.runs.spec_of(SvmParameters(widths="median", C=1.0))
     result = run(labelled(), spec)
     old = replace(result, versions=tuple((name, "1" if name == "numerics" else said) for name, said in result.versions))
     with RunStore(tmp_path / "runs.sqlite") as store:
         store.save(old)
     runs = page(window, "runs")
-    window.runs.library.refresh()
-    wait(lambda: window.runs.library.runs)
-    assert runs._count.text() == "1 kept, 1 of them (grey) by another version of the numbers"
-    assert window.runs.own_runs() == []
-    window.runs.open_run(old.hash)
-    wait(lambda: window.runs.result is not None)
+    window.session.runs.library.refresh()
+    wait(lambda: window.session.runs.library.runs)
+    assert runs.subtitle.text() == "1 kept, 1 of them (grey) by another version of the numbers"
+    assert window.session.runs.current_runs() == []
+    window.session.runs.open_run(old.hash)
+    wait(lambda: window.session.runs.result is not None)
     classifier = page(window, "classifier")
     assert "by version 1 of the numbers, not this program’s" in classifier._details.text()
-    window.runs.train(spec)
-    wait(lambda: window.runs.result is not None and not window.lane.busy, 60)
-    assert window.runs.result.is_current
+    window.session.runs.train(spec)
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    assert window.session.runs.result.is_current
     assert "by version" not in classifier._details.text()
-    wait(lambda: len(window.runs.own_runs()) == 1)
+    wait(lambda: len(window.session.runs.current_runs()) == 1)

@@ -2,7 +2,7 @@ import pytest
 from PySide6.QtWidgets import QPushButton
 
 from slide_gui.gui.pages.weights import page as weights
-from slide_gui.gui.pages.weights.page import ALL_ROWS, PINNED, WeightsPage
+from slide_gui.gui.pages.weights.page import PINNED, WeightsPage
 from slide_gui.gui.pages.weights.view import View, ViewSpec
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.state.jobs import Lane
@@ -24,10 +24,8 @@ class Counting(View):
 
 @pytest.fixture
 def page(app, monkeypatch):
-    view = ViewSpec("counting", "Counting", "A view more", Counting)
-    panel = ViewSpec("beside", "Beside", "A panel", Counting)
+    view = ViewSpec("counting", "Counting", "A view more", "One view more", Counting)
     monkeypatch.setattr(weights, "VIEWS", (*weights.VIEWS, view))
-    monkeypatch.setattr(weights, "PANELS", (panel,))
     lane = Lane()
     page = WeightsPage(Workspace(lane, lane))
     page.show()
@@ -46,7 +44,7 @@ def test_that_the_tab_of_the_view_alone_is_marked_after_all_were_shown(page):
     names = [view.name for view in weights.VIEWS]
     for name in (*names, *reversed(names)):
         page.set_view(name)
-        assert [tab.isChecked() for tab in page._tabs.buttons()] == [name == other for other in names]
+        assert [tab.isChecked() for tab in page.tabs.buttons()] == [name == other for other in names]
 
 
 def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_shown(page):
@@ -63,20 +61,6 @@ def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_sho
     seen = view.refreshed
     page._workspace.select(levels="layer")
     assert view.refreshed == seen
-
-
-def test_that_a_panel_opens_beside_the_view_and_closes(page):
-    button(page, "Beside").click()
-    panel = page.findChild(Counting)
-    assert panel.isVisible()
-    assert page.pointer_and_tiles()[1].isVisible()
-    seen = panel.refreshed
-    page._workspace.select(levels="tile")
-    assert panel.refreshed > seen
-    page.set_view(ALL_ROWS)
-    assert panel.isVisible()
-    page.set_panel("beside", False)
-    assert not panel.isVisible()
 
 
 def test_that_pages_are_made_when_they_are_first_shown(closed_window):

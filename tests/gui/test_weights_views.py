@@ -146,7 +146,7 @@ def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_lane(window, mo
 
 
 def test_that_a_test_image_goes_through_the_layers(window):
-    window.show_test_image(3)
+    window.pages.show_item("weights", 3)
     part = window.weights_page._made[FLOW]
     assert part.isVisible()
     np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.test[3])

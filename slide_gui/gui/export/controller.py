@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSettings, Signal, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
-from slide_gui.gui.export.option import Page
-from slide_gui.gui.state.jobs import Lane
-from slide_gui.gui.state.workspace import Problem, sentence
+from slide_gui.gui.export.option import ExportOption
+from slide_gui.gui.state.jobs import Lane, Problem, sentence
 
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
@@ -37,30 +36,28 @@ class ExportController(QObject):
         self._lane, self._settings, self._parent = lane, settings, parent
         self._dialog: ExportDialog | None = None
 
-    def ask(self, page: Page) -> None:
-        """Ask what of a page to write where, and write it."""
-        offers = page.export_options()
-        if not offers:
-            self.problem.emit(Problem("Nothing to export yet", page.why_nothing_to_export()))
+    def ask(self, options: Sequence[ExportOption], why_nothing: str) -> None:
+        """Ask which of the options to write where, and write it; without any, say why there is nothing."""
+        if not options:
+            self.problem.emit(Problem("Nothing to export yet", why_nothing))
             return
         from slide_gui.gui.export.dialog import ExportDialog
 
         if self._dialog is None:
             self._dialog = ExportDialog(self._lane, self._settings, self._parent)
             self._dialog.requested.connect(self._write)
-        self._dialog.ask(offers)
+        self._dialog.ask(options)
 
-    def copy_image(self, page: Page) -> None:
-        """Put a picture of a page on the clipboard."""
-        QApplication.clipboard().setPixmap(page.grab())
+    def copy_image(self, shown: QWidget) -> None:
+        """Put a picture of a widget on the clipboard."""
+        QApplication.clipboard().setPixmap(shown.grab())
 
-    def copy_table(self, page: Page) -> None:
-        """Put the numbers of a page on the clipboard."""
-        text = page.table()
+    def copy_table(self, text: str, why_nothing: str) -> None:
+        """Put numbers on the clipboard; without any, say why there is nothing."""
         if text:
             QApplication.clipboard().setText(text)
         else:
-            self.problem.emit(Problem("Nothing to copy yet", page.why_nothing_to_export()))
+            self.problem.emit(Problem("Nothing to copy yet", why_nothing))
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:
@@ -68,13 +65,9 @@ class ExportController(QObject):
             "Writing the export",
             request.write,
             channel="export",
-            on_result=self._written,
+            on_result=self.written.emit,
             on_failure=self._not_written,
         )
-
-    @Slot(object)
-    def _written(self, path: Path) -> None:
-        self.written.emit(path)
 
     @Slot(object)
     def _not_written(self, error: Exception) -> None:

@@ -27,8 +27,7 @@ from slide_gui.figures.style import LEVELS, WIDTHS, Style
 from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.state.jobs import Lane
-from slide_gui.gui.state.workspace import sentence
+from slide_gui.gui.state.jobs import Lane, sentence
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:

@@ -6,15 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QWidget
-
 from slide_gui.figures.style import Style
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
 
-__all__ = ["FIGURE", "TABLE", "TABLES", "ExportOption", "Page"]
+__all__ = ["FIGURE", "TABLE", "TABLES", "ExportOption"]
 
 
 FIGURE = ("pdf", "svg", "png", "csv", "bundle")
@@ -48,19 +46,3 @@ class ExportOption:
     style: Style = field(default_factory=lambda: Style(width="double"))
     kinds: tuple[str, ...] = FIGURE
     of_weights: bool = False
-
-
-class Page(QWidget):
-    """A page of the window."""
-
-    def export_options(self) -> tuple[ExportOption, ...]:
-        """Return what can be exported now, the likeliest first."""
-        return ()
-
-    def why_nothing_to_export(self) -> str:
-        """Return one sentence that says why there is nothing to export."""
-        return "This page has nothing to export yet."
-
-    def table(self) -> str:
-        """Return the numbers shown, tab-separated, with a line of titles; empty if there are none."""
-        return ""

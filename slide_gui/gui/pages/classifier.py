@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
@@ -19,9 +19,9 @@ from slide_gui.experiments.source import describe_chosen, describe_widths
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.style import Style
 from slide_gui.gui.choice_box import add_choices
-from slide_gui.gui.export.option import ExportOption, Page
+from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.header import add_button, column, header
+from slide_gui.gui.pages.page import Page, add_button
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
@@ -44,24 +44,14 @@ _TIPS = {
 
 
 class ClassifierPage(Page):
-    """Trains the multi-width SVM on the layers set in the panel.
-
-    Signals
-    -------
-    image_opened(int)
-        Row of the test part whose layers are wanted.
-    """
-
-    image_opened = Signal(int)
+    """Trains the multi-width SVM on the layers set in the panel."""
 
     def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Classifier", "an RBF support vector machine with one learned width a layer", parent=parent)
         self._workspace, self._controller = workspace, controller
         self._steps = 0
-        layout = column(self)
-        header(self, layout, "Classifier", "an RBF support vector machine with one learned width a layer")
-        self._build_controls(nested(layout, QHBoxLayout()))
-        body = nested(layout, QHBoxLayout(), 1)
+        self._build_controls(nested(self.column, QHBoxLayout()))
+        body = nested(self.column, QHBoxLayout(), 1)
         body.setSpacing(20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1)
         self._criterion, self._shares = CriterionPlot(self), ShareBars(self)
@@ -70,7 +60,7 @@ class ClassifierPage(Page):
         self._confusion, self._gallery = ConfusionMatrix(self), Thumbnails(self)
         self._confusion.set_placeholder("The confusion matrix comes with the test error.")
         self._gallery.set_placeholder("Misclassified images come with the test error.")
-        self._gallery.image_clicked.connect(self.image_opened)
+        self._gallery.image_clicked.connect(self._show_layers)
         self._confusion.cell_clicked.connect(self._narrow)
         self._found = QLabel("", self)
         self._found.setProperty("role", "title")
@@ -86,7 +76,8 @@ class ClassifierPage(Page):
         right.addWidget(self._details)
         right.addWidget(self._confusion, 3)
         right.addWidget(self._gallery, 3)
-        controller.training_changed.connect(self.refresh)
+        controller.training.changed.connect(self.refresh)
+        controller.result_changed.connect(self.refresh)
         workspace.dataset_changed.connect(self.refresh)
         workspace.state_changed.connect(self.refresh)
         self.refresh()
@@ -120,12 +111,16 @@ class ClassifierPage(Page):
 
     @Slot()
     def _toggle(self) -> None:
-        if self._controller.training is not None:
-            self._controller.cancel_training()
+        if self._controller.training.running:
+            self._controller.training.stop()
             return
         spec = self._controller.spec_of(self.svm(), self._method.currentData())
         if spec is not None:
             self._controller.train(spec)
+
+    @Slot(int)
+    def _show_layers(self, row: int) -> None:
+        self.page_requested.emit("weights", row)
 
     # Export -----------------------------------------------------------------------------------------------------
 
@@ -168,13 +163,13 @@ class ClassifierPage(Page):
     def refresh(self) -> None:
         """Show what the controller holds now."""
         controller = self._controller
-        self._train.setText("Cancel" if controller.training is not None else "Train")
+        self._train.setText("Cancel" if controller.training.running else "Train")
         problem = controller.why_not()
         self._train.setEnabled(not problem)
         if problem:
             self._details.setText(problem)
-        if controller.training is not None:
-            self._show_training(controller.training)
+        if controller.training.running:
+            self._show_training(controller.training.latest)
         elif controller.result is not None:
             self._show_result(controller.result)
         else:

@@ -17,9 +17,10 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
 from slide_gui.experiments.run import Estimate, RunProgress
 from slide_gui.experiments.source import describe_widths
-from slide_gui.gui.export.option import ExportOption, Page
+from slide_gui.experiments.sweep import SweepState
+from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.header import add_button, column, header
+from slide_gui.gui.pages.page import Page, add_button
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
@@ -41,33 +42,26 @@ class CurvesPage(Page):
     """Stored runs as curves, the sweep's points as they come, and a live estimate where the sliders stand."""
 
     def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        tabs = ("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")
+        super().__init__("Error curves", _SUBTITLES[0], tabs, parent=parent)
         self._workspace, self._controller = workspace, controller
-        layout = column(self)
-        _, self._subtitle, self._tabs = header(
-            self,
-            layout,
-            "Error curves",
-            _SUBTITLES[0],
-            (("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")),
-        )
-        self._tabs.idClicked.connect(self._show_view)
-        self._build_controls(nested(layout, QHBoxLayout()))
+        self.tabs.idClicked.connect(self._show_view)
+        self._build_controls(nested(self.column, QHBoxLayout()))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
         self._views = QStackedWidget(self)
         for view in (self._plot, self._map):
             view.point_clicked.connect(self._open)
             self._views.addWidget(view)
         self._plot.cursor_moved.connect(self._cursor_moved)
-        layout.addWidget(self._views, 1)
+        self.column.addWidget(self._views, 1)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MILLISECONDS)
         self._rest.timeout.connect(self._estimate)
         workspace.state_changed.connect(self._state_changed)
         workspace.dataset_changed.connect(self._refresh_soon)
-        for signal in (controller.library.changed, controller.sweep_changed, controller.estimate_changed):
-            signal.connect(self.refresh)
+        for source in (controller.library, controller.sweep, controller.estimate):
+            source.changed.connect(self.refresh)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         row.setSpacing(8)
@@ -80,7 +74,7 @@ class CurvesPage(Page):
         )
         self._sweep.clicked.connect(self._toggle_sweep)
         self._hold = add_button(self, row, "Pause", "Hold the sweep, or let it go on")
-        self._hold.clicked.connect(self._controller.pause_sweep)
+        self._hold.clicked.connect(self._controller.sweep.toggle_pause)
         self._said = QLabel(self)
         self._said.setProperty("role", "secondary")
         row.addWidget(self._said, 1)
@@ -93,15 +87,15 @@ class CurvesPage(Page):
 
     @Slot()
     def _toggle_sweep(self) -> None:
-        if self._controller.sweeping:
-            self._controller.cancel_sweep()
+        if self._controller.sweep.running:
+            self._controller.sweep.stop()
         else:
             self._controller.start_sweep(self.svm())
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
         self._views.setCurrentIndex(view)
-        self._subtitle.setText(_SUBTITLES[view])
+        self.subtitle.setText(_SUBTITLES[view])
 
     @Slot(float)
     def _cursor_moved(self, noise: float) -> None:
@@ -126,10 +120,10 @@ class CurvesPage(Page):
         spec = self._controller.spec_of(self.svm())
         known = [
             run
-            for run in self._controller.own_runs()
+            for run in self._controller.current_runs()
             if run.depth == parameters.depth and abs(run.noise - parameters.noise) < _NEAR
         ]
-        if spec is not None and not known and not self._controller.sweeping and self.isVisible():
+        if spec is not None and not known and not self._controller.sweep.running and self.isVisible():
             self._controller.ask_estimate(spec)
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -197,24 +191,24 @@ class CurvesPage(Page):
 
     def _points(self) -> list[ErrorPoint]:
         points = {}
-        stored = [run for run in self._controller.own_runs() if run.method == "slide-svm"]
+        stored = [run for run in self._controller.current_runs() if run.method == "slide-svm"]
         noises = sorted({run.noise for run in stored if run.depth})
         for run in stored:
             # Without layers there is no noise: one run answers them all.
             for noise in (run.noise,) if run.depth else noises or [run.noise]:
                 points[noise, run.depth] = _done((noise, run.depth), run.rate, run.hash, run.chosen_by, run.seconds)
-        sweep = self._controller.sweep
+        sweep: SweepState | None = self._controller.sweep.latest
         if sweep is not None:
             for done in sweep.done:
                 place = done.point.noise, done.point.depth
                 key = done.point.spec.hash
                 points[place] = _done(place, done.rate, key, done.chosen_by, done.seconds)
-            if sweep.current is not None and self._controller.sweeping:
+            if sweep.current is not None and self._controller.sweep.running:
                 place = sweep.current.noise, sweep.current.depth
                 points[place] = _running(*place, sweep.live)
-        if self._controller.estimate is not None:
-            spec, seen = self._controller.estimate
-            points[spec.stack.noise, spec.stack.depth] = _running(spec.stack.noise, spec.stack.depth, seen)
+        if self._controller.estimated is not None:
+            stack = self._controller.estimated.stack
+            points[stack.noise, stack.depth] = _running(stack.noise, stack.depth, self._controller.estimate.latest)
         return [points[place] for place in sorted(points)]
 
     def _marks(self) -> list[ErrorMark]:
@@ -231,22 +225,18 @@ class CurvesPage(Page):
 
     def _show_sweep(self, decided: str) -> None:
         """Say how far the sweep is, or what is being estimated, and what chose the widths of the points there are."""
-        controller, sweep = self._controller, self._controller.sweep
-        self._sweep.setText("Stop" if controller.sweeping else "Sweep")
-        self._hold.setEnabled(controller.sweeping)
-        self._hold.setText("Go on" if controller.paused else "Pause")
-        if not controller.sweeping or sweep is None:
-            estimate = self._controller.estimate
-            running = estimate is not None and (
-                estimate[1].test is None or estimate[1].test.done < estimate[1].test.total
-            )
-            estimating = "estimating the point under the sliders…" if running else ""
-            self._said.setText(" · ".join(filter(None, [estimating, decided])))
-            return
-        left = "" if sweep.seconds_left is None else f" · about {math.ceil(sweep.seconds_left / 60)} min left"
-        held = " · paused" if controller.paused else ""
-        said = f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}"
-        self._said.setText(" · ".join(filter(None, [said, decided])))
+        controller, running = self._controller, self._controller.sweep.running
+        sweep: SweepState | None = controller.sweep.latest
+        self._sweep.setText("Stop" if running else "Sweep")
+        self._hold.setEnabled(running)
+        self._hold.setText("Go on" if controller.sweep.paused else "Pause")
+        if running and sweep is not None:
+            left = "" if sweep.seconds_left is None else f" · about {math.ceil(sweep.seconds_left / 60)} min left"
+            held = " · paused" if controller.sweep.paused else ""
+            course = f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}"
+        else:
+            course = "estimating the point under the sliders…" if controller.estimate.running else ""
+        self._said.setText(" · ".join(filter(None, [course, decided])))
 
 
 def _done(place: tuple[float, int], rate: ErrorRate, key: str, chosen_by: str | None, seconds: float) -> ErrorPoint:

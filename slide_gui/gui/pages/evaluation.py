@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -28,12 +28,12 @@ from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.methods import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS
 from slide_gui.figures.export import Sheet
-from slide_gui.gui.export.option import TABLES, ExportOption, Page
+from slide_gui.gui.export.option import TABLES, ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
-from slide_gui.gui.pages.header import add_button, column, header
+from slide_gui.gui.pages.page import Page, add_button
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
-from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.evaluation_table import BenchmarkTable
 from slide_gui.gui.widgets.standing import StandingLegend
 from slide_gui.progress import Progress
@@ -59,7 +59,7 @@ class EvaluationControls(QWidget):
         self._start.clicked.connect(self._toggle)
         self._hold = add_button(self, row, "Pause", "Hold the benchmark, or let it go on")
         self._hold.setMinimumWidth(72)
-        self._hold.clicked.connect(controller.pause)
+        self._hold.clicked.connect(controller.runs.toggle_pause)
         row.addSpacing(8)
         self._extent = QComboBox(self)
         for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
@@ -95,8 +95,8 @@ class EvaluationControls(QWidget):
 
     @Slot()
     def _toggle(self) -> None:
-        if self._controller.running:
-            self._controller.stop()
+        if self._controller.runs.running:
+            self._controller.runs.stop()
         else:
             self._controller.start()
 
@@ -111,13 +111,13 @@ class EvaluationControls(QWidget):
     def refresh(self) -> None:
         """Show what the controller is asked, and what can be done now."""
         controller, choice = self._controller, self._controller.choice
-        self._start.setText("Cancel" if controller.running else "Start")
-        self._start.setEnabled(controller.running or not controller.why_not())
-        self._hold.setEnabled(controller.running)
-        self._hold.setText("Go on" if controller.paused else "Pause")
+        self._start.setText("Cancel" if controller.runs.running else "Start")
+        self._start.setEnabled(controller.runs.running or not controller.why_not())
+        self._hold.setEnabled(controller.runs.running)
+        self._hold.setText("Go on" if controller.runs.paused else "Pause")
         controls = (self._extent, self._splits, self._data, self._methods)
         for control in controls:
-            control.setEnabled(not controller.running)
+            control.setEnabled(not controller.runs.running)
             control.blockSignals(True)
         self._extent.setCurrentIndex(self._extent.findData(choice.extent))
         self._splits.setValue(choice.splits or 0)
@@ -172,54 +172,36 @@ _QUICK = "quick: 600 training rows, not the paper’s figures"
 
 
 class EvaluationPage(Page):
-    """Both tables, and what is asked of them.
+    """Both tables, and what is asked of them."""
 
-    Signals
-    -------
-    runs_requested(object)
-        Hashes of runs, a tuple, and the words by which the table of runs finds them.
-    export_requested()
-        A table is to be exported.
-    """
-
-    runs_requested = Signal(object)
-    export_requested = Signal()
-
-    def __init__(self, workspace: Workspace, controller: EvaluationController, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._controller = workspace, controller
-        layout = column(self)
-        row, self._subtitle, self._tabs = header(
-            self,
-            layout,
-            "Benchmark",
-            "",
-            (
-                ("Error rates", "The paper’s Table 1: every method on every data set"),
-                ("Running time", "The paper’s Table 2: feature generation, SLIDE against autoencoders"),
-            ),
+    def __init__(self, controller: EvaluationController, parent: QWidget | None = None) -> None:
+        tabs = (
+            ("Error rates", "The paper’s Table 1: every method on every data set"),
+            ("Running time", "The paper’s Table 2: feature generation, SLIDE against autoencoders"),
         )
-        self._tabs.idClicked.connect(self._show_view)
-        export = add_button(self, row, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
+        super().__init__("Benchmark", "", tabs, parent=parent)
+        self._controller = controller
+        self.tabs.idClicked.connect(self._show_view)
+        export = add_button(self, self.head, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self._controls = EvaluationControls(controller, self)
-        layout.addWidget(self._controls)
-        self._build_course(nested(layout, QHBoxLayout()))
+        self.column.addWidget(self._controls)
+        self._build_course(nested(self.column, QHBoxLayout()))
         self._errors = BenchmarkTable(self, name="Error rates")
         self._errors.set_order(0)
         self._errors.runs_requested.connect(self._ask_runs)
         self._views = QStackedWidget(self)
         self._views.addWidget(self._errors)
         self._views.addWidget(self._build_times())
-        layout.addWidget(self._views, 1)
+        self.column.addWidget(self._views, 1)
         self._legend = StandingLegend(self)
-        layout.addWidget(self._legend)
+        self.column.addWidget(self._legend)
         self._notes = QLabel(_NOTES, self)
         self._notes.setProperty("role", "secondary")
         self._notes.setWordWrap(True)
         self._notes.setToolTip(f"{INTERVALS}\n\nMarks: {MARKS}")
         self._notes.setAccessibleDescription(f"{INTERVALS} Marks: {MARKS}")
-        layout.addWidget(self._notes)
+        self.column.addWidget(self._notes)
         controller.changed.connect(self.refresh)
 
     def _build_course(self, row: QHBoxLayout) -> None:
@@ -266,7 +248,7 @@ class EvaluationPage(Page):
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
-        self._tabs.choose(view)
+        self.tabs.choose(view)
         self._views.setCurrentIndex(view)
         for explained in (self._legend, self._notes):
             explained.setVisible(view == 0)
@@ -274,7 +256,7 @@ class EvaluationPage(Page):
 
     def _show_subtitle(self) -> None:
         quick = self._controller.choice.extent == "quick"
-        self._subtitle.setText(_QUICK if quick else _SUBTITLES[self._views.currentIndex()])
+        self.subtitle.setText(_QUICK if quick else _SUBTITLES[self._views.currentIndex()])
 
     @Slot(object)
     def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:
@@ -283,7 +265,7 @@ class EvaluationPage(Page):
         cell = self._controller.state().cell(data, method)
         info = next((info for info in self._controller.state().data if info.key == data), None)
         if cell is not None and info is not None:
-            self.runs_requested.emit((keys, f"{info.title} {cell.name}"))
+            self.page_requested.emit("runs", RunSelection(keys, f"{info.title} {cell.name}"))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -318,30 +300,30 @@ class EvaluationPage(Page):
             return
         controller, state = self._controller, self._controller.state()
         self._show_subtitle()
-        rows = error_rows(state, controller.choice, controller.running, controller.paused)
+        rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
         self._errors.set_table(error_heads(state, controller.choice), rows)
         times = all_times(controller.times(), controller.choice)
         self._times.set_table(time_heads(times), time_rows_of(times))
-        self._time.setEnabled(not controller.timing and bool(controller.choice.data))
+        self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
         self._controls.refresh()
         self._show_course()
 
     def _show_course(self) -> None:
-        controller, live = self._controller, self._controller.live
-        self._bar.setVisible(controller.running)
-        if controller.running and live is not None and live.total:
+        controller, live = self._controller, self._controller.runs.latest
+        self._bar.setVisible(controller.runs.running)
+        if controller.runs.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
             left = "" if live.seconds_left is None else f" · about {_left(live.seconds_left)} left"
-            held = " · paused" if controller.paused else ""
+            held = " · paused" if controller.runs.paused else ""
             faults = f" · {len(live.faults)} damaged runs made again" if live.faults else ""
             self._said.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
-        elif controller.running:
+        elif controller.runs.running:
             self._bar.setValue(0)
             self._said.setText("opening the data…")
-        elif controller.timing:
+        elif controller.timing.running:
             self._said.setText("timing the tutorial’s autoencoders…")
         elif not controller.known:
-            self._said.setText("reading the runs…" if controller.reading else "")
+            self._said.setText("reading the runs…" if controller.reading.running else "")
         else:
             cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]

@@ -6,7 +6,7 @@ import time
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
@@ -15,9 +15,10 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import StoredRun
 from slide_gui.experiments.source import describe_widths
 from slide_gui.figures.export import Sheet
-from slide_gui.gui.export.option import TABLE, ExportOption, Page
+from slide_gui.gui.export.option import TABLE, ExportOption
 from slide_gui.gui.pages.comparison import ComparisonView
-from slide_gui.gui.pages.header import add_button, column, header
+from slide_gui.gui.pages.page import Page, add_button
+from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.run_table import RunRow, RunTable
@@ -29,47 +30,34 @@ _MOST_PIXELS = 8  # pins whose rows are compared
 
 
 class RunsPage(Page):
-    """The table of the store, and the comparison of two of its runs.
-
-    Signals
-    -------
-    export_requested()
-        The table is to be exported.
-    """
-
-    export_requested = Signal()
+    """The table of the store, and the comparison of two of its runs."""
 
     def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._controller = workspace, controller
-        layout = column(self)
-        row, self._count, self._tabs = header(
-            self,
-            layout,
-            "Runs",
-            "every run is kept",
-            (("Table", "Every run, to filter and sort"), ("Comparison", "Two runs, A and B, and their difference")),
-        )
-        self._tabs.idClicked.connect(self._show_view)
-        self._undelete = add_button(self, row, "Undo delete", "Bring the runs deleted last back")
-        self._undelete.clicked.connect(controller.library.undelete)
-        copy = add_button(self, row, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")
+        tabs = ("Table", "Every run, to filter and sort"), ("Comparison", "Two runs, A and B, and their difference")
+        super().__init__("Runs", "every run is kept", tabs, parent=parent)
+        self._workspace, self._library = workspace, controller.library
+        self.tabs.idClicked.connect(self._show_view)
+        self._undelete = add_button(self, self.head, "Undo delete", "Bring the runs deleted last back")
+        self._undelete.clicked.connect(self._library.undelete)
+        copy = add_button(self, self.head, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")
         copy.clicked.connect(self._copy)
-        export = add_button(self, row, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)")
+        export = add_button(
+            self, self.head, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)"
+        )
         export.clicked.connect(self.export_requested)
         self._table = RunTable(self)
         self._table.set_placeholder("No runs yet: train a classifier or start a sweep.")
         self._table.open_requested.connect(controller.open_run)
         self._table.delete_requested.connect(self._delete)
         self._table.compare_requested.connect(self._compare)
-        self._table.tag_edited.connect(controller.library.tag)
+        self._table.tag_edited.connect(self._library.tag)
         self._comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
         self._views = QStackedWidget(self)
         self._views.addWidget(self._table)
         self._views.addWidget(self._comparison)
-        layout.addWidget(self._views, 1)
-        controller.library.changed.connect(self.refresh)
+        self.column.addWidget(self._views, 1)
+        self._library.changed.connect(self.refresh)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -79,42 +67,55 @@ class RunsPage(Page):
     def refresh(self) -> None:
         """Show the controller's list."""
         if self.isVisible():
-            self._table.set_rows([_row(run) for run in self._controller.library.runs])
-            others = sum(not run.is_current for run in self._controller.library.runs)
-            of_others = f", {others} of them (grey) by another version of the numbers" if others else ""
-            self._count.setText(f"{len(self._controller.library.runs)} kept{of_others}")
-            self._undelete.setEnabled(self._controller.library.can_undelete)
+            self._table.set_rows([_row(run) for run in self._library.runs])
+            self.subtitle.setText(self._count())
+            empty = "No runs yet: train a classifier or start a sweep." if self._is_read() else "Reading the runs…"
+            self._table.set_placeholder(empty)
+            self._undelete.setEnabled(self._library.can_undelete)
             self._choose_wanted()
 
-    @Slot(object, str)
-    def show_runs(self, keys: tuple[str, ...], words: str) -> None:
-        """Show the runs that some words find, and choose those with these hashes, once they are listed."""
+    def _is_read(self) -> bool:
+        library = self._library
+        return bool(library.runs) or (library.listed and not library.reading)
+
+    def _count(self) -> str:
+        """Return how many runs there are; while they are read, none is not said to be all."""
+        if not self._is_read():
+            return "reading…" if self._library.reading else "could not be read"
+        runs = self._library.runs
+        others = sum(not run.is_current for run in runs)
+        return f"{len(runs)} kept" + (f", {others} of them (grey) by another version of the numbers" if others else "")
+
+    def show_item(self, item: object) -> None:
+        """Show some runs, a `RunSelection`, and choose them once they are listed."""
+        assert isinstance(item, RunSelection)
+        keys, words = item.keys, item.words
         self._show_view(0)
         self._table.set_filter(words)
         self._wanted = keys
-        if set(keys) - {run.hash for run in self._controller.library.runs}:
-            self._controller.library.refresh()
+        if set(keys) - {run.hash for run in self._library.runs}:
+            self._library.refresh()
         self._choose_wanted()
 
     def _choose_wanted(self) -> None:
-        listed = {run.hash for run in self._controller.library.runs}
+        listed = {run.hash for run in self._library.runs}
         if self._wanted and listed.issuperset(self._wanted):
             self._table.select(self._wanted)
             self._wanted = ()
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
-        self._tabs.choose(view)
+        self.tabs.choose(view)
         self._views.setCurrentIndex(view)
 
     @Slot(object)
     def _delete(self, keys: tuple[str, ...]) -> None:
-        self._controller.library.delete(keys)
+        self._library.delete(keys)
 
     # Export -----------------------------------------------------------------------------------------------------
 
     def export_options(self) -> tuple[ExportOption, ...]:
-        place = {run.hash: run for run in self._controller.library.runs}
+        place = {run.hash: run for run in self._library.runs}
         lines = [place[key] for key in self._table.shown() if key in place]
         if not lines:
             return ()
@@ -139,7 +140,7 @@ class RunsPage(Page):
         middle = (0 if dataset is None else dataset.n_features // 2,)
         self._comparison.show_waiting()
         self._show_view(1)
-        self._controller.library.compare(keys, pixels or middle, self._compared)
+        self._library.compare(keys, pixels or middle, self._compared)
 
     @Slot(object)
     def _compared(self, found: Comparison) -> None:

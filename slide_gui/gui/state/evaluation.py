@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -16,8 +15,9 @@ from slide_gui.experiments.evaluation.timing import Extrapolated, TimeRow, extra
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import subset
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause
-from slide_gui.gui.state.workspace import Problem, Workspace, sentence
+from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.library import RunLibrary
+from slide_gui.gui.state.task import Task
 from slide_gui.progress import Progress
 
 __all__ = ["EvaluationChoice", "EvaluationController"]
@@ -60,88 +60,86 @@ class EvaluationChoice:
 
 
 class EvaluationController(QObject):
-    """Asks for the evaluation in the lane and keeps what is known of it; the page reads it.
+    """Asks for the evaluation and holds what is known of it; the page reads it.
+
+    Attributes
+    ----------
+    runs : Task
+        The evaluation itself; what it says is a `BenchmarkState`.
+    reading : Task
+        The cells that are stored, with the table they were read for.
+    timing : Task
+        The tutorial's autoencoders: `Extrapolated` by extent and data set.
 
     Signals
     -------
     changed()
         Anything of it changed.
-    ended()
-        The evaluation ended or was stopped: the store holds new runs.
     """
 
     changed = Signal()
-    ended = Signal()
 
-    def __init__(self, workspace: Workspace, store: Path, parent: QObject | None = None) -> None:
+    def __init__(self, lane: Lane, library: RunLibrary, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._lane, self._path = workspace, workspace.lane, store
+        self._library = library
         self.choice = EvaluationChoice.everything()
-        self.running = self.reading = self.timing = False
-        self.live: BenchmarkState | None = None
-        """The last that the running evaluation said."""
-        self._stored: tuple[tuple[CellPlan, ...], BenchmarkState] | None = None
-        self._tutorial: dict[tuple[str, str], Extrapolated] = {}
-        self._pause = Pause()
+        stopped = "The benchmark stopped; finished runs are kept"
+        self.runs = Task(lane, "evaluation", "Benchmark", stopped, self, background=True)
+        self.reading = Task(lane, "evaluation-read", "Reading the runs", "The runs could not be read", self)
+        slow = "Timing the tutorial’s SdA"
+        self.timing = Task(lane, "evaluation-times", slow, "The autoencoders could not be timed", self)
+        self.runs.ended.connect(self._ran)
+        self.reading.ended.connect(self._was_read)
+        for task in (self.runs, self.reading, self.timing):
+            task.changed.connect(self.changed)
 
     # What is known ---------------------------------------------------------------------------------------------
 
     @property
     def known(self) -> bool:
         """Whether the store was read for what is chosen."""
-        return self._stored is not None and self._stored[0] == self.choice.table()
+        return self.reading.latest is not None and self.reading.latest[0] == self.choice.table()
 
     def state(self) -> BenchmarkState:
         """Return all cells of the table: those of the store, and over them what the running evaluation says."""
-        table = self.choice.table()
-        stored = self._stored[1] if self._stored is not None and self.known else None
-        if stored is None:
+        if self.known:
+            stored: BenchmarkState = self.reading.latest[1]
+        else:
+            table = self.choice.table()
             cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in table)
             stored = BenchmarkState((), tuple(dict.fromkeys(cell.method for cell in cells)), cells)
-        return stored if self.live is None else merged(stored, self.live)
+        return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def times(self) -> tuple[TimeRow, ...]:
         """Return the running times of the data sets that are known."""
-        return time_rows(self.state(), self.tutorial())
-
-    def tutorial(self) -> Mapping[str, Extrapolated]:
-        """Return the extrapolated times of the tutorial's autoencoders, as far as they were measured."""
-        return {key: found for (extent, key), found in self._tutorial.items() if extent == self.choice.extent}
+        measured: Mapping[tuple[str, str], Extrapolated] = self.timing.latest or {}
+        tutorial = {key: seconds for (extent, key), seconds in measured.items() if extent == self.choice.extent}
+        return time_rows(self.state(), tutorial)
 
     def read(self) -> None:
         """Read the store for what is chosen; not while the evaluation runs, for which it would be an interruption."""
-        if self.running:
+        if self.runs.running:
             return
-        table, path = self.choice.table(), self._path
+        table, path = self.choice.table(), self._library.path
 
         def work(progress: Progress) -> tuple[tuple[CellPlan, ...], BenchmarkState]:
             with RunStore(path, read_only=path.exists()) as store:
                 return table, stored_benchmark(table, store, progress=progress)
 
-        self.reading = True
-        self._lane.submit(
-            "Reading the runs", work, channel="evaluation-read", on_result=self._was_read, on_failure=self._read_failed
-        )
+        self.reading.start(work)
 
-    @Slot(object)
-    def _was_read(self, found: tuple[tuple[CellPlan, ...], BenchmarkState]) -> None:
-        self._stored, self.reading = found, False
-        if not self.running:
-            self.live = None
-        self.changed.emit()
-
-    @Slot(object)
-    def _read_failed(self, error: Exception) -> None:
-        self.reading = False
-        self._tell("The runs could not be read", error)
+    @Slot()
+    def _was_read(self) -> None:
+        if self.known and not self.runs.running:
+            self.runs.latest = None
 
     # Running ---------------------------------------------------------------------------------------------------
 
     def choose(self, choice: EvaluationChoice) -> None:
         """Ask for something else; not while the evaluation runs."""
-        if self.running or choice == self.choice:
+        if self.runs.running or choice == self.choice:
             return
-        self.choice, self.live = choice, None
+        self.choice, self.runs.latest = choice, None
         if not self.known:
             self.read()
         self.changed.emit()
@@ -154,125 +152,51 @@ class EvaluationController(QObject):
 
     def start(self) -> None:
         """Run what is chosen and not in the store yet; it gives way to everything else in the lane."""
-        cells, path, pause = self.choice.cells(), self._path, self._pause
-        if self.running or not cells:
+        cells, path, pause = self.choice.cells(), self._library.path, self.runs.pause
+        if self.runs.running or not cells:
             return
-        pause.resume()
-        kept: dict[str, Dataset] = {}  # it begins anew after each time it gave way
+        loaded: dict[str, Dataset] = {}  # the work begins anew after each time it gave way
 
         def load(key: str, progress: Progress) -> Dataset:
-            if key not in kept:
-                kept[key] = load_data(key, progress)
-            return kept[key]
+            if key not in loaded:
+                loaded[key] = load_data(key, progress)
+            return loaded[key]
 
         def work(progress: Progress) -> BenchmarkState:
             with RunStore(path) as store:
                 return run_benchmark(cells, load, store, progress=progress, pause=pause)
 
-        self.running, self.live = True, None
-        self._lane.submit(
-            "Benchmark",
-            work,
-            channel="evaluation",
-            on_result=self._done,
-            on_payload=self._seen,
-            on_failure=self._failed,
-            background=True,
-        )
-        self.changed.emit()
-
-    @property
-    def paused(self) -> bool:
-        """Whether the evaluation is held."""
-        return self.running and self._pause.paused
-
-    @Slot()
-    def pause(self) -> None:
-        """Hold the evaluation, or let it go on."""
-        if self._pause.paused:
-            self._pause.resume()
-        elif self.running:
-            self._pause.pause()
-        self.changed.emit()
+        self.runs.latest = None
+        self.runs.start(work)
 
     def stop(self) -> None:
         """Stop what runs here; finished runs are kept."""
-        if self.timing:
-            self._lane.cancel(channel="evaluation-times")
-            self.timing = False
-        if self.reading:
-            self._lane.cancel(channel="evaluation-read")
-            self.reading = False
-        if self.running:
-            self._pause.resume()
-            self._lane.cancel(channel="evaluation")
-            self._end()
-        self.changed.emit()
+        for task in (self.timing, self.reading, self.runs):
+            task.stop()
 
-    @Slot(object)
-    def _seen(self, state: BenchmarkState) -> None:
-        self.live = state
-        self.changed.emit()
-
-    @Slot(object)
-    def _done(self, state: BenchmarkState) -> None:
-        self.live = state
-        self._end()
-        self.changed.emit()
-
-    @Slot(object)
-    def _failed(self, error: Exception) -> None:
-        self._end()
-        self._tell("The benchmark stopped; finished runs are kept", error)
-
-    def _end(self) -> None:
-        self.running = False
-        if self.live is not None:
-            self.live = replace(self.live, current=None, live=None)
+    @Slot()
+    def _ran(self) -> None:
+        if self.runs.latest is not None:
+            self.runs.latest = replace(self.runs.latest, current=None, live=None)
         self.read()
-        self.ended.emit()
-
-    # The tutorial's autoencoders -------------------------------------------------------------------------------
+        self._library.refresh()
 
     @Slot()
     def time_tutorial(self) -> None:
         """Measure one short epoch of the tutorial's autoencoders on each data set chosen, and scale it up."""
-        extent = self.choice.extent
+        extent, before = self.choice.extent, self.timing.latest or {}
         cells = {cell.data: cell for cell in self.choice.cells()}
 
         def work(progress: Progress) -> dict[tuple[str, str], Extrapolated]:
-            found = {}
+            measured = dict(before)
             for number, (key, cell) in enumerate(cells.items()):
                 part = progress.part(number / len(cells), (number + 1) / len(cells))
                 whole = load_data(key, part.part(0.0, 0.3))
                 rows = subset(whole, cell.train_rows, cell.test_rows)
-                found[extent, key] = extrapolated_seconds(rows, progress=part.part(0.3, 1.0))
-            return found
+                measured[extent, key] = extrapolated_seconds(rows, progress=part.part(0.3, 1.0))
+            return measured
 
-        self.timing = True
-        self._lane.submit(
-            "Timing the tutorial’s SdA",
-            work,
-            channel="evaluation-times",
-            on_result=self._timed,
-            on_failure=self._not_timed,
-        )
-        self.changed.emit()
-
-    @Slot(object)
-    def _timed(self, found: dict[tuple[str, str], Extrapolated]) -> None:
-        self._tutorial |= found
-        self.timing = False
-        self.changed.emit()
-
-    @Slot(object)
-    def _not_timed(self, error: Exception) -> None:
-        self.timing = False
-        self._tell("The autoencoders could not be timed", error)
-
-    def _tell(self, title: str, error: Exception) -> None:
-        self.changed.emit()
-        self._workspace.problem.emit(Problem(title, sentence(error)))
+        self.timing.start(work)
 
 
 def load_data(key: str, progress: Progress) -> Dataset:
@@ -290,11 +214,11 @@ def merged(stored: BenchmarkState, live: BenchmarkState) -> BenchmarkState:
     other = {info.key for info in live.data if before.get(info.key, info.fingerprint) != info.fingerprint}
     cells = []
     for cell in stored.cells:
-        own = live.cell(cell.data, cell.method)
+        running = live.cell(cell.data, cell.method)
         if cell.data in other:
-            cell = own or Cell(cell.data, cell.method, cell.asked)
-        elif own is not None and len(own.answers) >= len(cell.answers):
-            cell = own
+            cell = running or Cell(cell.data, cell.method, cell.asked)
+        elif running is not None and len(running.answers) >= len(cell.answers):
+            cell = running
         cells.append(cell)
     infos = {info.key: info for info in (*stored.data, *live.data)}
     order = dict.fromkeys(cell.data for cell in stored.cells)

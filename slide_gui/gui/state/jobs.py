@@ -18,7 +18,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from slide_gui.blas import set_threads
 from slide_gui.progress import Cancelled, Progress
 
-__all__ = ["JobStatus", "Lane"]
+__all__ = ["JobStatus", "Lane", "Problem", "sentence"]
 
 _REDRAW_SECONDS = 0.04  # a job's payloads reach the GUI at most this often, its first one at once
 _TITLE_SECONDS = 0.25  # shorter jobs are not announced
@@ -45,6 +45,24 @@ class JobStatus:
     seconds_left: float | None
 
 
+@dataclass(frozen=True)
+class Problem:
+    """Something that went wrong, as the person should read it."""
+
+    title: str
+    sentence: str
+    details: str = ""
+
+
+def sentence(error: Exception) -> str:
+    """Return what an error says as one sentence for a person."""
+    if isinstance(error, MemoryError):
+        return "There is not enough memory for this; close other programs, or use fewer rows or features."
+    said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
+    text = str(said).strip() or type(error).__name__
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
 class _Job(Progress):
     """One request, and the progress that its function reports to."""
 
@@ -56,11 +74,12 @@ class _Job(Progress):
         channel: str,
         function: Callable[[Progress], Any],
         callbacks: tuple[Callable[[Any], None] | None, ...],
+        failure: str,
         background: bool,
     ) -> None:
         self.lane, self.number, self.title, self.channel, self.function = lane, number, title, channel, function
         self.on_result, self.on_payload, self.on_failure = callbacks
-        self.background = background
+        self.failure, self.background = failure, background
         self.unwanted = threading.Event()
         self.yielding = threading.Event()
         self.lock = threading.Lock()
@@ -104,10 +123,13 @@ class Lane(QObject):
         A `JobStatus` while a job that takes longer than a moment runs, None when there is none.
     idle()
         The last job has ended and delivered.
+    problem(object)
+        The `Problem` of a job that failed.
     """
 
     status_changed = Signal(object)
     idle = Signal()
+    problem = Signal(object)
     _wake = Signal()  # no payload: a queued Python object would be let go of wherever Qt drops the event
 
     def __init__(self, parent: QObject | None = None) -> None:
@@ -139,6 +161,7 @@ class Lane(QObject):
         on_result: Callable[[Any], None] | None = None,
         on_payload: Callable[[Any], None] | None = None,
         on_failure: Callable[[Exception], None] | None = None,
+        failure: str = "",
         background: bool = False,
     ) -> int:
         """Run `function(progress)` on the worker thread after the jobs already there.
@@ -154,6 +177,8 @@ class Lane(QObject):
             A newer request on the same channel supersedes the older ones.
         on_result, on_payload, on_failure : callable, optional
             Called on the GUI thread.
+        failure : str
+            Title of the `problem` that is told when it fails; without it `on_failure` says what there is to say.
         background : bool
             Give way to every job that comes after, and begin anew once the lane is free: for work that keeps what
             it has finished, such as a sweep.
@@ -165,7 +190,9 @@ class Lane(QObject):
         """
         self.cancel(channel=channel)
         self._count += 1
-        job = _Job(self, self._count, title, channel, function, (on_result, on_payload, on_failure), background)
+        job = _Job(
+            self, self._count, title, channel, function, (on_result, on_payload, on_failure), failure, background
+        )
         for other in self._jobs.values():
             if other.background:
                 other.yielding.set()
@@ -238,12 +265,13 @@ class Lane(QObject):
         if error is None:
             if job.on_result is not None:
                 job.on_result(job.future.result())
-        elif isinstance(error, Cancelled):
-            pass
-        elif isinstance(error, Exception) and job.on_failure is not None:
-            job.on_failure(error)
-        else:
-            raise error
+        elif not isinstance(error, Cancelled):
+            if not isinstance(error, Exception) or not (job.failure or job.on_failure):
+                raise error
+            if job.on_failure is not None:
+                job.on_failure(error)
+            if job.failure:
+                self.problem.emit(Problem(job.failure, sentence(error)))
         if not self._jobs:
             self.idle.emit()
 

@@ -1,56 +1,79 @@
-"""The runs that the store keeps: their table, what is changed in it, and what is read of them."""
+"""The library of runs: the table of the store, what is changed in it, and what is read of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from slide_gui.data.errors import DataError
 from slide_gui.experiments.comparison import Comparison, compare_rows
 from slide_gui.experiments.result import RunResult, StoredRun
 from slide_gui.experiments.store import RunStore
-from slide_gui.gui.state.workspace import Problem, Workspace, sentence
+from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
-__all__ = ["RunLibrary"]
+__all__ = ["RunLibrary", "RunSelection"]
+
+
+@dataclass(frozen=True)
+class RunSelection:
+    """Runs to be shown, by their hashes, and words by which the table finds them."""
+
+    keys: tuple[str, ...]
+    words: str
 
 
 class RunLibrary(QObject):
-    """Reads and changes the store in the lane, and keeps the table of its runs; pages read it.
+    """Reads and changes the store in the lane; pages read it.
+
+    Parameters
+    ----------
+    path : Path
+        The store.
 
     Signals
     -------
     changed()
-        `runs` is another list, or other data are open.
+        `runs` or `reading` changed.
     """
 
     changed = Signal()
 
-    def __init__(self, workspace: Workspace, store: Path, parent: QObject | None = None) -> None:
+    def __init__(self, workspace: Workspace, path: Path, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._path = workspace, store
+        self._workspace, self.path = workspace, path
         self.runs: tuple[StoredRun, ...] = ()
+        self.listed = False
+        """Whether `runs` is what the store held once, be it nothing."""
         self._deleted: list[tuple[str, ...]] = []
-        self._count = 0
+        self._jobs = 0
+        self._last_job = 0
+
+    @property
+    def reading(self) -> bool:
+        """Whether `runs` is about to be another list."""
+        return self._workspace.lane.wants(self._last_job)
 
     @Slot()
     def refresh(self) -> None:
         """Read the table of runs again."""
-        self._store_job(None)
+        self._change_and_read(None)
 
     def delete(self, keys: Sequence[str]) -> None:
         """Take runs out of the table; `undelete` brings them back."""
         self._deleted.append(tuple(keys))
-        self._store_job(lambda store: store.delete(list(keys)))
+        self._change_and_read(lambda store: store.delete(list(keys)))
 
     @Slot()
     def undelete(self) -> None:
         """Bring the runs that were deleted last back."""
         if self._deleted:
             keys = self._deleted.pop()
-            self._store_job(lambda store: store.delete(list(keys), undo=True))
+            self._change_and_read(lambda store: store.delete(list(keys), undo=True))
 
     @property
     def can_undelete(self) -> bool:
@@ -61,15 +84,11 @@ class RunLibrary(QObject):
     def tag(self, key: str, text: str) -> None:
         """Give a run other tags, separated by commas."""
         tags = [part.strip() for part in text.split(",") if part.strip()]
-        self._store_job(lambda store: store.tag(key, tags))
+        self._change_and_read(lambda store: store.tag(key, tags))
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and hand it over."""
-
-        def work(progress: Progress) -> RunResult:
-            return self.load_results([key], progress)[0]
-
-        self._submit("Loading a run", work, "load", deliver)
+        self._submit("Loading a run", lambda progress: self.load_results([key], progress)[0], "load", deliver)
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
         """Return stored results; for the lane.
@@ -79,59 +98,62 @@ class RunLibrary(QObject):
         KeyError, DataError
             If one is no longer there, or cannot be trusted.
         """
-        found = []
-        with RunStore(self._path, read_only=True) as store:
+        results = []
+        with RunStore(self.path, read_only=True) as store:
             for number, key in enumerate(keys):
                 progress.report(number / len(keys))
-                found.append(store.load(key))
-        return found
+                results.append(store.load(key))
+        return results
 
     def compare(self, keys: tuple[str, str], pixels: tuple[int, ...], deliver: Callable[[Comparison], None]) -> None:
         """Load two results, and fit their stacks again for the rows of W of some pixels."""
-        path, dataset = self._path, self._workspace.dataset
+        dataset = self._workspace.dataset
 
         def work(progress: Progress) -> Comparison:
-            with RunStore(path, read_only=True) as store:
-                first, second = store.load(keys[0]), store.load(keys[1])
-            rows, shape, why_not = None, None, ""
-            own = dataset is not None and {first.spec.fingerprint, second.spec.fingerprint} == {dataset.fingerprint}
-            if dataset is None or not own:
-                why_not = (
-                    "These runs were made with other data than those that are open; open those to see their weights."
-                )
-            elif not max(first.spec.stack.depth, second.spec.stack.depth):
-                why_not = "Neither run has a layer."
-            else:
-                shape = dataset.image_shape
-                rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress)
-            names = dataset.label_names if dataset is not None and own else ()
-            return Comparison(first, second, rows, why_not, shape, names)
+            first, second = self.load_results(keys, progress.part(0.0, 0.1))
+            if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
+                why_not = "These runs were made with other data than those that are open; "
+                return Comparison(first, second, None, why_not + "open those to see their weights.", None, ())
+            if not max(first.spec.stack.depth, second.spec.stack.depth):
+                return Comparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)
+            rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress.part(0.1, 1.0))
+            return Comparison(first, second, rows, "", dataset.image_shape, dataset.label_names)
 
         self._submit("Comparing two runs", work, "load", deliver)
 
-    def _store_job(self, change: Callable[[RunStore], object] | None) -> None:
-        path = self._path
-
+    def _change_and_read(self, change: Callable[[RunStore], object] | None) -> None:
         def work(_progress: Progress) -> tuple[StoredRun, ...]:
-            # Only what changes something needs to write, or to make a store that is not there yet.
-            with RunStore(path, read_only=change is None and path.exists()) as store:
+            with RunStore(self.path) if change is not None else _opened(self.path) as store:
                 if change is not None:
                     change(store)
                 return tuple(store.runs())
 
-        self._count += 1  # every change counts: none may supersede the one before
-        self._submit("Reading the runs", work, f"store-{self._count}", self._listed)
-
-    @Slot(object)
-    def _listed(self, runs: tuple[StoredRun, ...]) -> None:
-        self.runs = runs
+        self._jobs += 1  # every change counts: none may supersede the one before
+        self._last_job = self._submit("Reading the runs", work, f"store-{self._jobs}", self._list)
         self.changed.emit()
 
-    def _submit(
-        self, title: str, work: Callable[[Progress], Any], channel: str, deliver: Callable[[Any], None]
-    ) -> None:
-        self._workspace.lane.submit(title, work, channel=channel, on_result=deliver, on_failure=self._failed)
+    @Slot(object)
+    def _list(self, runs: tuple[StoredRun, ...]) -> None:
+        self.runs, self.listed = runs, True
+        self.changed.emit()
 
     @Slot(object)
-    def _failed(self, error: Exception) -> None:
-        self._workspace.problem.emit(Problem("The runs could not be read", sentence(error)))
+    def _fail(self, _error: Exception) -> None:
+        self.changed.emit()
+
+    def _submit(self, title: str, work: Callable[[Progress], Any], channel: str, deliver: Callable[[Any], None]) -> int:
+        lane, failure = self._workspace.lane, "The runs could not be read"
+        return lane.submit(title, work, channel=channel, on_result=deliver, on_failure=self._fail, failure=failure)
+
+
+def _opened(path: Path) -> RunStore:
+    """Open a store to read; one that is not there yet, or that another process is only making, is made."""
+    if not path.exists():
+        return RunStore(path)
+    try:
+        return RunStore(path, read_only=True)
+    except DataError as error:
+        try:
+            return RunStore(path)  # waits until the other process is done
+        except OSError:
+            raise error from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,10 +18,10 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.explorer import Explorer, Preview
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.source import DataSource
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import Lane, Problem
 from slide_gui.progress import Progress
 
-__all__ = ["MAX_PINS", "Problem", "State", "Workspace", "sentence"]
+__all__ = ["MAX_PINS", "State", "Workspace"]
 
 MAX_PINS = 16
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
@@ -59,15 +59,6 @@ class State:
 
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
     selection: Selection = field(default_factory=Selection)
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Something that went wrong, as the person should read it."""
-
-    title: str
-    sentence: str
-    details: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,20 +107,36 @@ class Workspace(QObject):
         self._gesture = ""
         self._watched: tuple[int, ...] = ()
         self._blas_checked = False
+        lane.problem.connect(self.problem)
 
     # Opening ---------------------------------------------------------------------------------------------------
 
     def open(self, source: DataSource) -> None:
         """Load a data set in the lane; what was open stays until the new one is complete."""
+        name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
+        self._load(source, f"Opening {name}", "The data could not be opened", lambda _progress: None)
 
+    def download(self, key: str) -> None:
+        """Fetch the real files of a benchmark data set, then open them."""
+
+        def fetch(progress: Progress) -> None:
+            from slide_gui.data.catalogue import download
+
+            download(key, progress=progress)
+
+        self._load(DataSource(key=key), f"Downloading {key}", "The files could not be downloaded", fetch, 0.7)
+
+    def _load(
+        self, source: DataSource, title: str, failure: str, prepare: Callable[[Progress], None], prepared: float = 0.0
+    ) -> None:
         def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
+            prepare(progress.part(0.0, prepared))
             self._check_blas()
-            dataset = source.load(progress=progress.part(0.0, 0.95))
+            dataset = source.load(progress=progress.part(prepared, 0.95))
             _ = dataset.fingerprint  # hashed here, off the GUI thread
             return source, dataset, Explorer(dataset.train)
 
-        name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
-        self.lane.submit(f"Opening {name}", work, channel="open", on_result=self._opened, on_failure=self._not_opened)
+        self.lane.submit(title, work, channel="open", on_result=self._opened, failure=failure)
 
     def _check_blas(self) -> None:
         """Refuse to fit anything on a NumPy whose float32 products are wrong; runs in the lane, once."""
@@ -139,21 +146,6 @@ class Workspace(QObject):
                 "install another NumPy and start again"
             )
         self._blas_checked = True
-
-    def download(self, key: str) -> None:
-        """Fetch the real files of a benchmark data set, then open them."""
-
-        def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
-            from slide_gui.data.catalogue import download
-
-            download(key, progress=progress.part(0.0, 0.7))
-            dataset = DataSource(key=key).load(progress=progress.part(0.7, 0.95))
-            _ = dataset.fingerprint
-            return DataSource(key=key), dataset, Explorer(dataset.train)
-
-        self.lane.submit(
-            f"Downloading {key}", work, channel="open", on_result=self._opened, on_failure=self._not_downloaded
-        )
 
     def open_paths(self, paths: Sequence[Path]) -> None:
         """Open files or a folder as one data set."""
@@ -181,14 +173,6 @@ class Workspace(QObject):
         self.state_changed.emit(self.state, old)
         self.history_changed.emit()
         self._fit(settle=0.0)
-
-    @Slot(object)
-    def _not_opened(self, error: Exception) -> None:
-        self.problem.emit(Problem("The data could not be opened", sentence(error)))
-
-    @Slot(object)
-    def _not_downloaded(self, error: Exception) -> None:
-        self.problem.emit(Problem("The files could not be downloaded", sentence(error)))
 
     # State and history -----------------------------------------------------------------------------------------
 
@@ -229,28 +213,25 @@ class Workspace(QObject):
     @Slot()
     def undo(self) -> None:
         """Take the last change back."""
-        if self._undo:
-            self._redo.append(self.state)
-            self._move_to(self._undo.pop())
+        self._go_back(self._undo, self._redo)
 
     @Slot()
     def redo(self) -> None:
         """Make the last change that was taken back again."""
-        if self._redo:
-            self._undo.append(self.state)
-            self._move_to(self._redo.pop())
+        self._go_back(self._redo, self._undo)
+
+    def _go_back(self, states: list[State], others: list[State]) -> None:
+        if states:
+            others.append(self.state)
+            self._gesture = ""
+            self._replace(states.pop())
 
     def _change(self, state: State, gesture: str) -> None:
         if state == self.state:
             return
         if not gesture or gesture != self._gesture:
             self._undo = [*self._undo[-_HISTORY:], self.state]
-        self._redo = []
-        self._gesture = gesture
-        self._replace(state)
-
-    def _move_to(self, state: State) -> None:
-        self._gesture = ""
+        self._redo, self._gesture = [], gesture
         self._replace(state)
 
     def _replace(self, state: State) -> None:
@@ -308,8 +289,9 @@ class Workspace(QObject):
             work,
             channel="fit",
             on_payload=self._fitted,
-            on_result=self._done,
-            on_failure=self._failed,
+            on_result=self._fitted,
+            on_failure=self._not_fitted,
+            failure="The layers could not be fitted",
         )
         self.stack_changed.emit()
 
@@ -318,29 +300,15 @@ class Workspace(QObject):
         if isinstance(payload, Preview):
             self.preview = payload
         else:
-            self.preview = None
-            self.stack = payload.stack if isinstance(payload, _Fit) else payload
-            self.fit_seconds = payload.seconds if isinstance(payload, _Fit) else 0.0
+            stack, seconds = (payload.stack, payload.seconds) if isinstance(payload, _Fit) else (payload, 0.0)
+            if stack is self.stack and seconds == self.fit_seconds:
+                return  # the result is what was reported last
+            self.preview, self.stack, self.fit_seconds = None, stack, seconds
         self.stack_changed.emit()
 
     @Slot(object)
-    def _done(self, fit: _Fit) -> None:
-        if self.stack is not fit.stack:
-            self._fitted(fit)
-
-    @Slot(object)
-    def _failed(self, error: Exception) -> None:
-        self.problem.emit(Problem("The layers could not be fitted", sentence(error)))
+    def _not_fitted(self, _error: Exception) -> None:
         self.stack_changed.emit()
-
-
-def sentence(error: Exception) -> str:
-    """Return what an error says as one sentence for a person."""
-    if isinstance(error, MemoryError):
-        return "There is not enough memory for this; close other programs, or use fewer rows or features."
-    said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
-    text = str(said).strip() or type(error).__name__
-    return text if text.endswith((".", "!", "?")) else text + "."
 
 
 def _first_pins(dataset: Dataset) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.layer_choice import LayerChoice
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
-from slide_gui.gui.state.workspace import sentence
+from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.numbers import count, significant

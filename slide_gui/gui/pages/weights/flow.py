@@ -17,7 +17,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.header import add_button
+from slide_gui.gui.pages.page import add_button
 from slide_gui.gui.pages.weights.flow_columns import flow_columns
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext

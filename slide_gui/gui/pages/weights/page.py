@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import ExportOption, Page
+from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.header import add_button, column, header
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.tile_source import TileSource, place
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.pointing import Pointing
@@ -62,13 +62,24 @@ def _explained(context: ViewContext, parent: QWidget) -> View:
 PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN = "pinned", "all", "flow", "copies", "explain"
 VIEWS = (
     ViewSpec(
-        PINNED, "Pinned", "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure", PinnedRows
+        PINNED,
+        "Pinned",
+        "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure",
+        "Pinned pixels",
+        PinnedRows,
     ),
-    ViewSpec(ALL_ROWS, "All rows", "Every row of one layer’s W, each at the place of its pixel", _all_rows),
+    ViewSpec(
+        ALL_ROWS,
+        "All rows",
+        "Every row of one layer’s W, each at the place of its pixel",
+        "All rows of a layer",
+        _all_rows,
+    ),
     ViewSpec(
         FLOW,
         "Flow",
         "One image on its way through the layers: draw on it and watch (§4)",
+        "Flow of one image",
         _flow,
         about="one image on its way through the layers",
         whole=True,
@@ -77,6 +88,7 @@ VIEWS = (
         COPIES,
         "Copies",
         "W of m really corrupted copies against its limit (eq. 5 to 8)",
+        "Corrupted copies",
         _copies,
         about="m corrupted copies against their limit",
     ),
@@ -84,21 +96,20 @@ VIEWS = (
         EXPLAIN,
         "Explain",
         "S, q, E[P], E[Q] and W of two pixels, with their numbers (§3)",
+        "Explain one weight",
         _explained,
         about="the numbers behind one weight",
     ),
 )
-"""The views, in the order of the switch; the first is made with the page."""
-
-PANELS: tuple[ViewSpec, ...] = ()
-"""What can be opened beside the view by a button after the switch."""
+"""The views, in the order of the switch and of the shortcuts Alt+1 …; the first is made with the page."""
 
 
 class WeightsPage(Page):
-    """Left: an image to point at. Right: one of the views, and the panels that are open beside it."""
+    """Left: an image to point at. Right: one of the views."""
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        subtitle = "which pixels each layer reconstructs the chosen pixel from"
+        super().__init__("Weights", subtitle, [(view.text, view.tip) for view in VIEWS], right=12, parent=parent)
         self._workspace = workspace
         self._source = TileSource(workspace)
         self._pointing = Pointing(workspace, self)
@@ -107,44 +118,26 @@ class WeightsPage(Page):
         self._made: dict[str, View] = {}
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
-        layout = column(self, right=12)
-        self._build_header(layout)
-        self._body = nested(layout, QHBoxLayout(), 1)
-        self._body.setSpacing(16)
-        self._body.addWidget(self._sample)
-        self._body.addWidget(self._views, 1)
+        self.tabs.idClicked.connect(self._tab_chosen)
+        body = nested(self.column, QHBoxLayout(), 1)
+        body.setSpacing(16)
+        body.addWidget(self._sample)
+        body.addWidget(self._views, 1)
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
         workspace.stack_changed.connect(self.refresh)
 
-    def _build_header(self, layout: QVBoxLayout) -> None:
-        subtitle = "which pixels each layer reconstructs the chosen pixel from"
-        row, self._subtitle, self._tabs = header(
-            self, layout, "Weights", subtitle, [(view.text, view.tip) for view in VIEWS]
-        )
-        self._tabs.idClicked.connect(self._tab_chosen)
-        self._toggles = {}
-        for panel in PANELS:
-            button = add_button(self, row, panel.text, panel.tip, kind="segment")
-            button.setCheckable(True)
-            button.toggled.connect(self._panel_toggled)
-            self._toggles[panel.name] = button
-
-    # Views and panels -------------------------------------------------------------------------------------------
+    # Views ------------------------------------------------------------------------------------------------------
 
     def set_view(self, name: str) -> None:
         """Show one of `VIEWS`."""
         number = [view.name for view in VIEWS].index(name)
-        self._tabs.choose(number)
+        self.tabs.choose(number)
         self._sample.setVisible(not VIEWS[number].whole)
         self._show_subtitle()
         self._views.setCurrentWidget(self._view(VIEWS[number]))
         self.refresh()
-
-    def set_panel(self, name: str, opened: bool) -> None:
-        """Open or close one of `PANELS`."""
-        self._toggles[name].setChecked(opened)
 
     def _view(self, spec: ViewSpec) -> View:
         if spec.name not in self._made:
@@ -155,17 +148,6 @@ class WeightsPage(Page):
     @Slot(int)
     def _tab_chosen(self, number: int) -> None:
         self.set_view(VIEWS[number].name)
-
-    @Slot()
-    def _panel_toggled(self) -> None:
-        for spec in PANELS:
-            opened = self._toggles[spec.name].isChecked()
-            if opened and spec.name not in self._made:
-                self._made[spec.name] = spec.make(self._context, self)
-                self._body.addWidget(self._made[spec.name])
-            if spec.name in self._made:
-                self._made[spec.name].setVisible(opened)
-        self.refresh()
 
     # From the window -------------------------------------------------------------------------------------------
 
@@ -184,10 +166,11 @@ class WeightsPage(Page):
         """Show the mean image, or the sample again."""
         self._shown.toggle_mean()
 
-    @Slot(int)
-    def show_test_image(self, row: int) -> None:
-        """Show an image of the test part until another sample is chosen."""
-        self._shown.show_test(row)
+    def show_item(self, item: object) -> None:
+        """Show an image of the test part, by its row, on its way through the layers."""
+        assert isinstance(item, int)
+        self._shown.show_test(item)
+        self.set_view(FLOW)
 
     def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
         """Return the image that is pointed at and the tiles beside it."""
@@ -268,7 +251,7 @@ class WeightsPage(Page):
     def _show_subtitle(self) -> None:
         noun = "pixels" if self._shape() or self._workspace.dataset is None else "features"
         usual = f"which {noun} each layer reconstructs the chosen {noun[:-1]} from"
-        self._subtitle.setText(VIEWS[self._tabs.checkedId()].about or usual)
+        self.subtitle.setText(VIEWS[self.tabs.checkedId()].about or usual)
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:
@@ -283,10 +266,7 @@ class WeightsPage(Page):
         selection = self._workspace.state.selection
         self._source.set_map(theme_of(self).diverging if selection.colors == "auto" else selection.colors)
         self._sample.refresh()
-        shown = self._views.currentWidget()
-        for view in self._made.values():
-            if view is shown or (view.isVisible() and self._views.indexOf(view) < 0):
-                view.refresh()
+        self._shown_view().refresh()
         self._pointing.watch()
 
     def changeEvent(self, event: Any) -> None:

@@ -29,7 +29,7 @@ class ViewContext:
 
 
 class View(QWidget):
-    """A view, or a panel beside the views; made when it is first shown."""
+    """A view; made when it is first shown."""
 
     @Slot()
     def refresh(self) -> None:
@@ -52,9 +52,11 @@ class ViewSpec:
     Attributes
     ----------
     name : str
-        As in `WeightsPage.set_view` or `WeightsPage.set_panel`.
+        As in `WeightsPage.set_view`.
     text, tip : str
         Of its button.
+    title : str
+        In menu and palette.
     make : callable
         Makes it; imports its module, so that the window need not.
     about : str
@@ -66,6 +68,7 @@ class ViewSpec:
     name: str
     text: str
     tip: str
+    title: str
     make: Callable[[ViewContext, QWidget], View]
     about: str = ""
     whole: bool = False

@@ -1,0 +1,89 @@
+"""What a page is: a title with tabs and buttons, what it exports, and where it leads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from slide_gui.gui.export.option import ExportOption
+from slide_gui.gui.layouts import nested
+from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
+
+__all__ = ["Page", "add_button"]
+
+
+class Page(QWidget):
+    """A page of the window: its head, and below it what is added to `column`.
+
+    Parameters
+    ----------
+    title, subtitle : str
+        What it is, and what it shows now; `subtitle` holds the latter's label.
+    tabs : sequence of (text, tooltip)
+        Of its views, the first one chosen; `tabs` holds their buttons.
+    right : int
+        Margin in pixels.
+
+    Signals
+    -------
+    export_requested()
+        What it shows is to be exported.
+    page_requested(str, object)
+        Name of another page, and what that is to show by its `show_item`.
+    """
+
+    export_requested = Signal()
+    page_requested = Signal(str, object)
+
+    def __init__(
+        self,
+        title: str,
+        subtitle: str,
+        tabs: Sequence[tuple[str, str]] = (),
+        *,
+        right: int = 20,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.column = QVBoxLayout(self)
+        self.column.setContentsMargins(20, 12, right, 8)
+        self.column.setSpacing(8)
+        heading, self.subtitle, self.tabs = QLabel(title, self), QLabel(subtitle, self), ChoiceButtons(self)
+        heading.setProperty("role", "title")
+        self.subtitle.setProperty("role", "secondary")
+        self.head = nested(self.column, QHBoxLayout())
+        self.head.setSpacing(12)
+        self.head.addStrut(28)  # as high with tabs as without
+        self.head.addWidget(heading)
+        self.head.addWidget(self.subtitle, 1)
+        for number, (text, tip) in enumerate(tabs):
+            button = self.tabs.add(number, text, self)
+            button.setToolTip(tip)
+            self.head.addWidget(button)
+
+    def show_item(self, item: object) -> None:
+        """Show what another page asked for; which kind of thing, the page says."""
+
+    def export_options(self) -> tuple[ExportOption, ...]:
+        """Return what can be exported now, the likeliest first."""
+        return ()
+
+    def why_nothing_to_export(self) -> str:
+        """Return one sentence that says why there is nothing to export."""
+        return "This page has nothing to export yet."
+
+    def table(self) -> str:
+        """Return the numbers shown, tab-separated, with a line of titles; empty if there are none."""
+        return ""
+
+
+def add_button(parent: QWidget, row: QHBoxLayout, text: str, tip: str, kind: str = "") -> QPushButton:
+    """Add a button to a row."""
+    button = QPushButton(text, parent)
+    if kind:
+        button.setProperty("kind", kind)
+    button.setToolTip(tip)
+    row.addWidget(button)
+    return button
