@@ -75,6 +75,7 @@ def _painted(widget: Any) -> list[float]:
 
 def _one_image(app: Any, widget: Any) -> Callable[[], float]:
     """Return what paints as many pixels as a widget has, by one drawImage, and tells the seconds it took."""
+    from PySide6.QtCore import Qt
     from PySide6.QtGui import QImage, QPainter
     from PySide6.QtWidgets import QWidget
 
@@ -89,7 +90,7 @@ def _one_image(app: Any, widget: Any) -> Callable[[], float]:
             painter.drawImage(0, 0, image)
             painter.end()
 
-    picture = Picture()
+    picture = Picture(widget.window(), Qt.WindowType.Window)
     picture.resize(widget.size())
     picture.show()
     app.processEvents()

@@ -58,9 +58,9 @@ class CommandPalette(QDialog):
         for item in self._items():
             fits = all(word in item.text(0).lower() for word in words)
             item.setHidden(not fits or not item.data(0, Qt.ItemDataRole.UserRole).isEnabled())
-        found = [item for item in self._items() if not item.isHidden()]
-        if found:
-            self._list.setCurrentItem(found[0])
+        shown = [item for item in self._items() if not item.isHidden()]
+        if shown:
+            self._list.setCurrentItem(shown[0])
 
     def _items(self) -> list[QTreeWidgetItem]:
         items = (self._list.topLevelItem(row) for row in range(self._list.topLevelItemCount()))
@@ -71,11 +71,11 @@ class CommandPalette(QDialog):
         if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
             step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
             if step is not None:
-                found = [item for item in self._items() if not item.isHidden()]
+                shown = [item for item in self._items() if not item.isHidden()]
                 current = self._list.currentItem()
-                if current in found:
-                    place = min(max(found.index(current) + step, 0), len(found) - 1)
-                    self._list.setCurrentItem(found[place])
+                if current in shown:
+                    place = min(max(shown.index(current) + step, 0), len(shown) - 1)
+                    self._list.setCurrentItem(shown[place])
                 return True
         return super().eventFilter(watched, event)
 

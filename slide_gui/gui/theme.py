@@ -117,7 +117,6 @@ def apply_theme(app: QApplication, choice: str) -> None:
 
     Parameters
     ----------
-    app : QApplication
     choice : {"light", "dark", "system"}
     """
     if choice not in ("light", "dark", "system"):

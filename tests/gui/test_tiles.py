@@ -13,7 +13,7 @@ def source(workspace):  # noqa: F811
     workspace.open(Given(dataset()))
     wait(lambda: workspace.model() is not None and not workspace.lane.busy)
     source = TileSource(workspace)
-    source.set_map("blue-white-red")
+    source.color_map = "blue-white-red"
     return source, workspace
 
 
@@ -43,7 +43,7 @@ def test_that_a_tile_stays_the_same_object_until_its_row_or_scale_changes(source
     tiles.begin((3, 20))
     assert tiles.tile(3, 1) is first
     workspace.select(colors="jet")
-    tiles.set_map("jet")
+    tiles.color_map = "jet"
     tiles.begin((3, 20))
     assert tiles.tile(3, 1) is not first
 

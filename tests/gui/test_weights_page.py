@@ -15,7 +15,7 @@ class Counting(View):
     """Counts how often it was asked to show what there is."""
 
     def __init__(self, context, parent):
-        super().__init__(parent)
+        super().__init__(context, parent)
         self.context, self.refreshed = context, 0
 
     def refresh(self):
@@ -27,10 +27,11 @@ def page(app, monkeypatch):
     view = ViewSpec("counting", "Counting", "A view more", "One view more", Counting)
     monkeypatch.setattr(weights, "VIEWS", (*weights.VIEWS, view))
     lane = Lane()
-    page = WeightsPage(Workspace(lane, lane))
+    workspace = Workspace(lane, lane)
+    page = WeightsPage(workspace)
     page.show()
-    page._workspace.open(Given(dataset()))
-    wait(lambda: page._workspace.model() is not None and not lane.busy)
+    workspace.open(Given(dataset()))
+    wait(lambda: workspace.model() is not None and not lane.busy)
     yield page
     tear_down(page)
     tear_down(lane)
@@ -41,10 +42,9 @@ def button(page, text):
 
 
 def test_that_the_tab_of_the_view_alone_is_marked_after_all_were_shown(page):
-    names = [view.name for view in weights.VIEWS]
-    for name in (*names, *reversed(names)):
-        page.set_view(name)
-        assert [tab.isChecked() for tab in page.tabs.buttons()] == [name == other for other in names]
+    for shown in (*weights.VIEWS, *reversed(weights.VIEWS)):
+        page.set_view(shown.name)
+        assert [view for view in weights.VIEWS if button(page, view.text).isChecked()] == [shown]
 
 
 def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_shown(page):
@@ -53,13 +53,13 @@ def test_that_a_view_is_made_when_its_tab_is_chosen_and_refreshed_only_while_sho
     button(page, "Counting").click()
     view = page.findChild(Counting)
     assert view.isVisible()
-    assert view.context.workspace is page._workspace
+    workspace = view.context.workspace
     seen = view.refreshed
-    page._workspace.select(levels="tile")
+    workspace.select(levels="tile")
     assert view.refreshed == seen + 1
     page.set_view(PINNED)
     seen = view.refreshed
-    page._workspace.select(levels="layer")
+    workspace.select(levels="layer")
     assert view.refreshed == seen
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QSlider
+from PySide6.QtWidgets import QLabel, QPushButton, QSlider
 
 from slide_gui.core.slide.denoiser import expected_q
 from slide_gui.data.dataset import Dataset
@@ -14,7 +14,9 @@ from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
 from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
+from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
+from slide_gui.gui.widgets.color_bar import ColorBar
 from tests.gui.given import Given, settle, wait
 
 
@@ -26,6 +28,14 @@ def opened(window, data):
 def plain():
     rows = np.random.default_rng(0).random((200, 30)).astype("float32")
     return Dataset("plain", rows[:150], rows[150:])
+
+
+def button(part, text):
+    return next(each for each in part.findChildren(QPushButton) if each.text() == text)
+
+
+def stop_or_go_on(part):
+    return [each for each in part.findChildren(QPushButton) if each.text() in ("Stop", "Go on")]
 
 
 def draw(part, row, column):
@@ -47,20 +57,20 @@ def test_that_the_flow_is_that_of_the_sample_its_noise_and_its_stack(window):
     np.testing.assert_array_equal(part.flow().corrupted, expected.corrupted)
     for shown, layer in zip(part.flow().layers, expected.layers, strict=True):
         np.testing.assert_array_equal(shown.output, layer.output)
-    assert not window.weights_page._sample.isVisible()
+    assert not window.weights_page.findChild(SamplePanel).isVisible()
 
 
 @pytest.mark.parametrize("name", [PINNED, FLOW, EXPLAIN])
 def test_that_a_view_takes_the_colours_of_a_theme_with_the_window(app, window, name):
     window.weights_page.set_view(name)
-    view = window.weights_page._shown_view()
+    view = window.weights_page.shown_view()
     try:
         for theme in (DARK, LIGHT):
             apply_theme(app, theme.name)
             if name == FLOW:
-                assert view._bar._scale.map == theme.diverging
+                assert view.findChild(ColorBar).scale.map == theme.diverging
             else:
-                row = view.tiles._rows[0]
+                row = view.tiles.rows[0]
                 assert row.tiles[0].scale.map == theme.diverging
                 assert row.color.name().upper() == theme.accent
     finally:
@@ -79,9 +89,9 @@ def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):
     assert np.count_nonzero(after.clean != before.clean) == 1
     for old, new in zip(before.layers, after.layers, strict=True):
         assert not np.array_equal(old.output, new.output)
-    part._undo.click()
+    button(part, "Undo stroke").click()
     np.testing.assert_array_equal(part.flow().layers[3].output, before.layers[3].output)
-    assert not part._undo.isEnabled()
+    assert not button(part, "Undo stroke").isEnabled()
     draw(part, *divmod(empty, 8))
     window.actions_by_name["reset_drawing"].trigger()
     np.testing.assert_array_equal(part.flow().clean, before.clean)
@@ -89,13 +99,13 @@ def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):
 
 def test_that_each_stroke_goes_through_the_layers_once(window, monkeypatch):
     part = window.weights_page.flow_part()
-    through, send = [], part._forward.flow
+    through, send = [], Forward.flow
 
     def counted(*given):
         through.append(given)
         return send(*given)
 
-    monkeypatch.setattr(part._forward, "flow", counted)
+    monkeypatch.setattr(Forward, "flow", counted)
     for number, cell in enumerate(np.flatnonzero(part.flow().clean == 0)[:3].tolist(), start=1):
         draw(part, *divmod(cell, 8))
         assert len(through) == number
@@ -108,7 +118,7 @@ def test_that_a_new_corruption_blanks_other_pixels(window):
     first = part.flow().survivors
     window.actions_by_name["corrupt_again"].trigger()
     assert (part.flow().survivors != first).any()
-    part._corrupt.click()
+    button(part, "Corrupt").click()
     assert part.flow().survivors.all()
 
 
@@ -117,9 +127,9 @@ def test_that_the_noise_blanks_more_at_once_and_greys_the_layers_until_they_are_
     blanked = int((~part.flow().survivors).sum())
     window.panel.noise_slider().findChild(QSlider).setValue(80)
     assert int((~part.flow().survivors).sum()) > blanked
-    assert all(column.stale for column in part.view._columns[1:])
+    assert all(column.stale for column in part.view.columns[1:])
     wait(lambda: window.workspace.model() is not None)
-    assert not any(column.stale for column in part.view._columns)
+    assert not any(column.stale for column in part.view.columns)
     expected = Forward().flow(window.workspace.stack, part.flow().clean, part.flow().survivors)
     np.testing.assert_array_equal(part.flow().layers[3].output, expected.layers[3].output)
 
@@ -127,12 +137,12 @@ def test_that_the_noise_blanks_more_at_once_and_greys_the_layers_until_they_are_
 def test_that_depth_and_the_next_image_are_followed(window):
     part = window.weights_page.flow_part()
     window.actions_by_name["shallower"].trigger()
-    assert len(part.view._columns) == 4
+    assert len(part.view.columns) == 4
     first = part.flow().clean
     window.actions_by_name["next_sample"].trigger()
     assert not np.array_equal(part.flow().clean, first)
     window.workspace.set_parameters(depth=0)
-    assert len(part.view._columns) == 1
+    assert len(part.view.columns) == 1
 
 
 def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_lane(window, monkeypatch):
@@ -147,7 +157,7 @@ def test_that_a_flow_too_large_for_the_event_loop_comes_from_the_lane(window, mo
 
 def test_that_a_test_image_goes_through_the_layers(window):
     window.pages.show_item("weights", 3)
-    part = window.weights_page._made[FLOW]
+    part = window.weights_page.shown_view()
     assert part.isVisible()
     np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.test[3])
 
@@ -155,7 +165,7 @@ def test_that_a_test_image_goes_through_the_layers(window):
 def test_that_a_flow_hidden_while_the_stack_changed_catches_up(window):
     part = window.weights_page.flow_part()
     window.weights_page.set_view(PINNED)
-    assert window.weights_page._sample.isVisible()
+    assert window.weights_page.findChild(SamplePanel).isVisible()
     window.workspace.set_parameters(noise=0.6)
     wait(lambda: window.workspace.model() is not None)
     window.weights_page.set_view(FLOW)
@@ -168,35 +178,35 @@ def test_that_plain_features_flow_as_bars(window):
     opened(window, plain())
     wait(lambda: part.flow().clean.size == 30)
     assert not part.view.canvas.isVisible()
-    assert "Plain features cannot be drawn on" in part._legend.text()
-    assert part.view._columns[1].lower.values.shape == (30,)
+    assert any("Plain features cannot be drawn on" in label.text() for label in part.findChildren(QLabel))
+    assert part.view.columns[1].lower.values.shape == (30,)
 
 
 # Copies ------------------------------------------------------------------------------------------------------
 
 
 def all_points(part):
-    return part._copies is not None and len(part._copies.points) == 11 and part._job is None
+    return part.copies is not None and len(part.copies.points) == 11 and not part.is_running
 
 
 def test_that_points_appear_by_themselves_and_fall_as_the_law(window):
     window.actions_by_name["view_copies"].trigger()
     part = window.weights_page.copies_part()
-    assert part._job is not None
+    assert part.is_running
     wait(lambda: part.plot.copies())
     wait(lambda: all_points(part), 60)
     assert part.plot.copies() == [2**k for k in range(11)]
-    assert -0.6 < part._copies.slope() < -0.4
-    assert not part._run.isVisible()
+    assert -0.6 < part.copies.slope() < -0.4
+    assert not any(each.isVisible() for each in stop_or_go_on(part))
 
 
 def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_levels(window):
     part = window.weights_page.copies_part()
-    wait(lambda: part._copies is not None and len(part._copies.points) > 6, 60)
+    wait(lambda: part.copies is not None and len(part.copies.points) > 6, 60)
     part.slider.findChild(QSlider).setValue(2)
-    feature = part._pointing.features()[0]
-    estimate, limit, difference = part.tiles._rows[0].tiles
-    point = part._copies.points[2]
+    feature = window.weights_page.pixels.features()[0]
+    estimate, limit, difference = part.tiles.rows[0].tiles
+    point = part.copies.points[2]
     assert point.copies == 4
     np.testing.assert_array_equal(estimate.values.reshape(-1), point.weights[feature, :-1])
     np.testing.assert_allclose(difference.values, estimate.values - limit.values, atol=1e-6)
@@ -206,37 +216,37 @@ def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_level
 
 def test_that_other_work_comes_first_and_the_copies_go_on(window):
     part = window.weights_page.copies_part()
-    wait(lambda: part._copies is not None and len(part._copies.points) > 2, 60)
+    wait(lambda: part.copies is not None and len(part.copies.points) > 2, 60)
     window.workspace.set_parameters(noise=0.5)
     wait(lambda: window.workspace.model() is not None)
-    wait(lambda: part._copies.noise == 0.5, 30)
+    wait(lambda: part.copies.noise == 0.5, 30)
     wait(lambda: all_points(part), 60)
 
 
 def test_that_cancel_stops_the_copies_and_the_button_goes_on(window):
     part = window.weights_page.copies_part()
-    wait(lambda: part._copies is not None and part._copies.points)
+    wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["cancel"].trigger()
-    assert part._job is None
-    assert part._run.text() == "Go on"
-    points = len(part._copies.points)
+    assert not part.is_running
+    (go_on,) = stop_or_go_on(part)
+    assert go_on.text() == "Go on"
+    points = len(part.copies.points)
     settle(0.1)
-    assert len(part._copies.points) == points
-    part._run.click()
-    assert part._run.text() == "Stop"
+    assert len(part.copies.points) == points
+    go_on.click()
+    assert go_on.text() == "Stop"
     window.actions_by_name["run_copies"].trigger()
-    assert part._job is None
-    part._run.click()
+    assert not part.is_running
+    go_on.click()
     wait(lambda: all_points(part), 60)
 
 
 def test_that_the_second_layer_has_its_own_limit(window):
     part = window.weights_page.copies_part()
-    wait(lambda: part._copies is not None and part._copies.points)
-    button = next(b for b in part.findChildren(QPushButton) if b.accessibleName() == "layer 2")
-    button.click()
-    wait(lambda: part._copies.layer == 2, 30)
-    np.testing.assert_allclose(part._copies.limit, window.workspace.stack.layers[1].weights, atol=2e-3)
+    wait(lambda: part.copies is not None and part.copies.points)
+    next(b for b in part.findChildren(QPushButton) if b.accessibleName() == "layer 2").click()
+    wait(lambda: part.copies.layer == 2, 30)
+    np.testing.assert_allclose(part.copies.limit, window.workspace.stack.layers[1].weights, atol=2e-3)
 
 
 def test_that_too_many_features_are_refused_on_screen(window):
@@ -263,7 +273,7 @@ def value(part, name):
 
 
 def test_that_the_numbers_are_those_of_the_pixel_pointed_at_and_the_one_under_the_cursor(window, explained):
-    window.weights_page._pointing.point_at(19)
+    window.weights_page.pixels.point_at(19)
     explained.tiles.pixel_hovered.emit((0, 2, 27))
     layer, parameters = window.workspace.stack.layers[0], window.workspace.state.parameters
     assert value(explained, "S_{ab}") == pytest.approx(layer.scatter[19, 27], abs=0.006)
@@ -284,7 +294,7 @@ def test_that_the_numbers_follow_noise_and_layer(window, explained):
     assert value(explained, "q_{a}") == 0.4
     assert value(explained, "E[P]_{ab}") != before
     next(b for b in explained.findChildren(QPushButton) if b.accessibleName() == "layer 3").click()
-    a = window.weights_page._pointing.target
+    a = window.weights_page.pixels.target
     assert value(explained, "S_{aa}") == pytest.approx(window.workspace.stack.layers[2].scatter[a, a], abs=0.006)
     assert "h²" in explained.panel.accessibleDescription()
 

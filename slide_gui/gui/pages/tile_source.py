@@ -22,19 +22,21 @@ def place(feature: int, shape: tuple[int, int] | None) -> str:
 
 
 class TileSource:
-    """Makes the tiles of the Weights page from the workspace; equal tiles stay the same object."""
+    """Makes the tiles of the Weights page from the workspace; equal tiles stay the same object.
+
+    Attributes
+    ----------
+    color_map : str
+        In which weights are shown: the one chosen, or that of the theme.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._map = "blue-white-red"
+        self.color_map = "blue-white-red"
         self._limits: list[float] = []
         self._layer_limits: dict[Layer, float] = {}
         self._cache: dict[tuple[object, int, ColorScale], Tile] = {}
         self._used: dict[tuple[object, int, ColorScale], Tile] = {}
-
-    def set_map(self, name: str) -> None:
-        """Choose the colour map."""
-        self._map = name
 
     def begin(self, features: tuple[int, ...]) -> None:
         """Start a new picture of these rows; tiles that were not part of the last one are forgotten."""
@@ -75,11 +77,9 @@ class TileSource:
         key = (origin, feature, scale)
         tile = self._used.get(key) or self._cache.get(key)
         if tile is None:
-            shape = self._shape
-            values = row[:-1].astype(np.float32)
-            largest = float(np.abs(values).max(initial=0.0))
+            largest = float(np.abs(row[:-1]).max(initial=0.0))
             caption = f"max {_short(largest)} · b {signed(float(row[-1]), 2)}"
-            tile = Tile(values.reshape(shape) if shape else values, scale, caption, feature)
+            tile = Tile.of(row[:-1], self._shape, scale, caption, feature)
         self._used[key] = tile
         return tile
 
@@ -93,19 +93,19 @@ class TileSource:
         """Return the scale of a whole layer, as in the mosaic."""
         stack = self._workspace.stack
         if stack is None or layer > len(stack.layers):
-            return ColorScale.symmetric(self._map, 1.0)
+            return ColorScale.symmetric(self.color_map, 1.0)
         fitted = stack.layers[layer - 1]
         if fitted not in self._layer_limits:
             self._layer_limits = {fitted: _typical_limit(fitted)}
-        return ColorScale.symmetric(self._map, self._layer_limits[fitted])
+        return ColorScale.symmetric(self.color_map, self._layer_limits[fitted])
 
     def bar(self) -> tuple[ColorScale, str, tuple[str, ...]]:
         """Return what the colour bar shows: a scale, a note, and labels in place of values where limits differ."""
         level = self._workspace.state.selection.levels
         if level == "global":
-            return ColorScale.symmetric(self._map, self._global_limit()), "", ()
+            return ColorScale.symmetric(self.color_map, self._global_limit()), "", ()
         labels = ("−limit", "−½", "0", "+½", "+limit")
-        return ColorScale.symmetric(self._map, 1.0), f"per {level}", labels
+        return ColorScale.symmetric(self.color_map, 1.0), f"per {level}", labels
 
     def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
         level = self._workspace.state.selection.levels
@@ -115,7 +115,7 @@ class TileSource:
             limit = self._limit_of(layer)
         else:
             limit = self._global_limit()
-        return ColorScale.symmetric(self._map, limit)
+        return ColorScale.symmetric(self.color_map, limit)
 
     def _limit_of(self, layer: int) -> float:
         return self._limits[layer - 1] if layer <= len(self._limits) else 1.0

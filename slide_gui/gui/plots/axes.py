@@ -32,17 +32,15 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets.numbers import count, decimals_of, fixed, nice_ticks, number
-from slide_gui.gui.widgets.painted import Painted, focus_ring
+from slide_gui.gui.widgets.painted import MIDDLE, STALE, Painted, focus_ring, paint_callout, paint_placeholder
 
-__all__ = ["MIDDLE", "Margins", "Plot", "apart", "decade_ticks", "linear_ticks"]
+__all__ = ["Margins", "Plot", "apart", "decade_ticks", "linear_ticks"]
 
 _MOST_TICKS = 12  # more are not read
 
 pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 
-MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
 TICK = 4
 STEP = 1.25
 """How much one notch of the wheel, or + and −, enlarges."""
@@ -122,13 +120,13 @@ def apart(wanted: Sequence[float], gap: float, low: float, high: float) -> list[
 
 # pyqtgraph keeps the picture of a dot as long as its pen and its brush are the same objects.
 @cache
-def _kept_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
+def _cached_pen(colour: str, width: float, dash: tuple[float, ...]) -> QPen:
     pen: QPen = pg.mkPen(QColor(colour), width=width, dash=list(dash) or None)
     return pen
 
 
 @cache
-def _kept_brush(colour: str) -> QBrush:
+def _cached_brush(colour: str) -> QBrush:
     return QBrush(QColor(colour))
 
 
@@ -163,8 +161,8 @@ class _Axis(pg.AxisItem):  # type: ignore[misc]
 
     def boundingRect(self) -> QRectF:
         # The texts of the outermost ticks stand over the ends.
-        own: QRectF = self.mapRectFromParent(self.geometry()).adjusted(-24, -12, 24, 12)
-        return own.united(super().boundingRect())
+        extent: QRectF = self.mapRectFromParent(self.geometry()).adjusted(-24, -12, 24, 12)
+        return extent.united(super().boundingRect())
 
     def tickValues(self, minVal: float, maxVal: float, size: float) -> list[tuple[float, list[float]]]:
         self._texts = dict(self._ticks(minVal, maxVal, max(2, min(int(size / self._gap), _MOST_TICKS))))
@@ -234,7 +232,6 @@ class Plot(Painted):
         Across and upwards.
     ruled : bool
         Whether there are lines with the axes, or texts alone.
-    parent : QWidget, optional
     """
 
     def __init__(
@@ -345,7 +342,7 @@ class Plot(Painted):
         if faint != self._faint:
             self._faint = faint
             for item in self._parts:
-                item.setOpacity(0.65 if faint else 1.0)
+                item.setOpacity(STALE if faint else 1.0)
             self._changed()
 
     def _curve(self, key: Hashable, z: float, make: Callable[[], Any] | None = None) -> Any:
@@ -365,10 +362,10 @@ class Plot(Painted):
 
     def _pen(self, colour: str | QColor, width: float = 1.0, dash: tuple[float, ...] = ()) -> QPen:
         """Return a pen of a width in logical pixels, whatever the zoom."""
-        return _kept_pen(QColor(colour).name(QColor.NameFormat.HexArgb), width * self.devicePixelRatioF(), dash)
+        return _cached_pen(QColor(colour).name(QColor.NameFormat.HexArgb), width * self.devicePixelRatioF(), dash)
 
     def _brush(self, colour: str | QColor) -> QBrush:
-        return _kept_brush(QColor(colour).name(QColor.NameFormat.HexArgb))
+        return _cached_brush(QColor(colour).name(QColor.NameFormat.HexArgb))
 
     def _scatter(self, z: float, **style: Any) -> Any:
         """Return new dots without data."""
@@ -408,11 +405,11 @@ class Plot(Painted):
     def _at(self, place: QPointF) -> Any:
         """Return what stands at a place, None for nothing."""
 
-    def _hover(self, found: Any) -> None:
+    def _hover(self, target: Any) -> None:
         """Point at something, None for nothing."""
 
-    def _click(self, found: Any, place: QPointF) -> None:
-        """Do what a click does; `found` may be None."""
+    def _click(self, target: Any, place: QPointF) -> None:
+        """Do what a click does; `target` may be None."""
 
     def _unclick(self) -> None:
         """Take back what a click on nothing did, as it was the first half of a double one."""
@@ -424,9 +421,9 @@ class Plot(Painted):
     def _drag(self, place: QPointF) -> None:
         """Move what was grabbed."""
 
-    def _pointer(self, found: Any, place: QPointF) -> Qt.CursorShape:
+    def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         """Return the mouse's shape over something or nothing."""
-        return Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor
+        return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.PointingHandCursor
 
     # Look
 
@@ -479,7 +476,7 @@ class Plot(Painted):
             note = self._note()
             if note is not None and not self._dragging:
                 paint_callout(painter, self, *note)
-        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+        focus_ring(painter, self)
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
@@ -517,9 +514,9 @@ class Plot(Painted):
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         place = event.position()
         if self._pressed is None:
-            found = self._at(place) if self._is_filled() else None
-            self.setCursor(self._pointer(found, place))
-            self._hover(found)
+            target = self._at(place) if self._is_filled() else None
+            self.setCursor(self._pointer(target, place))
+            self._hover(target)
             return
         if not self._dragging:
             moved = (place - self._pressed).manhattanLength()

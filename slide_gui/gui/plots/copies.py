@@ -13,10 +13,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart, decade_ticks
+from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.numbers import count, fixed, significant
-from slide_gui.gui.widgets.painted import washed
+from slide_gui.gui.widgets.painted import MIDDLE, washed
 
 __all__ = ["CopiesPlot", "CopiesSeries"]
 
@@ -210,9 +210,9 @@ class CopiesPlot(Plot):
             self._hovered = copies
             self.update()
 
-    def _click(self, found: int | None, _place: QPointF) -> None:
-        if found is not None:
-            self.copies_chosen.emit(found)
+    def _click(self, copies: int | None, _place: QPointF) -> None:
+        if copies is not None:
+            self.copies_chosen.emit(copies)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         known, key = self.copies(), Qt.Key(event.key())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +16,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart, decade_ticks, linear_ticks
-from slide_gui.gui.plots.trace import Column, Trace
+from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.numbers import count, nice_ticks, significant
+from slide_gui.gui.widgets.painted import MIDDLE
 
-__all__ = ["CriterionPlot", "CriterionStep"]
+__all__ = ["CriterionPlot", "CriterionStep", "Trace"]
 
 SPARK, GAP, FOOT, LABELS = 32, 16, 46, 124
 FEWEST = 10
@@ -38,7 +40,6 @@ class CriterionStep:
     ----------
     iteration : int
         0, 1, …; rises within a start.
-    criterion : float
     C : float
         Penalty of the SVM.
     support : int
@@ -52,6 +53,61 @@ class CriterionStep:
     C: float
     support: int
     start: int = 0
+
+
+class Column:
+    """Numbers that only grow in count, and their limits."""
+
+    def __init__(self) -> None:
+        self._values = array("d")
+        self.low, self.high = math.inf, -math.inf
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def append(self, value: float) -> None:
+        """Add a number; one that is not finite leaves a gap in the curve."""
+        self._values.append(value)
+        if math.isfinite(value):
+            self.low, self.high = min(self.low, value), max(self.high, value)
+
+    def __getitem__(self, index: int) -> float:
+        return self._values[index]
+
+    def values(self) -> NDArray[np.float64]:
+        """Return a copy."""
+        return np.array(self._values, np.float64)
+
+    def index_near(self, value: float) -> int:
+        """Return the index of the number nearest to `value`, if they rise."""
+        after = bisect_left(self._values, value)
+        if after == 0:
+            return 0
+        if after == len(self._values):
+            return after - 1
+        return after if self._values[after] - value < value - self._values[after - 1] else after - 1
+
+
+class Trace:
+    """One start of the search for the widths: iteration, criterion, C and number of support vectors.
+
+    Attributes
+    ----------
+    best : int
+        Index of the least criterion, whose widths and C are those kept; 0 where none is a number.
+    """
+
+    def __init__(self) -> None:
+        self.iteration, self.criterion, self.C, self.support = Column(), Column(), Column(), Column()
+        self.best = 0
+
+    def append(self, iteration: float, criterion: float, C: float, support: float) -> None:
+        """Add one iteration; iterations rise."""
+        if criterion < self.criterion.low:
+            self.best = len(self.criterion)
+        columns = (self.iteration, self.criterion, self.C, self.support)
+        for column, value in zip(columns, (iteration, criterion, C, support), strict=True):
+            column.append(value)
 
 
 class CriterionPlot(Plot):
@@ -148,7 +204,7 @@ class CriterionPlot(Plot):
         step = self.current()
         if step is None and self._begun():
             best = self.best_start()
-            step = self._step(best, self._traces[best].kept)
+            step = self._step(best, self._traces[best].best)
         self.setAccessibleDescription(self._placeholder if step is None else "; ".join(self._lines(step)))
 
     def _begun(self) -> bool:
@@ -194,7 +250,7 @@ class CriterionPlot(Plot):
             curve.setZValue(2 if number == best else 1)
             curve.setData(trace.iteration.values(), heights, pen=pen)
         self._empty_others(set(begun))
-        ends = [(t.iteration[t.kept], self._height(t.criterion[t.kept])) for t in map(self._traces.__getitem__, begun)]
+        ends = [(t.iteration[t.best], self._height(t.criterion[t.best])) for t in map(self._traces.__getitem__, begun)]
         seen = [(*end, colours[i]) for i, end in zip(begun, ends, strict=True) if math.isfinite(end[1])]
         self._ends.setData(
             x=[x for x, _, _ in seen],
@@ -217,10 +273,10 @@ class CriterionPlot(Plot):
         room = 5.0 / SPARK * (high - low)  # for the dot
         spark.setYRange(low - room, high + room, padding=0)
         line.setData(trace.iteration.values(), heights, pen=self._pen(theme.text, 1.25))
-        kept = heights[trace.kept]
-        seen = [kept] if math.isfinite(kept) else []
+        height = heights[trace.best]
+        seen = [height] if math.isfinite(height) else []
         dot.setData(
-            x=[trace.iteration[trace.kept]] * len(seen),
+            x=[trace.iteration[trace.best]] * len(seen),
             y=seen,
             pen=self._pen(theme.background, 1.5),
             brush=self._brush(theme.text),
@@ -244,10 +300,10 @@ class CriterionPlot(Plot):
             return
         box, best = self.box(), self.best_start()
         begun = [i for i, t in enumerate(self._traces) if len(t.criterion)]
-        ends = [self.position(self._step(i, self._traces[i].kept)) for i in begun]
+        ends = [self.position(self._step(i, self._traces[i].best)) for i in begun]
         heights = apart([end.y() for end in ends], 16, box.top(), box.bottom())
         for number, end, place in zip(begun, ends, heights, strict=True):
-            value = significant(self._traces[number].criterion[self._traces[number].kept])
+            value = significant(self._traces[number].criterion[self._traces[number].best])
             if box.left() <= end.x() <= box.right():
                 painter.setPen(QPen(QColor(theme.line), 1.0))
                 knee = box.right() + 2
@@ -256,7 +312,7 @@ class CriterionPlot(Plot):
             text = value if len(begun) == 1 else f"start {number + 1}  {value}"
             self._write(painter, place, text, theme.accent_text if number == best else theme.muted, number == best)
         trace = self._traces[best]
-        texts = significant(trace.C[trace.kept], 3), _counted(trace.support[trace.kept])
+        texts = significant(trace.C[trace.best], 3), _counted(trace.support[trace.best])
         for spark, title, text in zip(self.spark_boxes(), ("C", "n SV"), texts, strict=True):
             painter.setFont(figure_font(self, SECONDARY))
             painter.setPen(QColor(theme.muted))
@@ -286,14 +342,14 @@ class CriterionPlot(Plot):
 
     # Mouse and keys
 
-    def _hover(self, found: tuple[int, int] | None) -> None:
-        if found != self._current:
-            self._current = found
+    def _hover(self, place: tuple[int, int] | None) -> None:
+        if place != self._current:
+            self._current = place
             self._describe()
             self.step_hovered.emit(self.current())
             self.update()
 
-    def _pointer(self, found: Any, place: QPointF) -> Qt.CursorShape:
+    def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         return Qt.CursorShape.ArrowCursor  # nothing is clicked
 
     def _at(self, place: QPointF) -> tuple[int, int] | None:
@@ -303,8 +359,8 @@ class CriterionPlot(Plot):
         x = self.values(place)[0]
         near = [(i, t.iteration.index_near(x)) for i, t in enumerate(self._traces) if len(t.iteration)]
 
-        def away(found: tuple[int, int]) -> float:
-            step = self._step(*found)
+        def away(at: tuple[int, int]) -> float:
+            step = self._step(*at)
             return abs(self.position(step).y() - place.y()) if math.isfinite(step.criterion) else math.inf
 
         return min(near, key=away, default=None)

@@ -12,12 +12,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot, apart
+from slide_gui.gui.plots.axes import Margins, Plot, apart
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_of, depth_pen, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.numbers import fixed, nice_ticks, per_cent
-from slide_gui.gui.widgets.painted import CLICKS, snapped, washed
+from slide_gui.gui.widgets.painted import CLICKS, MIDDLE, snapped, washed
 
 __all__ = ["ErrorPlot"]
 
@@ -356,9 +356,9 @@ class ErrorPlot(Plot):
             return point
         return _nearest(self._marks, [self.at(m.noise, m.error) for m in self._marks], place)
 
-    def _hover(self, found: ErrorPoint | ErrorMark | None) -> None:
-        mark = found if isinstance(found, ErrorMark) else None
-        point = found if isinstance(found, ErrorPoint) else None
+    def _hover(self, target: ErrorPoint | ErrorMark | None) -> None:
+        mark = target if isinstance(target, ErrorMark) else None
+        point = target if isinstance(target, ErrorPoint) else None
         if mark != self._mark:
             self._mark = mark
             self.update()
@@ -368,8 +368,8 @@ class ErrorPlot(Plot):
             self.update()
             self.point_hovered.emit(point)
 
-    def _pointer(self, found: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
-        if isinstance(found, ErrorPoint):
+    def _pointer(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
+        if isinstance(target, ErrorPoint):
             return Qt.CursorShape.PointingHandCursor
         return Qt.CursorShape.SizeHorCursor if self._grab(place) else Qt.CursorShape.ArrowCursor
 
@@ -388,11 +388,11 @@ class ErrorPlot(Plot):
             self.set_cursor(noise)
             self.cursor_moved.emit(noise)
 
-    def _click(self, found: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
+    def _click(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
         self._before_click = None
-        if isinstance(found, ErrorPoint):
-            self._hover(found)
-            self.point_clicked.emit(found)
+        if isinstance(target, ErrorPoint):
+            self._hover(target)
+            self.point_clicked.emit(target)
         elif self._noise is not None and self.box().adjusted(0, 0, 0, 24).contains(place):
             self._before_click = self._noise
             self._drag(place)
@@ -468,11 +468,11 @@ def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:
 
 def _runs(known: Sequence[ErrorPoint]) -> dict[State, list[list[ErrorPoint]]]:
     """Return the stretches of a line by how they are drawn: as the less certain of the two points at their ends."""
-    found: dict[State, list[list[ErrorPoint]]] = {}
+    stretches: dict[State, list[list[ErrorPoint]]] = {}
     for kind, pairs in groupby(pairwise(known), key=_kind):
         run = list(pairs)
-        found.setdefault(kind, []).append([run[0][0], *(b for _, b in run)])
-    return found
+        stretches.setdefault(kind, []).append([run[0][0], *(b for _, b in run)])
+    return stretches
 
 
 def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> State:
@@ -482,12 +482,12 @@ def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> State:
 
 def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF) -> Thing | None:
     best: float = REACH
-    found = None
+    nearest = None
     for thing, place in zip(things, places, strict=True):
         away = math.hypot(place.x() - to.x(), place.y() - to.y())
         if away <= best:
-            best, found = away, thing
-    return found
+            best, nearest = away, thing
+    return nearest
 
 
 def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:

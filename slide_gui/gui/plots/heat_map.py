@@ -15,12 +15,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.plots.axes import MIDDLE, Margins, Plot
+from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.plots.points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.numbers import fixed, per_cent
-from slide_gui.gui.widgets.painted import CLICKS, washed
+from slide_gui.gui.widgets.painted import CENTRE, CLICKS, MIDDLE, washed
 from slide_gui.gui.widgets.pixels import ARROWS
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
 
@@ -29,7 +29,6 @@ __all__ = ["HeatMap"]
 HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
 EMPTY, STALE, FIRST = 0, 1, 2
 """Entries of the table of colours: of no error yet, of a stale one, and the first of the errors'."""
-CENTRE = int(Qt.AlignmentFlag.AlignCenter)
 
 
 class HeatMap(Plot):
@@ -273,10 +272,10 @@ class HeatMap(Plot):
             self.point_hovered.emit(self.current())
             self.update()
 
-    def _click(self, found: tuple[int, int] | None, _place: QPointF) -> None:
-        if found is not None:
-            self._hover(found)
-            self.point_clicked.emit(self._cells[found])
+    def _click(self, cell: tuple[int, int] | None, _place: QPointF) -> None:
+        if cell is not None:
+            self._hover(cell)
+            self.point_clicked.emit(self._cells[cell])
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, point = Qt.Key(event.key()), self.current()

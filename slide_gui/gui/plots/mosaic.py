@@ -72,7 +72,6 @@ class Mosaic(Plot):
         ----------
         fields : ndarray of shape (d, h, w), float32
             Never changed after it was given.
-        scale : ColorScale
         grid : tuple of (rows, columns), optional
             How the d fields stand; by default (h, w) where d = h·w, else as square as they go.
         stale : bool
@@ -200,15 +199,15 @@ class Mosaic(Plot):
         ratio, now = self.devicePixelRatioF(), self.zoom()
         steps = [s / ratio for s in STEPS]
         if factor > 1.0:
-            found = next((s for s in steps if s > now * 1.001), now)
+            zoom = next((s for s in steps if s > now * 1.001), now)
         else:
-            found = next((s for s in reversed(steps) if s < now * 0.999), 0.0)
+            zoom = next((s for s in reversed(steps) if s < now * 0.999), 0.0)
         (left, right), _ = self._whole
-        if found <= self.box().width() / (right - left):
+        if zoom <= self.box().width() / (right - left):
             self.show_whole()
             return
         (x, y), offset = self.values(about), about - self.box().topLeft()
-        self._look(x - offset.x() / found, y + offset.y() / found, found)
+        self._look(x - offset.x() / zoom, y + offset.y() / zoom, zoom)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
@@ -226,8 +225,8 @@ class Mosaic(Plot):
     def _at(self, place: QPointF) -> tuple[int, int] | None:
         return self.pixel_at(place)
 
-    def _pointer(self, found: Any, place: QPointF) -> Qt.CursorShape:
-        return Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.CrossCursor
+    def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
+        return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.CrossCursor
 
     def _hover(self, spot: tuple[int, int] | None) -> None:
         if spot != self._hovered:
@@ -235,10 +234,10 @@ class Mosaic(Plot):
             self.update()
             self.pixel_hovered.emit(spot)
 
-    def _click(self, found: tuple[int, int] | None, _place: QPointF) -> None:
-        if found is not None:
-            self.set_selected(found[0])
-            self.pixel_clicked.emit(found)
+    def _click(self, spot: tuple[int, int] | None, _place: QPointF) -> None:
+        if spot is not None:
+            self.set_selected(spot[0])
+            self.pixel_clicked.emit(spot)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())

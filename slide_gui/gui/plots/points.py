@@ -102,8 +102,8 @@ def spoken(point: ErrorPoint) -> str:
 
 def best_of(points: Sequence[ErrorPoint]) -> ErrorPoint | None:
     """Return the finished point of least error, the shallowest and least noisy among equals."""
-    found = [p for p in points if p.state == "done" and p.is_known]
-    return min(found, key=lambda p: (p.error, p.depth, p.noise), default=None)
+    finished = [p for p in points if p.state == "done" and p.is_known]
+    return min(finished, key=lambda p: (p.error, p.depth, p.noise), default=None)
 
 
 def depth_pen(theme: Theme, depth: int, width: float) -> QPen:

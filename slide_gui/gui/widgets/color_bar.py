@@ -47,6 +47,11 @@ class ColorBar(QWidget):
         self.setAccessibleDescription(" ".join(filter(None, (note, " ".join(labels) or ends))))
         self.update()
 
+    @property
+    def scale(self) -> ColorScale | None:
+        """The scale shown."""
+        return self._scale
+
     def sizeHint(self) -> QSize:
         return QSize(68, 320)
 

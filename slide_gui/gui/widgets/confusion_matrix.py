@@ -8,23 +8,28 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets.numbers import count, fixed, per_cent
-from slide_gui.gui.widgets.painted import CLICKS, Layer, Pointed, focus_ring
-from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.gui.widgets.painted import (
+    CENTRE,
+    MIDDLE,
+    RIGHT,
+    STALE,
+    CachedPixmap,
+    Pointed,
+    focus_ring,
+    paint_callout,
+    paint_placeholder,
+)
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
 
 __all__ = ["ConfusionMatrix", "worst_mistake"]
 
 HEAD, FOOT, EDGE, GAP = 44, 28, 8, 1
 LARGEST, FEW, ERRORS, RAMP = 56, 320, 64, 72
-CENTRE = int(Qt.AlignmentFlag.AlignCenter)
-MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
-RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 class ConfusionMatrix(Pointed):
@@ -47,8 +52,7 @@ class ConfusionMatrix(Pointed):
         self._labels: tuple[str, ...] = ()
         self._stale, self._note = False, ""
         self._placeholder = "No predictions yet."
-        self._current: tuple[int, int] | None = None
-        self._layer, self._version = Layer(), 0
+        self._still, self._version = CachedPixmap(), 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self.setMinimumSize(300, 240)
         self.setAccessibleName("Confusion matrix")
@@ -86,15 +90,15 @@ class ConfusionMatrix(Pointed):
         ValueError
             If the counts are no square of the labels' size.
         """
-        found = np.asarray(counts, dtype=np.int64)
-        if found.size and found.shape != (len(labels), len(labels)):
-            raise ValueError(f"{len(labels)} labels need counts of shape {(len(labels),) * 2}, not {found.shape}")
-        same = found.shape == self._counts.shape
-        self._counts, self._labels = found, tuple(labels) if found.size else ()
+        matrix = np.asarray(counts, dtype=np.int64)
+        if matrix.size and matrix.shape != (len(labels), len(labels)):
+            raise ValueError(f"{len(labels)} labels need counts of shape {(len(labels),) * 2}, not {matrix.shape}")
+        same = matrix.shape == self._counts.shape
+        self._counts, self._labels = matrix, tuple(labels) if matrix.size else ()
         self._stale, self._note = stale, note
         self._version += 1
-        self._shares = found / np.maximum(found.sum(axis=1, keepdims=True), 1) if found.size else np.zeros((0, 0))
-        self._worst = worst_mistake(found) if worst is None else worst
+        self._shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1) if matrix.size else np.zeros((0, 0))
+        self._worst = worst_mistake(matrix) if worst is None else worst
         if not same:
             self._current = None
             self.updateGeometry()
@@ -153,21 +157,21 @@ class ConfusionMatrix(Pointed):
         painter = QPainter(self)
         if not self._labels:
             paint_placeholder(painter, self, self._placeholder)
-            focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+            focus_ring(painter, self)
             return
-        self._layer.draw(painter, self, self._version, self._paint_still)
+        self._still.draw(painter, self, self._version, self._paint_still)
         if self._current is not None:
             box = self.cell(*self._current)
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(theme.text), 2.0))
             painter.drawRect(box)
             paint_callout(painter, self, box.center(), [self.text_of(*self._current)])
-        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+        focus_ring(painter, self)
         painter.end()
 
     def _paint_still(self, painter: QPainter) -> None:
         """Draw what hovering does not change."""
-        painter.setOpacity(0.65 if self._stale else 1.0)
+        painter.setOpacity(STALE if self._stale else 1.0)
         self._paint_cells(painter)
         self._paint_margins(painter)
         painter.setOpacity(1.0)
@@ -231,30 +235,18 @@ class ConfusionMatrix(Pointed):
 
     # Mouse and keys
 
-    def _hover(self, at: tuple[int, int] | None) -> None:
-        if at != self._current:
-            self._current = at
-            self._describe()
-            self.cell_hovered.emit(at)
-            self.update()
+    def _tell(self, target: tuple[int, int] | None) -> None:
+        self.cell_hovered.emit(target)
 
-    def _click(self, found: tuple[int, int]) -> None:
-        self.cell_clicked.emit(found)
+    def _click(self, target: tuple[int, int]) -> None:
+        self.cell_clicked.emit(target)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, last = Qt.Key(event.key()), len(self._labels) - 1
+    def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
         if not self._labels:
-            super().keyPressEvent(event)
-        elif key in ARROWS:
-            row, column = self._current or (0, 0)
-            step = ARROWS[key] if self._current is not None else (0, 0)
-            self._hover((min(max(row + step[0], 0), last), min(max(column + step[1], 0), last)))
-        elif key in CLICKS and self._current is not None:
-            self.cell_clicked.emit(self._current)
-        elif key == Qt.Key.Key_Escape and self._current is not None:
-            self._hover(None)
-        else:
-            super().keyPressEvent(event)
+            return None
+        last, (row, column) = len(self._labels) - 1, self._current or (0, 0)
+        down, right = step if self._current is not None else (0, 0)
+        return min(max(row + down, 0), last), min(max(column + right, 0), last)
 
 
 def worst_mistake(counts: NDArray[np.int64]) -> float:

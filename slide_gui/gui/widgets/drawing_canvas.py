@@ -116,21 +116,21 @@ class DrawingCanvas(ImageView):
             self._show(values)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        if found is None or event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton):
+        index = self._at(event.position())
+        if index is None or event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton):
             return
         erase = event.button() == Qt.MouseButton.RightButton
         erase = erase or bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-        self._hover(found)
+        self._hover(index)
         self._remember()
-        self._ink, self._last = 0.0 if erase else 1.0, found
-        self._stroke(found, self._ink)
+        self._ink, self._last = 0.0 if erase else 1.0, index
+        self._stroke(index, self._ink)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         super().mouseMoveEvent(event)
-        found = self._at(event.position())
-        if self._ink is not None and found is not None:
-            self._stroke(found, self._ink)
+        index = self._at(event.position())
+        if self._ink is not None and index is not None:
+            self._stroke(index, self._ink)
 
     def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
         if self._ink is not None:
@@ -152,14 +152,14 @@ class DrawingCanvas(ImageView):
         if event.matches(QKeySequence.StandardKey.Undo) and self.can_undo:
             self.undo()
         elif event.key() in CLICKS and self._values is not None:
-            index = self._moved((0, 0)) if self._cursor is None else self._cursor
+            index = self._stepped((0, 0)) if self._current is None else self._current
+            assert index is not None
             self._hover(index)
             self._remember()
             self._last = index
             self._stroke(index, 0.0 if self._values.flat[index] > 0.5 else 1.0)
         else:
             super().keyPressEvent(event)
-        self._describe()
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)
@@ -170,8 +170,8 @@ class DrawingCanvas(ImageView):
             return
         lit = int(np.count_nonzero(self._values > 0.5))
         text = f"{lit} of {self._values.size} cells above one half"
-        if self._cursor is not None:
-            row, column = divmod(self._cursor, self._values.shape[1])
+        if self._current is not None:
+            row, column = divmod(self._current, self._values.shape[1])
             text = f"row {row}, column {column}: {float(self._values[row, column]):.2f}; {text}"
         self.setAccessibleDescription(text)
 

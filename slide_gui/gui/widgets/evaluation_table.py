@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.callout import paint_placeholder
+from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.gui.widgets.standing import paint_mark, standing_color
 
 __all__ = ["BenchmarkCell", "BenchmarkHead", "BenchmarkRow", "BenchmarkTable"]
@@ -59,7 +59,6 @@ class BenchmarkCell:
         Whether it is being worked on.
     fraction : float or None
         Share done, drawn as a bar.
-    tip : str
     rank : tuple of float or None
         Cells of a column are put in this order; None comes last.
     keys : tuple of str
@@ -135,8 +134,8 @@ class BenchmarkModel(QAbstractTableModel):
             return
 
         def rank(row: BenchmarkRow) -> tuple[bool, bool, tuple[float, ...]]:
-            found = row.cells[order].rank
-            return not row.key, found is None, found or ()
+            value = row.cells[order].rank
+            return not row.key, value is None, value or ()
 
         self.rows = tuple(sorted(rows, key=rank))
 
@@ -273,11 +272,11 @@ class BenchmarkDelegate(QStyledItemDelegate):
         painter.setFont(figure_font(view, BODY, strong=row.strong))
         painter.setPen(QColor(theme.text))
         painter.drawText(text, _LEFT, cell.main)
-        taken = painter.fontMetrics().horizontalAdvance(cell.main)
+        figure = painter.fontMetrics().horizontalAdvance(cell.main)
         painter.setFont(figure_font(view, SECONDARY))
         painter.setPen(QColor(theme.muted))
         wide = painter.fontMetrics().horizontalAdvance(cell.aside)
-        beside = not taken or not wide or taken + _GAP + wide <= text.width()
+        beside = not figure or not wide or figure + _GAP + wide <= text.width()
         lower = upper.translated(0, room.height() / 2)
         painter.drawText(upper if beside else lower, _RIGHT, cell.aside)
         if cell.running:

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter, QP
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import Painted, focus_ring
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Painted, focus_ring
 
 __all__ = ["ExplainLine", "ExplainPanel", "math_width", "plain_math"]
 
@@ -46,19 +46,17 @@ def paint_math(painter: QPainter, left: float, baseline: float, text: str, font:
 def _pieces(text: str, font: QFont) -> list[tuple[str, QFont, float]]:
     small = QFont(font)
     small.setPixelSize(max(9, round(_SMALLER * font.pixelSize())))
-    found = []
+    pieces = []
     for match in _PARTS.finditer(text):
         mark, inside, plain = match.groups()
         if mark is None:
-            found.append((plain, font, 0.0))
+            pieces.append((plain, font, 0.0))
         else:
-            found.append((inside, small, _LOWER if mark == "_" else _RAISE))
-    return found
+            pieces.append((inside, small, _LOWER if mark == "_" else _RAISE))
+    return pieces
 
 
 HEAD, ROW, EDGE, GAP, NARROW = 44, 27, 4, 16, 12
-MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
-RIGHT = MIDDLE | int(Qt.AlignmentFlag.AlignRight)
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ class ExplainPanel(Painted):
         """Return the steps shown."""
         return self._lines
 
-    def _columns(self) -> tuple[float, float, float | None, float | None, float]:
+    def columns(self) -> tuple[float, float, float | None, float | None, float]:
         """Return where name, formula, numbers and place begin, and where values end.
 
         Places, then the numbers put in, are left out (None) where there is no room for them.
@@ -146,10 +144,10 @@ class ExplainPanel(Painted):
         painter.setPen(QColor(theme.muted))
         painter.setFont(figure_font(self, SECONDARY))
         self._paint_heading(painter, 19, self._second)
-        painter.setOpacity(0.65 if self._stale else 1.0)
+        painter.setOpacity(STALE if self._stale else 1.0)
         small, body = figure_font(self, SECONDARY), figure_font(self, BODY)
         strong = figure_font(self, BODY, strong=True)
-        name, formula, numbers, place, value_end = self._columns()
+        name, formula, numbers, place, value_end = self.columns()
         for row, line in enumerate(self._lines):
             top = HEAD + row * ROW
             baseline = top + 18
@@ -168,7 +166,7 @@ class ExplainPanel(Painted):
             painter.setFont(strong)
             painter.drawText(QRectF(value_end - 160, top, 160, ROW), RIGHT, line.value)
         painter.setOpacity(1.0)
-        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+        focus_ring(painter, self)
         painter.end()
 
     def _paint_heading(self, painter: QPainter, top: float, text: str) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import Picker, focus_ring, frame, washed
+from slide_gui.gui.widgets.painted import STALE, Picker, focus_ring, frame, washed
 
 __all__ = ["FeatureBars"]
 
@@ -54,10 +54,11 @@ class FeatureBars(Picker):
             return None
         return min(int((point.x() - box.x()) / box.width() * self._count), self._count - 1)
 
-    def _moved(self, step: tuple[int, int]) -> int:
-        if self._cursor is None:
-            return self._count // 2
-        return min(max(self._cursor + step[1] - step[0], 0), self._count - 1)
+    def _stepped(self, step: tuple[int, int]) -> int | None:
+        if not self._count:
+            return None
+        index = self.cursor_index
+        return self._count // 2 if index is None else min(max(index + step[1] - step[0], 0), self._count - 1)
 
     def bar(self, index: int) -> QRectF:
         """Return the full-height column of one value."""
@@ -77,11 +78,11 @@ class FeatureBars(Picker):
         painter.fillRect(box, QColor(theme.paper))
         frame(painter, box, theme.line)
         if self._count and np.isfinite(self._values).any():
-            painter.setOpacity(0.65 if self._stale else 1.0)
+            painter.setOpacity(STALE if self._stale else 1.0)
             self._paint_bars(painter)
             painter.setOpacity(1.0)
             self._paint_marks(painter)
-        focus_ring(painter, self, box, theme)
+        focus_ring(painter, self, box)
         painter.end()
 
     def _paint_bars(self, painter: QPainter) -> None:
@@ -105,11 +106,11 @@ class FeatureBars(Picker):
         painter.setPen(QColor(theme.muted))
         foot = QRectF(box.x(), box.bottom() + 2, box.width(), FOOT - 2)
         text = f"0 … {self._count - 1}"
-        if self._cursor is not None:
-            self._outline(painter, self._cursor, QColor(theme.accent))
+        if self._current is not None:
+            self._outline(painter, self._current, QColor(theme.accent))
             painter.setPen(QColor(theme.muted))
-            name = self._names[self._cursor] if self._names else str(self._cursor)
-            text = f"{name}: {float(self._values[self._cursor]):.4g}".replace("-", "−")
+            name = self._names[self._current] if self._names else str(self._current)
+            text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
         painter.drawText(foot, text)
 
     def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:

@@ -15,8 +15,8 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.drawing_canvas import DrawingCanvas
 from slide_gui.gui.widgets.image_view import MARGIN
-from slide_gui.gui.widgets.painted import frame, snapped, washed
-from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, frame, snapped, washed
+from slide_gui.gui.widgets.pixels import INK, PixelGrid, colour_table, coloured_image, crosshair, ink_table
 from slide_gui.gui.widgets.tiles import bar_image
 
 __all__ = ["FlowColumn", "FlowLayout", "FlowTile", "FlowView"]
@@ -38,7 +38,6 @@ class FlowLayout:
     ----------
     width, height, ratio : float
         Room, and device pixels a logical pixel.
-    depth : int
     shape : tuple of (rows, columns) or (d,)
         ``(d,)`` is drawn as bars.
     transposed : bool
@@ -172,24 +171,18 @@ def _beyond(width: float) -> float:
     return min(max(_WORDS - width, 0.0), ARROW - 10.0)
 
 
-STALE = 0.65
-INK = ColorScale("grey", 0.0, 1.0)
-
-
 @dataclass(frozen=True, eq=False)
 class FlowTile:
     """One image of the flow.
 
     Attributes
     ----------
-    title : str
     values : ndarray of shape (rows, columns) or (d,), float32
         Never changed after it was given. NaN is shown as blanked.
     scale : ColorScale
         `INK` is drawn as ink on paper in the light theme.
     lines : tuple of str
         Below the tile.
-    tip : str
     """
 
     title: str
@@ -268,6 +261,11 @@ class FlowView(QWidget):
         self._describe()
         self.update()
 
+    @property
+    def columns(self) -> tuple[FlowColumn, ...]:
+        """The columns shown."""
+        return self._columns
+
     def set_transposed(self, transposed: bool) -> None:
         """Exchange rows and columns on the screen; indices stay those of the data."""
         if transposed != self._transposed:
@@ -287,9 +285,9 @@ class FlowView(QWidget):
     def layout_of(self) -> FlowLayout:
         """Return the geometry for the widget's size."""
         depth = max(len(self._columns) - 1, 0)
-        made = FlowLayout(self.width(), self.height(), self.devicePixelRatioF(), depth, self._shape, self._transposed)
-        if made != self._layout:
-            self._layout = made
+        layout = FlowLayout(self.width(), self.height(), self.devicePixelRatioF(), depth, self._shape, self._transposed)
+        if layout != self._layout:
+            self._layout = layout
         assert self._layout is not None
         return self._layout
 
@@ -307,12 +305,12 @@ class FlowView(QWidget):
 
     def _tiles(self) -> list[tuple[FlowTile, QRectF, bool]]:
         """Return every painted tile with its place and whether it is stale."""
-        layout, found = self.layout_of(), []
+        layout, tiles = self.layout_of(), []
         for number, column in enumerate(self._columns):
             if number or layout.bars:
-                found.append((column.upper, layout.upper(number), column.stale))
-            found.append((column.lower, layout.lower(number), column.stale))
-        return found
+                tiles.append((column.upper, layout.upper(number), column.stale))
+            tiles.append((column.lower, layout.lower(number), column.stale))
+        return tiles
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         if not self._columns:
@@ -338,26 +336,25 @@ class FlowView(QWidget):
         painter.end()
 
     def _paint_texts(self, painter: QPainter, layout: FlowLayout) -> None:
-        theme, middle = theme_of(self), int(Qt.AlignmentFlag.AlignVCenter)
-        right = middle | int(Qt.AlignmentFlag.AlignRight)
+        theme = theme_of(self)
         small, body = figure_font(self, SECONDARY), figure_font(self, BODY, strong=True)
         for number, column in enumerate(self._columns):
             for tile, box in ((column.upper, layout.upper(number)), (column.lower, layout.lower(number))):
                 painter.setFont(body)
                 painter.setPen(QColor(theme.text))
                 head = layout.head(box)
-                painter.drawText(head, middle, tile.title)
+                painter.drawText(head, MIDDLE, tile.title)
                 painter.setFont(small)
                 if self._hovered is not None:
                     painter.setPen(QColor(theme.accent_text))
-                    painter.drawText(head, right, self._value(number, tile))
+                    painter.drawText(head, RIGHT, self.value_text(tile))
                 painter.setPen(QColor(theme.muted))
                 room = layout.captions(box)
                 for line, text in enumerate(tile.lines):
-                    painter.drawText(QRectF(room.x(), room.y() + line * LINE, room.width(), LINE), middle, text)
+                    painter.drawText(QRectF(room.x(), room.y() + line * LINE, room.width(), LINE), MIDDLE, text)
 
-    def _value(self, column: int, tile: FlowTile) -> str:
-        """Return the value under the cursor, of the canvas as it is drawn."""
+    def value_text(self, tile: FlowTile) -> str:
+        """Return the value of a tile under the cursor, "" without one."""
         values = tile.values
         if self._hovered is None or self._hovered >= values.size:
             return ""
@@ -368,38 +365,37 @@ class FlowView(QWidget):
         return text.replace("-", "−")
 
     def _paint_arrows(self, painter: QPainter, layout: FlowLayout) -> None:
-        theme, middle = theme_of(self), int(Qt.AlignmentFlag.AlignVCenter)
+        theme = theme_of(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         painter.setFont(figure_font(self, SECONDARY, strong=True))
         for number, column in enumerate(self._columns):
             line = layout.down(number)
             _arrow(painter, theme.muted, [line.p1(), line.p2()])
             painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(line.x1() + 8, line.y1() - 2, 160, line.length()), middle, column.down)
+            painter.drawText(QRectF(line.x1() + 8, line.y1() - 2, 160, line.length()), MIDDLE, column.down)
             if number + 1 < len(self._columns):
                 corners = layout.across(number)
                 _arrow(painter, theme.muted, list(corners))
                 painter.setPen(QColor(theme.text))
                 at = QRectF(corners[1].x() - 16, line.y1() - 2, 13, line.length())
-                painter.drawText(at, middle | int(Qt.AlignmentFlag.AlignRight), column.across)
+                painter.drawText(at, RIGHT, column.across)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
     def _image(self, tile: FlowTile) -> QImage:
-        found = self._images.get(tile)
-        if found is None:
+        image = self._images.get(tile)
+        if image is None:
             layout, theme = self.layout_of(), theme_of(self)
             if layout.bars:
                 size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
                 scale = ColorScale.symmetric(theme.diverging, _limit(tile))
-                found = bar_image(np.nan_to_num(tile.values), scale, size, QColor(theme.background))
+                image = bar_image(np.nan_to_num(tile.values), scale, size, QColor(theme.background))
             else:
-                table = colour_table(tile.scale, QColor(theme.accent_wash))
-                if tile.scale is INK and not theme.is_dark:
-                    table = np.concatenate([table[:1], table[:0:-1]])
+                blanked = QColor(theme.accent_wash)
+                table = ink_table(theme.is_dark, blanked) if tile.scale is INK else colour_table(tile.scale, blanked)
                 shown = tile.values.T if self._transposed else tile.values
-                found = coloured_image(tile.scale.indices(shown), table)
-            self._images[tile] = found
-        return found
+                image = coloured_image(tile.scale.indices(shown), table)
+            self._images[tile] = image
+        return image
 
     # Mouse
 
@@ -462,12 +458,4 @@ def _cross(layout: FlowLayout, box: QRectF, index: int) -> list[QLineF]:
     if layout.bars:
         x = box.x() + (index + 0.5) * box.width() / layout.shape[0]
         return [QLineF(x, box.top(), x, box.bottom())]
-    spot = layout.grid(box).rect(index)
-    x, y, gap = spot.center().x(), spot.center().y(), 0.5 * spot.width() + 2.0
-    lines = (
-        QLineF(x, box.top(), x, y - gap),
-        QLineF(x, y + gap, x, box.bottom()),
-        QLineF(box.left(), y, x - gap, y),
-        QLineF(x + gap, y, box.right(), y),
-    )
-    return [line for line in lines if line.dx() > 0.0 or line.dy() > 0.0]
+    return crosshair(box, layout.grid(box).rect(index))

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRectF, QSize
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.painted import Picker, focus_ring, frame, snapped, washed
-from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, integer_scale, ring
+from slide_gui.gui.widgets.painted import STALE, Picker, focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, crosshair, ink_table, integer_scale, ring
 
 __all__ = ["ImageView"]
 
@@ -70,20 +69,16 @@ class ImageView(Picker):
         grid = self.grid()
         return None if grid is None else grid.at(point)
 
-    def _moved(self, step: tuple[int, int]) -> int:
+    def _stepped(self, step: tuple[int, int]) -> int | None:
         grid = self.grid()
-        return 0 if grid is None else grid.moved(self._cursor, step)
+        return None if grid is None else grid.moved(self._current, step)
 
     def _image(self) -> QImage:
         dark = theme_of(self).is_dark
         if self._drawn is None or self._drawn[0] != dark:
             assert self._values is not None
             shown = self._values.T if self._transposed else self._values
-            scale = ColorScale("grey", 0.0, 1.0)
-            table = colour_table(scale)
-            if not dark:
-                table = np.concatenate([table[:1], table[:0:-1]])
-            self._drawn = dark, coloured_image(scale.indices(shown), table)
+            self._drawn = dark, coloured_image(INK.indices(shown), ink_table(dark))
         return self._drawn[1]
 
     def paintEvent(self, _event: QPaintEvent) -> None:
@@ -92,7 +87,7 @@ class ImageView(Picker):
         if grid is None:
             frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
             return
-        painter.setOpacity(0.65 if self._stale else 1.0)
+        painter.setOpacity(STALE if self._stale else 1.0)
         painter.drawImage(grid.frame, self._image())
         painter.setOpacity(1.0)
         frame(painter, grid.frame, theme.line)
@@ -100,22 +95,13 @@ class ImageView(Picker):
         for index, colour in self._pins:
             if 0 <= index < self._count:
                 ring(painter, grid.rect(index), colour, halo)
-        if self._cursor is not None:
-            self._paint_cursor(painter, grid, self._cursor)
-        focus_ring(painter, self, grid.frame, theme)
+        if self._current is not None:
+            self._paint_cursor(painter, grid, self._current)
+        focus_ring(painter, self, grid.frame)
         painter.end()
 
     def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
-        theme, box, whole = theme_of(self), grid.rect(index), grid.frame
-        middle, gap = box.center(), box.width() * 0.71 + 3.0
+        theme, box = theme_of(self), grid.rect(index)
         painter.setPen(QPen(washed(theme.accent, 0.55), 1.0))
-        for start, stop in (
-            (QPointF(whole.left(), middle.y()), QPointF(middle.x() - gap, middle.y())),
-            (QPointF(middle.x() + gap, middle.y()), QPointF(whole.right(), middle.y())),
-            (QPointF(middle.x(), whole.top()), QPointF(middle.x(), middle.y() - gap)),
-            (QPointF(middle.x(), middle.y() + gap), QPointF(middle.x(), whole.bottom())),
-        ):
-            if whole.contains(start) and whole.contains(stop) and (stop - start).manhattanLength() > 1.0:
-                painter.drawLine(start, stop)
-        painter.setPen(Qt.PenStyle.NoPen)
+        painter.drawLines(crosshair(grid.frame, box, 0.71 * box.width() + 3.0))
         ring(painter, box, QColor(theme.accent), washed(theme.paper, 0.8), 1.5)

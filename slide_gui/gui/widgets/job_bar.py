@@ -54,7 +54,6 @@ class JobBar(QWidget):
 
         Parameters
         ----------
-        text : str
         fraction : float or None
             0 to 1; None while it is not known.
         time_left : str

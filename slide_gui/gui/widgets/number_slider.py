@@ -29,7 +29,6 @@ class NumberSlider(QWidget):
 
     Parameters
     ----------
-    label : str
     low, high, step, default : float
         `high` − `low` is a whole number of steps.
     decimals : int
@@ -184,7 +183,8 @@ class _Slider(QSlider):
         super().__init__(Qt.Orientation.Horizontal, parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
-    def _handle(self) -> QRect:
+    def handle(self) -> QRect:
+        """Return where the handle is."""
         option = QStyleOptionSlider()
         self.initStyleOption(option)
         return self.style().subControlRect(
@@ -193,18 +193,18 @@ class _Slider(QSlider):
 
     def position_at(self, x: float) -> int:
         """Return the step under a horizontal coordinate."""
-        width = self._handle().width()
+        width = self.handle().width()
         return QStyle.sliderValueFromPosition(
             self.minimum(), self.maximum(), round(x - width / 2), self.width() - width
         )
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton and not self._handle().contains(event.position().toPoint()):
+        if event.button() == Qt.MouseButton.LeftButton and not self.handle().contains(event.position().toPoint()):
             # The handle first goes to the mouse; then Qt takes hold of it there.
             self.setSliderDown(True)
             self.setSliderPosition(self.position_at(event.position().x()))
             self.setSliderDown(False)
-            moved = QPointF(self._handle().center())
+            moved = QPointF(self.handle().center())
             event = QMouseEvent(
                 event.type(),
                 moved,

@@ -1,4 +1,4 @@
-"""What widgets that paint themselves share: they follow the mouse, take the keyboard, show focus and pins."""
+"""What widgets that paint themselves share: they follow the mouse, take the keyboard, show focus, pins and notes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,35 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QKeyEvent, QMouseEvent, QPainter, QPen, QPixmap
+from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QPixmap
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from slide_gui.gui.theme import Theme, theme_of
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.pixels import ARROWS
 
-__all__ = ["CLICKS", "Layer", "Painted", "Picker", "Pointed", "focus_ring", "frame", "snapped", "washed"]
+__all__ = [
+    "CENTRE",
+    "CLICKS",
+    "MIDDLE",
+    "RIGHT",
+    "STALE",
+    "CachedPixmap",
+    "Painted",
+    "Picker",
+    "Pointed",
+    "focus_ring",
+    "frame",
+    "paint_callout",
+    "paint_placeholder",
+    "snapped",
+    "washed",
+]
+
+STALE = 0.65
+"""Opacity of what is greyed: 35 % towards the page."""
+CENTRE = int(Qt.AlignmentFlag.AlignCenter)
+MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
+RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
 def snapped(value: float, ratio: float) -> float:
@@ -33,22 +55,69 @@ def frame(painter: QPainter, box: QRectF, colour: str, radius: float = 0.0) -> N
         painter.drawRect(outside)
 
 
-def focus_ring(painter: QPainter, widget: QWidget, box: QRectF, theme: Theme) -> None:
-    """Draw the focus ring round `box` if `widget` has the focus."""
+def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) -> None:
+    """Draw the focus ring round `box`, by default just inside the widget, if `widget` has the focus."""
     if not widget.hasFocus():
         return
+    if box is None:
+        box = QRectF(widget.rect()).adjusted(3, 3, -3, -3)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     painter.setBrush(Qt.BrushStyle.NoBrush)
-    painter.setPen(QPen(QColor(theme.accent), 2.0))
+    painter.setPen(QPen(QColor(theme_of(widget).accent), 2.0))
     painter.drawRoundedRect(box.adjusted(-2.0, -2.0, 2.0, 2.0), 3.0, 3.0)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
 
 def washed(colour: str, alpha: float) -> QColor:
     """Return a token with an opacity."""
-    found = QColor(colour)
-    found.setAlphaF(alpha)
-    return found
+    tint = QColor(colour)
+    tint.setAlphaF(alpha)
+    return tint
+
+
+PAD_X, PAD_Y, LINE, AWAY = 8, 6, 16, 12  # of a note, pixels
+
+
+def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRectF:
+    """Return where the note stands: above right of `anchor`, turned to the side with room, inside the widget."""
+    wide = max(
+        QFontMetricsF(figure_font(widget, SECONDARY, strong=not number)).horizontalAdvance(text)
+        for number, text in enumerate(lines)
+    )
+    size_x, size_y = wide + 2 * PAD_X, LINE * len(lines) + 2 * PAD_Y
+    x = anchor.x() + AWAY
+    if x + size_x > widget.width() - 2:
+        x = anchor.x() - AWAY - size_x
+    y = anchor.y() - AWAY - size_y
+    if y < 2:
+        y = anchor.y() + AWAY
+    x = max(2.0, min(x, widget.width() - 2 - size_x))
+    y = max(2.0, min(y, widget.height() - 2 - size_y))
+    return QRectF(round(x), round(y), round(size_x), size_y)
+
+
+def paint_callout(painter: QPainter, widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> None:
+    """Draw the note, its first line strong, in the colours of tooltips."""
+    theme, box = theme_of(widget), callout_box(widget, anchor, lines)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setPen(QPen(QColor(theme.background), 1.0))
+    painter.setBrush(QColor(theme.text))
+    painter.drawRoundedRect(box.adjusted(-0.5, -0.5, 0.5, 0.5), 4.0, 4.0)
+    painter.setPen(QColor(theme.background))
+    for number, text in enumerate(lines):
+        painter.setFont(figure_font(widget, SECONDARY, strong=not number))
+        place = QRectF(box.x() + PAD_X, box.y() + PAD_Y + number * LINE, box.width(), LINE)
+        painter.drawText(place, MIDDLE, text)
+    painter.restore()
+
+
+def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
+    """Say in the middle of an empty widget what to do next."""
+    painter.setPen(QColor(theme_of(widget).muted))
+    painter.setFont(figure_font(widget))
+    room = QRectF(widget.rect()).adjusted(16, 8, -16, -8)
+    painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap), text)
 
 
 CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
@@ -91,7 +160,9 @@ class Painted(QWidget):
 
 
 class Pointed(Painted):
-    """Base of those in which the mouse always points at one thing or at nothing.
+    """Base of those in which mouse and keys always point at one thing or at nothing.
+
+    Arrow keys step from thing to thing, Home and End go to the ends, Enter and Space click, Escape points at nothing.
 
     Attributes
     ----------
@@ -101,37 +172,67 @@ class Pointed(Painted):
 
     shape = Qt.CursorShape.PointingHandCursor
 
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._current: Any = None
+
     def _at(self, point: QPointF) -> Any:
         """Return what stands at a point, None for nothing."""
         raise NotImplementedError
 
-    def _hover(self, found: Any) -> None:
-        """Mark what is pointed at now, None for nothing."""
+    def _stepped(self, step: tuple[int, int]) -> Any:
+        """Return what is pointed at one step on, None where a key of this direction does nothing."""
         raise NotImplementedError
 
-    def _click(self, found: Any) -> None:
+    def _end(self, last: bool) -> Any:
+        """Return the first or last thing, None where Home and End do nothing."""
+
+    def _hover(self, target: Any) -> None:
+        """Point at something, None for nothing."""
+        if target != self._current:
+            self._current = target
+            self._describe()
+            self.update()
+            self._tell(target)
+
+    def _tell(self, target: Any) -> None:
+        """Tell what is pointed at now."""
+
+    def _click(self, target: Any) -> None:
         """Tell that something was clicked."""
 
     def _leave(self) -> None:
         self._hover(None)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        self.setCursor(Qt.CursorShape.ArrowCursor if found is None else self.shape)
-        self._hover(found)
+        target = self._at(event.position())
+        self.setCursor(Qt.CursorShape.ArrowCursor if target is None else self.shape)
+        self._hover(target)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and found is not None:
-            self._hover(found)
-            self._click(found)
+        target = self._at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and target is not None:
+            self._hover(target)
+            self._click(target)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key, target = Qt.Key(event.key()), None
+        if key in ARROWS:
+            target = self._stepped(ARROWS[key])
+        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
+            target = self._end(key == Qt.Key.Key_End)
+        if target is not None:
+            self._hover(target)
+        elif key in CLICKS and self._current is not None:
+            self._click(self._current)
+        elif key == Qt.Key.Key_Escape and self._current is not None:
+            self._hover(None)
+        else:
+            super().keyPressEvent(event)
 
 
 class Picker(Pointed):
-    """Base of the views in which one of `count` values is hovered and clicked.
-
-    Arrow keys move the cursor, Home and End go to the first and last value, Enter and Space click.
-    """
+    """Base of the views in which one of `count` values is hovered and clicked."""
 
     shape = Qt.CursorShape.CrossCursor
 
@@ -143,21 +244,21 @@ class Picker(Pointed):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._count = 0
-        self._cursor: int | None = None
         self._pins: tuple[tuple[int, QColor], ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
 
     @property
     def cursor_index(self) -> int | None:
         """The value with the crosshair, None if there is none."""
-        return self._cursor
+        index: int | None = self._current
+        return index
 
     def set_cursor(self, index: int | None) -> None:
         """Put the crosshair on a value without emitting anything."""
         if index is not None and not 0 <= index < self._count:
             index = None
-        if index != self._cursor:
-            self._cursor = index
+        if index != self._current:
+            self._current = index
             self.update()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
@@ -167,36 +268,20 @@ class Picker(Pointed):
 
     def _set_count(self, count: int) -> None:
         self._count = count
-        self.set_cursor(self._cursor)
+        self.set_cursor(self._current)
         self.update()
 
-    def _moved(self, step: tuple[int, int]) -> int:
-        """Return the value one step on from the cursor."""
-        raise NotImplementedError
+    def _end(self, last: bool) -> int | None:
+        return (self._count - 1 if last else 0) if self._count else None
 
-    def _hover(self, index: int | None) -> None:
-        if index != self._cursor:
-            self.set_cursor(index)
-            self.pixel_hovered.emit(self._cursor)
+    def _tell(self, target: int | None) -> None:
+        self.pixel_hovered.emit(target)
 
-    def _click(self, found: int) -> None:
-        self.pixel_clicked.emit(found)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        if not self._count:
-            super().keyPressEvent(event)
-        elif key in ARROWS:
-            self._hover(self._moved(ARROWS[key]))
-        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
-            self._hover(0 if key == Qt.Key.Key_Home else self._count - 1)
-        elif key in CLICKS and self._cursor is not None:
-            self.pixel_clicked.emit(self._cursor)
-        else:
-            super().keyPressEvent(event)
+    def _click(self, target: int) -> None:
+        self.pixel_clicked.emit(target)
 
 
-class Layer:
+class CachedPixmap:
     """A transparent picture of a widget's size, painted anew when its key, the size, theme or font changes."""
 
     def __init__(self) -> None:
@@ -204,7 +289,7 @@ class Layer:
         self._pixmap = QPixmap()
 
     def draw(self, painter: QPainter, widget: QWidget, key: Hashable, paint: Callable[[QPainter], None]) -> None:
-        """Draw the layer at the top left; `paint` is called only if something is new."""
+        """Draw it at the top left; `paint` is called only if something is new."""
         ratio = widget.devicePixelRatioF()
         full = (key, widget.width(), widget.height(), ratio, theme_of(widget).name, widget.font().key())
         if full != self._key:

@@ -7,12 +7,26 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPen
 
 from slide_gui.figures.color_scale import ColorScale
 
-__all__ = ["ARROWS", "PixelGrid", "colour_table", "coloured_image", "integer_scale", "ring", "ring_radius"]
+__all__ = [
+    "ARROWS",
+    "INK",
+    "PixelGrid",
+    "colour_table",
+    "coloured_image",
+    "crosshair",
+    "ink_table",
+    "integer_scale",
+    "ring",
+    "ring_radius",
+]
+
+INK = ColorScale("grey", 0.0, 1.0)
+"""Of what is drawn as ink on paper in the light theme, white on near black in the dark one (see `ink_table`)."""
 
 ARROWS = {
     Qt.Key.Key_Left: (0, -1),
@@ -88,9 +102,9 @@ class PixelGrid:
         if index is not None:
             row = min(max(row + step[0], 0), rows - 1)
             column = min(max(column + step[1], 0), columns - 1)
-        found = self.index(row, column)
-        assert found is not None
-        return found
+        moved = self.index(row, column)
+        assert moved is not None
+        return moved
 
 
 def integer_scale(pixels: int, room: float, ratio: float) -> float:
@@ -118,6 +132,25 @@ def colour_table(scale: ColorScale, zeroth: QColor | None = None) -> NDArray[np.
         table = table.copy()
         table[0] = zeroth.rgb()
     return table
+
+
+def ink_table(dark: bool, zeroth: QColor | None = None) -> NDArray[np.uint32]:
+    """Return the colours of `INK` in a theme, as `colour_table` does."""
+    table = colour_table(INK, zeroth)
+    return table if dark else np.concatenate([table[:1], table[:0:-1]])
+
+
+def crosshair(box: QRectF, spot: QRectF, gap: float | None = None) -> list[QLineF]:
+    """Return lines across `box` through the middle of `spot` that stop `gap` before it, by default 2 off its edge."""
+    x, y = spot.center().x(), spot.center().y()
+    gap = 0.5 * spot.width() + 2.0 if gap is None else gap
+    lines = (
+        QLineF(x, box.top(), x, y - gap),
+        QLineF(x, y + gap, x, box.bottom()),
+        QLineF(box.left(), y, x - gap, y),
+        QLineF(x + gap, y, box.right(), y),
+    )
+    return [line for line in lines if line.dx() > 0.0 or line.dy() > 0.0]
 
 
 def coloured_image(indices: NDArray[np.uint8], table: NDArray[np.uint32]) -> QImage:

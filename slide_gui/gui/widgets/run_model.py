@@ -28,16 +28,12 @@ class RunRow:
     ----------
     key : str
         What the owner of the run calls it; unique.
-    made : str
+    finished : str
         When, as "2026-11-21 03:05", so that it sorts as text.
-    data, method, split, tag : str
     noise : float
         1 − p; NaN where there is none.
-    depth : int or None
-    seed : int or None
     rate : ErrorRate or None
         On the test samples.
-    C : float
     support : int or None
         Number of support vectors.
     seconds : float
@@ -49,7 +45,7 @@ class RunRow:
     """
 
     key: str
-    made: str
+    finished: str
     data: str
     method: str
     noise: float = math.nan
@@ -115,7 +111,7 @@ def _seconds(value: float) -> str:
 
 _SPLIT = "Which random 80 % was trained on; whole: all training samples; val.: judged on the other 20 %"
 COLUMNS = (
-    Column("Made", "When the run was finished", lambda r: r.made, lambda r: r.made, "2026-11-21 03:05", False),
+    Column("Made", "When the run was finished", lambda r: r.finished, lambda r: r.finished, "2026-11-21 03:05", False),
     Column("Data", "The data set", lambda r: r.data, lambda r: _data(r.data), "Rectangles-Images gen.", False),
     Column("Method", "What was trained", lambda r: r.method, lambda r: r.method, "Rand Proj-SVM", False),
     Column("Noise", "1 − p, 0 to 1", lambda r: r.noise, lambda r: fixed(r.noise, 2), "0.00"),
@@ -183,17 +179,17 @@ class RunModel(QAbstractTableModel):
     def _arrange(self) -> None:
         column, falling = self._order
         value = COLUMNS[column].value
-        kept = [r for r in self._rows if self._matches(r)] if self._words else list(self._rows)
-        missing = [r for r in kept if _is_missing(value(r))]
-        there = [r for r in kept if not _is_missing(value(r))] if missing else kept
-        there.sort(key=value, reverse=falling)
-        self._shown = there + missing
+        matching = [r for r in self._rows if self._matches(r)] if self._words else list(self._rows)
+        missing = [r for r in matching if _is_missing(value(r))]
+        present = [r for r in matching if not _is_missing(value(r))] if missing else matching
+        present.sort(key=value, reverse=falling)
+        self._shown = present + missing
 
     def _matches(self, row: RunRow) -> bool:
         said = self._said.get(row.key)
         if said is None:
             numbers = f"noise={row.noise:.2f}; depth={row.depth}; seed={row.seed}; {_value(row)}"
-            words = (row.made, row.data, row.method, row.split, numbers, row.tag, row.note, row.widths)
+            words = (row.finished, row.data, row.method, row.split, numbers, row.tag, row.note, row.widths)
             said = " ".join(words).lower()
             self._said[row.key] = said
         return all(word in said for word in self._words)
@@ -241,8 +237,8 @@ class RunModel(QAbstractTableModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
-        found = super().flags(index)
-        return found | Qt.ItemFlag.ItemIsEditable if index.column() == TAG else found
+        flags = super().flags(index)
+        return flags | Qt.ItemFlag.ItemIsEditable if index.column() == TAG else flags
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
         if role != Qt.ItemDataRole.EditRole or index.column() != TAG:
@@ -258,8 +254,8 @@ class RunModel(QAbstractTableModel):
         return True
 
 
-def _named(found: re.Match[str]) -> str:
-    name, value = found.groups()
+def _named(match: re.Match[str]) -> str:
+    name, value = match.groups()
     return f" {name}={float(value):.2f}; " if name == "noise" else f" {name}={float(value):.0f}; "
 
 
@@ -268,7 +264,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def _tip(row: RunRow) -> str:
-    lines = [f"{row.method} on {row.data}, {row.made}"]
+    lines = [f"{row.method} on {row.data}, {row.finished}"]
     if row.rate is not None:
         lines.append(str(row.rate))
     if row.widths:

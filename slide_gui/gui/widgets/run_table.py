@@ -48,8 +48,8 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.callout import paint_placeholder
 from slide_gui.gui.widgets.numbers import count
+from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.gui.widgets.run_model import COLUMNS, TAG, Column, Index, RunModel, RunRow
 
 __all__ = ["PADDING", "TEXT", "RunRow", "RunTable"]
@@ -246,7 +246,7 @@ class RunTable(QWidget):
     # Made once
 
     def _make_actions(self) -> dict[str, QAction]:
-        found = {}
+        actions = {}
         for name, text, keys, tip, slot in (
             ("open", "Open", "Return", "Load this run on every page", self._open),
             ("compare", "Compare", "Ctrl+D", "Show two runs and their difference: choose two", self._compare),
@@ -261,13 +261,13 @@ class RunTable(QWidget):
             action.setToolTip(f"{tip} ({shown})")
             action.triggered.connect(slot)
             self._view.addAction(action)
-            found[name] = action
+            actions[name] = action
         find = QAction("Filter", self)
         find.setShortcut(QKeySequence("Ctrl+F"))
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.triggered.connect(self._filter.setFocus)
         self.addAction(find)
-        return found
+        return actions
 
     def _arrange(self) -> None:
         layout = QVBoxLayout(self)
@@ -326,17 +326,17 @@ class RunTable(QWidget):
         view.selectionModel().selectionChanged.connect(self._chosen)
         self._model.modelAboutToBeReset.connect(self._remember)
         self._model.modelReset.connect(self._restore)
-        self._kept: tuple[set[str], str] = (set(), "")
+        self._chosen_before: tuple[set[str], str] = (set(), "")
 
     # Selection
 
     @Slot()
     def _remember(self) -> None:
-        self._kept = set(self.selected()), self._current_key()
+        self._chosen_before = set(self.selected()), self._current_key()
 
     @Slot()
     def _restore(self) -> None:
-        self._choose(*self._kept)
+        self._choose(*self._chosen_before)
 
     def _current_key(self) -> str:
         index = self._view.currentIndex()
@@ -441,10 +441,10 @@ class RunTable(QWidget):
 
 def _runs(lines: Sequence[int]) -> list[tuple[int, int]]:
     """Return the first and last of each stretch of neighbouring lines; lines rise."""
-    found: list[tuple[int, int]] = []
+    stretches: list[tuple[int, int]] = []
     for line in lines:
-        if found and line == found[-1][1] + 1:
-            found[-1] = (found[-1][0], line)
+        if stretches and line == stretches[-1][1] + 1:
+            stretches[-1] = (stretches[-1][0], line)
         else:
-            found.append((line, line))
-    return found
+            stretches.append((line, line))
+    return stretches

@@ -26,14 +26,14 @@ _INKS = ("#111317", "#FFFFFF")
 @cache
 def _table(hue: str, theme: str) -> tuple[str, ...]:
     anchors = [QColor(a) for a in _ANCHORS[hue, theme]]
-    found = []
+    colours = []
     for entry in range(256):
         place = entry / 255 * (len(anchors) - 1)
         left = min(int(place), len(anchors) - 2)
         share = place - left
         pairs = zip(_rgb(anchors[left]), _rgb(anchors[left + 1]), strict=True)
-        found.append(QColor(*(round(a + share * (b - a)) for a, b in pairs)).name())
-    return tuple(found)
+        colours.append(QColor(*(round(a + share * (b - a)) for a, b in pairs)).name())
+    return tuple(colours)
 
 
 def _rgb(colour: QColor) -> tuple[int, int, int]:

@@ -7,20 +7,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
 from slide_gui.gui.widgets.motion import Settle
 from slide_gui.gui.widgets.numbers import fixed, per_cent
-from slide_gui.gui.widgets.painted import Pointed, focus_ring
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
 
 __all__ = ["LayerShare", "ShareBars"]
 
 HEAD, LINE, BAR, EDGE, GAP = 24, 28, 10, 8, 12
-MIDDLE = int(Qt.AlignmentFlag.AlignVCenter)
-RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 WHAT = "share of ‖Δh⁰‖²/2σ₀² + ‖Δh¹‖²/2σ₁² + …"
 
 
@@ -47,7 +44,6 @@ class ShareBars(Pointed):
         self._settle = Settle(self)
         self._placeholder = "No widths yet."
         self._stale = False
-        self._current: int | None = None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         self.setAccessibleName("Share of each layer in the kernel")
 
@@ -110,12 +106,11 @@ class ShareBars(Pointed):
     # Painting
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        theme = theme_of(self)
         painter = QPainter(self)
         if not self._shares:
             paint_placeholder(painter, self, self._placeholder)
         else:
-            painter.setOpacity(0.65 if self._stale else 1.0)
+            painter.setOpacity(STALE if self._stale else 1.0)
             self._paint_head(painter)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
             for row, share in enumerate(self._shares):
@@ -125,7 +120,7 @@ class ShareBars(Pointed):
                 at = QPointF(self.bar(self._current).right(), self.line(self._current).center().y())
                 paint_callout(painter, self, at, [self._text(self._shares[self._current]), WHAT])
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        focus_ring(painter, self, QRectF(self.rect()).adjusted(3, 3, -3, -3), theme)
+        focus_ring(painter, self)
         painter.end()
 
     def _paint_head(self, painter: QPainter) -> None:
@@ -159,25 +154,14 @@ class ShareBars(Pointed):
 
     # Mouse and keys
 
-    def _hover(self, row: int | None) -> None:
-        if row != self._current:
-            self._current = row
-            self._describe()
-            self.update()
-
     def _at(self, point: QPointF) -> int | None:
         row = int((point.y() - HEAD) // LINE)
         return row if 0 <= row < len(self._shares) else None
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        step = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}.get(Qt.Key(event.key()))
-        if step is not None and self._shares:
-            row = 0 if self._current is None else self._current + step
-            self._hover(min(max(row, 0), len(self._shares) - 1))
-        elif event.key() == Qt.Key.Key_Escape and self._current is not None:
-            self._hover(None)
-        else:
-            super().keyPressEvent(event)
+    def _stepped(self, step: tuple[int, int]) -> int | None:
+        if not step[0] or not self._shares:
+            return None
+        return 0 if self._current is None else min(max(self._current + step[0], 0), len(self._shares) - 1)
 
 
 def _raised(layer: int) -> str:

@@ -22,18 +22,24 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.callout import paint_callout, paint_placeholder
-from slide_gui.gui.widgets.painted import CLICKS, focus_ring, frame, snapped
-from slide_gui.gui.widgets.pixels import ARROWS, colour_table, coloured_image, integer_scale
+from slide_gui.gui.widgets.painted import (
+    CENTRE,
+    CLICKS,
+    STALE,
+    focus_ring,
+    frame,
+    paint_callout,
+    paint_placeholder,
+    snapped,
+)
+from slide_gui.gui.widgets.pixels import ARROWS, INK, coloured_image, ink_table, integer_scale
 
 __all__ = ["Thumbnail", "Thumbnails"]
 
 EDGE, GAP, CAPTION = 8, 8, 18
 SIDE = 64
-KEPT = 2000
-CENTRE = int(Qt.AlignmentFlag.AlignCenter)
+MOST_DRAWN = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +78,7 @@ class Thumbnails(QAbstractScrollArea):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._items: tuple[Thumbnail, ...] = ()
-        self._made: dict[int, QImage] = {}
+        self._drawn: dict[int, QImage] = {}
         self._shape = (28, 28)
         self._placeholder = "No images."
         self._stale = False
@@ -96,7 +102,7 @@ class Thumbnails(QAbstractScrollArea):
     def set_images(self, items: Sequence[Thumbnail], stale: bool = False) -> None:
         """Show images in place of those before; `stale` greys them because parameters have moved on."""
         self._items, self._stale, self._current = tuple(items), stale, None
-        self._made.clear()
+        self._drawn.clear()
         first = self._items[0].pixels if self._items else None
         if first is not None:
             self._shape = (first.shape[0], first.shape[1]) if first.ndim == 2 else (28, 28)
@@ -125,6 +131,16 @@ class Thumbnails(QAbstractScrollArea):
     def _lines(self, number: int) -> list[str]:
         item = self._items[number]
         return [item.caption or f"image {item.index}", *filter(None, [item.note])]
+
+    @property
+    def current(self) -> int | None:
+        """Position of the image under mouse or keys."""
+        return self._current
+
+    @property
+    def n_drawn(self) -> int:
+        """How many images are drawn and remembered."""
+        return len(self._drawn)
 
     # Geometry
 
@@ -178,16 +194,13 @@ class Thumbnails(QAbstractScrollArea):
 
     def image(self, number: int) -> QImage:
         """Return the image at a position, made when it is first seen."""
-        if number not in self._made:
-            if len(self._made) >= KEPT:
-                self._made.clear()
-            scale = ColorScale("grey", 0.0, 1.0)
-            table = colour_table(scale)
-            if not theme_of(self).is_dark:
-                table = np.concatenate([table[:1], table[:0:-1]])
+        if number not in self._drawn:
+            if len(self._drawn) >= MOST_DRAWN:
+                self._drawn.clear()
             pixels = self._items[number].pixels
-            self._made[number] = coloured_image(scale.indices(pixels if pixels.ndim == 2 else _bars(pixels)), table)
-        return self._made[number]
+            indices = INK.indices(pixels if pixels.ndim == 2 else _bars(pixels))
+            self._drawn[number] = coloured_image(indices, ink_table(theme_of(self).is_dark))
+        return self._drawn[number]
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = theme_of(self)
@@ -199,7 +212,7 @@ class Thumbnails(QAbstractScrollArea):
         for number in self.seen():
             box = self.place(number)
             if box.adjusted(-GAP, -GAP, GAP, CAPTION + GAP).intersects(dirty):
-                painter.setOpacity(0.65 if self._stale else 1.0)
+                painter.setOpacity(STALE if self._stale else 1.0)
                 painter.drawImage(box, self.image(number))
                 painter.setOpacity(1.0)
                 self._paint_frame(painter, number, box)
@@ -212,7 +225,7 @@ class Thumbnails(QAbstractScrollArea):
             at = QPointF(box.right() - 8, box.top() + 8)
             if self._items[self._current].note:
                 paint_callout(painter, self.viewport(), at, self._lines(self._current))
-        focus_ring(painter, self, QRectF(self.viewport().rect()).adjusted(3, 3, -3, -3), theme)
+        focus_ring(painter, self, QRectF(self.viewport().rect()).adjusted(3, 3, -3, -3))
         painter.end()
 
     def _paint_frame(self, painter: QPainter, number: int, box: QRectF) -> None:
@@ -236,16 +249,16 @@ class Thumbnails(QAbstractScrollArea):
             self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        shape = Qt.CursorShape.ArrowCursor if found is None else Qt.CursorShape.PointingHandCursor
+        number = self._at(event.position())
+        shape = Qt.CursorShape.ArrowCursor if number is None else Qt.CursorShape.PointingHandCursor
         self.viewport().setCursor(shape)
-        self._show(found)
+        self._show(number)
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
-        found = self._at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and found is not None:
-            self._show(found)
-            self.image_clicked.emit(self._items[found].index)
+        number = self._at(event.position())
+        if event.button() == Qt.MouseButton.LeftButton and number is not None:
+            self._show(number)
+            self.image_clicked.emit(self._items[number].index)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         event.accept()
@@ -295,7 +308,7 @@ class Thumbnails(QAbstractScrollArea):
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
-            self._made.clear()
+            self._drawn.clear()
         super().changeEvent(event)
 
     def focusInEvent(self, event: QFocusEvent) -> None:

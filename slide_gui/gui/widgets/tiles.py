@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,6 @@ class Tile:
     ----------
     values : ndarray of shape (rows, columns) or (d,), float32
         Never changed after it was given: a new picture is a new `Tile`. ``(d,)`` is drawn as bars.
-    scale : ColorScale
     caption : str
         Under the tile; breaks at " · " where the tile is narrow.
     marker : int or None
@@ -37,6 +37,14 @@ class Tile:
     caption: str = ""
     marker: int | None = None
 
+    @classmethod
+    def of(
+        cls, values: NDArray[Any], shape: tuple[int, int] | None, scale: ColorScale, caption: str, marker: int
+    ) -> Tile:
+        """Return the tile of d values: an image of a shape, or bars without one."""
+        pixels = values.astype(np.float32)
+        return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker)
+
 
 @dataclass(frozen=True, eq=False)
 class TileRow:
@@ -46,7 +54,6 @@ class TileRow:
     ----------
     title, subtitle : str
         E.g. "14, 9" and "pinned".
-    color : QColor
     removable : bool
         A pin, with a × button; otherwise the pixel under the mouse, drawn lighter.
     tiles : tuple of Tile or None
@@ -96,7 +103,6 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
         Gives each bar its colour, and its larger limit the height.
     size : tuple of (width, height)
         In device pixels.
-    background : QColor
     """
     width, height = size
     count = values.size
@@ -133,7 +139,6 @@ class TileLayout:
     ----------
     width, ratio : float
         Room, and device pixels a logical pixel.
-    rows, columns : int
     shape : tuple of (rows, columns) or (d,)
         Of one tile's values; ``(d,)`` is drawn as bars.
     transposed : bool

@@ -21,8 +21,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import CLICKS, Painted, focus_ring, washed
-from slide_gui.gui.widgets.pixels import ARROWS, ring_radius
+from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
+from slide_gui.gui.widgets.pixels import ARROWS, crosshair, ring_radius
 from slide_gui.gui.widgets.tiles import Tile, TileLayout, TileRow, bar_image, pixel_image
 
 __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
@@ -30,9 +30,6 @@ __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
 
 Cell = tuple[int, int, TileRow, Tile | None]
 """Row, column, the row and its tile."""
-
-STALE = 0.65
-"""Opacity of what is greyed: 35 % towards the page."""
 
 
 def paint_cells(
@@ -102,19 +99,11 @@ def _crosshair(layout: TileLayout, cells: Sequence[Cell], index: int) -> list[QL
         if tile is None or not 0 <= index < tile.values.size:
             continue
         box, spot = layout.tile(row, column), layout.spot(row, column, index)
-        x, y = spot.center().x(), spot.center().y()
-        gap = 0.5 * spot.width() + 2.0
         if layout.bars:
+            x = spot.center().x()
             lines.append(QLineF(x, box.top(), x, box.bottom()))
-            continue
-        for line in (
-            QLineF(x, box.top(), x, y - gap),
-            QLineF(x, y + gap, x, box.bottom()),
-            QLineF(box.left(), y, x - gap, y),
-            QLineF(x + gap, y, box.right(), y),
-        ):
-            if line.dx() > 0.0 or line.dy() > 0.0:
-                lines.append(line)
+        else:
+            lines += crosshair(box, spot)
     return lines
 
 
@@ -183,7 +172,7 @@ class WeightTiles(Painted):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setAccessibleName("Weights of the pinned pixels, layer by layer")
+        self.setAccessibleName("Weights")
 
     # What is shown
 
@@ -223,6 +212,11 @@ class WeightTiles(Painted):
             self.updateGeometry()
         self.update()
 
+    @property
+    def rows(self) -> tuple[TileRow, ...]:
+        """The rows shown."""
+        return self._rows
+
     def set_crosshair(self, index: int | None) -> None:
         """Put thin lines on one pixel of every tile."""
         if index != self._crosshair:
@@ -252,7 +246,7 @@ class WeightTiles(Painted):
         ratio = self.devicePixelRatioF()
         if self._layout is None or self._layout.width != width or self._layout.ratio != ratio:
             caption = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL_CAPTION)
-            made = TileLayout(
+            layout = TileLayout(
                 width,
                 ratio,
                 len(self._rows),
@@ -263,8 +257,8 @@ class WeightTiles(Painted):
                 self._room,
             )
             if width != self.width():
-                return made
-            self._layout = made
+                return layout
+            self._layout = layout
         return self._layout
 
     def hasHeightForWidth(self) -> bool:
@@ -314,21 +308,20 @@ class WeightTiles(Painted):
         ]
         painter.setFont(small)
         paint_cells(painter, theme, layout, cells, self._image, self._crosshair)
-        if self.hasFocus():
-            focus_ring(painter, self, layout.tile(*self._current), theme)
+        focus_ring(painter, self, layout.tile(*self._current))
         painter.end()
 
     def _image(self, tile: Tile) -> QImage:
-        found = self._images.get(tile)
+        image = self._images.get(tile)
         layout = self.layout_of()
         if layout.bars:
             size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
-            if found is None or (found.width(), found.height()) != size:
+            if image is None or (image.width(), image.height()) != size:
                 background = QColor(theme_of(self).background)
-                found = self._images[tile] = bar_image(tile.values, tile.scale, size, background)
-        elif found is None:
-            found = self._images[tile] = pixel_image(tile.values, tile.scale, self._transposed)
-        return found
+                image = self._images[tile] = bar_image(tile.values, tile.scale, size, background)
+        elif image is None:
+            image = self._images[tile] = pixel_image(tile.values, tile.scale, self._transposed)
+        return image
 
     # Mouse and keys
 
@@ -339,11 +332,11 @@ class WeightTiles(Painted):
             self.pixel_hovered.emit(spot)
 
     def _spot(self, point: QPointF) -> tuple[int, int, int] | None:
-        found = self.layout_of().at(point)
-        if found is None or self._rows[found[0]].tile(found[1]) is None:
+        cell = self.layout_of().at(point)
+        if cell is None or self._rows[cell[0]].tile(cell[1]) is None:
             return None
-        index = self.layout_of().index(*found, point)
-        return None if index is None else (*found, index)
+        index = self.layout_of().index(*cell, point)
+        return None if index is None else (*cell, index)
 
     def _remove_at(self, point: QPointF) -> int | None:
         for number, row in enumerate(self._rows):
@@ -386,7 +379,7 @@ class WeightTiles(Painted):
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):
-            text = self._tip(QPointF(event.pos()))
+            text = self.tip_at(QPointF(event.pos()))
             if text:
                 QToolTip.showText(event.globalPos(), text, self)
             else:
@@ -394,7 +387,8 @@ class WeightTiles(Painted):
             return True
         return super().event(event)
 
-    def _tip(self, point: QPointF) -> str:
+    def tip_at(self, point: QPointF) -> str:
+        """Return what the tooltip at a point says."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
             return f"Remove {self._rows[remove].title} (Delete)"

@@ -35,7 +35,13 @@ class Bare(Plot):
         self._set_whole(*WHOLE)
         self._set_filled(True)
 
-    def _click(self, found: Any, place: QPointF) -> None:
+    def show_range(self, x: tuple[float, float], y: tuple[float, float]) -> None:
+        self._set_whole(x, y)
+
+    def empty(self) -> None:
+        self._set_filled(False)
+
+    def _click(self, target: Any, place: QPointF) -> None:
         self.clicks.append(place)
 
 
@@ -183,19 +189,19 @@ def test_that_there_are_three_ways_back_to_the_whole(plot: Bare, way: Callable[[
 
 
 def test_that_new_data_keep_what_is_zoomed_to_and_otherwise_show_the_whole(plot: Bare) -> None:
-    plot._set_whole((0.0, 20.0), (-2.0, 2.0))
+    plot.show_range((0.0, 20.0), (-2.0, 2.0))
     assert plot.shown() == ((0.0, 20.0), (-2.0, 2.0))
     wheel(plot, plot.at(10.0, 0.0).toPoint(), 480)
     before = flat(plot)
-    plot._set_whole((0.0, 40.0), (-3.0, 3.0))
+    plot.show_range((0.0, 40.0), (-3.0, 3.0))
     assert flat(plot) == pytest.approx(before)
-    plot._set_whole((0.0, 1.0), (-3.0, 3.0))
+    plot.show_range((0.0, 1.0), (-3.0, 3.0))
     assert plot.shown()[0] == pytest.approx((0.0, 1.0))
 
 
 def test_that_an_empty_plot_neither_zooms_nor_has_axes(shown: Shown) -> None:
     plot: Bare = shown(Bare(), 400, 300)
-    plot._set_filled(False)
+    plot.empty()
     plot.set_placeholder("Nothing yet.")
     wheel(plot, QPoint(200, 150), 240)
     QTest.keyClick(plot, Qt.Key.Key_Plus)

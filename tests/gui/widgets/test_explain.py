@@ -37,14 +37,14 @@ def test_that_the_panel_speaks_and_fits_at_650_pixels(app: QApplication, shown: 
     panel: ExplainPanel = shown(ExplainPanel(), 650, 300)
     panel.set_lines("Layer 1", "b is chosen.", lines_of(explain(SCATTER, WEIGHTS[1], 0.3, 1e-5, 1, 3)))
     assert "E[P]_ab = S_ab q_b = " in panel.accessibleDescription()
-    name, formula, numbers, place, value_end = panel._columns()
+    name, formula, numbers, place, value_end = panel.columns()
     assert numbers is not None
     assert place is not None
     assert name < formula < numbers < value_end < place
     font = figure_font(panel, 11)
     assert all(place + math_width(line.place, font) <= 650 for line in panel.lines())
     panel.resize(330, 300)
-    _, _, numbers, place, value_end = panel._columns()
+    _, _, numbers, place, value_end = panel.columns()
     assert place is None
     assert value_end <= 330
 

@@ -80,8 +80,8 @@ def test_that_hovering_any_tile_crosses_all_and_shows_their_values(view: FlowVie
     for k in range(1, 5):
         head = layout.head(layout.lower(k)).toAlignedRect()
         assert before.copy(head) != after.copy(head)
-    lower = view._columns[3].lower
-    assert view._value(3, lower) == f"{float(lower.values[5, 7]):+.2f}".replace("-", "−")
+    lower = view.columns[3].lower
+    assert view.value_text(lower) == f"{float(lower.values[5, 7]):+.2f}".replace("-", "−")
 
 
 def test_that_a_stroke_is_passed_on(view: FlowView) -> None:
@@ -97,7 +97,7 @@ def test_that_stale_layers_are_greyed(view: FlowView) -> None:
     layout = view.layout_of()
     box = layout.upper(2).toAlignedRect()
     fresh = view.grab().toImage().copy(box)
-    stale = [FlowColumn(c.upper, c.lower, c.down, c.across, True) for c in view._columns]
+    stale = [FlowColumn(c.upper, c.lower, c.down, c.across, True) for c in view.columns]
     view.set_columns(tuple(stale))
     assert view.grab().toImage().copy(box) != fresh
 
@@ -117,8 +117,8 @@ def test_that_plain_features_are_bars_without_a_canvas(view: FlowView) -> None:
 
 def test_that_blanked_pixels_say_so(view: FlowView) -> None:
     values = np.full((28, 28), np.nan, np.float32)
-    first = view._columns[0]
-    view.set_columns((FlowColumn(first.upper, FlowTile("x̃", values)), *view._columns[1:]))
+    first = view.columns[0]
+    view.set_columns((FlowColumn(first.upper, FlowTile("x̃", values)), *view.columns[1:]))
     view.set_cursor(3)
-    assert view._value(0, view._columns[0].lower) == "blanked"
+    assert view.value_text(view.columns[0].lower) == "blanked"
     assert "h1: 0.01 from x" in view.accessibleDescription()

@@ -7,7 +7,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QLabel,
+    QPlainTextEdit,
+    QProgressBar,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.job_bar import JobBar
@@ -61,6 +69,10 @@ def test_that_eight_layers_become_lines_where_columns_do_not_fit(shown: Shown) -
     assert not view.is_turned()
 
 
+def button(widget: QWidget, text: str) -> QPushButton:
+    return next(each for each in widget.findChildren(QPushButton) if each.text() == text)
+
+
 @pytest.fixture
 def notice(shown: Shown) -> Notice:
     window = QWidget()
@@ -75,20 +87,20 @@ def test_that_a_notice_is_hidden_until_there_is_something_to_say(notice: Notice)
     notice.show_message("error", "Not opened", "Line 17 has 3 columns.", "trace", "Open another…")
     assert notice.isVisible()
     assert notice.accessibleName() == "Not opened: Line 17 has 3 columns."
-    assert notice._remedy.text() == "Open another…"
-    assert not notice._details.isVisible()
+    assert button(notice, "Open another…").isVisible()
+    assert not notice.findChild(QPlainTextEdit).isVisible()
 
 
 def test_that_details_fold_and_are_copied_whole(notice: Notice) -> None:
     notice.show_message("warning", "Title", "Sentence.", "line one\nline two")
-    assert not notice._remedy.isVisible()
-    QTest.mouseClick(notice._fold, Qt.MouseButton.LeftButton)
-    assert notice._details.isVisible()
-    QTest.mouseClick(notice._copy, Qt.MouseButton.LeftButton)
+    assert [b.text() for b in notice.findChildren(QPushButton) if b.isVisible()] == ["Details", "Copy"]
+    QTest.mouseClick(button(notice, "Details"), Qt.MouseButton.LeftButton)
+    assert notice.findChild(QPlainTextEdit).isVisible()
+    QTest.mouseClick(button(notice, "Copy"), Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == "Title\n\nSentence.\n\nline one\nline two"
     notice.show_message("information", "Other", "No details.")
-    assert not notice._details.isVisible()
-    assert not notice._fold.isVisible()
+    assert not notice.findChild(QPlainTextEdit).isVisible()
+    assert not button(notice, "Details").isVisible()
 
 
 def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice: Notice) -> None:
@@ -96,19 +108,19 @@ def test_that_close_and_escape_dismiss_and_the_remedy_does_not(notice: Notice) -
     notice.dismissed.connect(lambda: heard.append("dismissed"))
     notice.remedy_requested.connect(lambda: heard.append("remedy"))
     notice.show_message("error", "Title", "Sentence.", remedy="Mend")
-    QTest.mouseClick(notice._remedy, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(notice, "Mend"), Qt.MouseButton.LeftButton)
     assert notice.isVisible()
-    QTest.mouseClick(notice._close, Qt.MouseButton.LeftButton)
+    QTest.mouseClick(notice.findChild(QToolButton), Qt.MouseButton.LeftButton)
     assert not notice.isVisible()
     notice.show_message("error", "Title", "Sentence.", remedy="Mend")
-    QTest.keyClick(notice._remedy, Qt.Key.Key_Escape)
+    QTest.keyClick(button(notice, "Mend"), Qt.Key.Key_Escape)
     assert not notice.isVisible()
     assert heard == ["remedy", "dismissed", "dismissed"]
 
 
 def test_that_text_from_outside_is_not_read_as_markup(notice: Notice) -> None:
     notice.show_message("error", "<b>x</b>", "<img src=x>")
-    assert notice._title.textFormat() == notice._text.textFormat() == Qt.TextFormat.PlainText
+    assert {label.textFormat() for label in notice.findChildren(QLabel)} == {Qt.TextFormat.PlainText}
 
 
 def test_that_a_kind_of_notice_is_known(notice: Notice) -> None:
@@ -120,14 +132,16 @@ def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
     bar: JobBar = shown(JobBar(), 700, 32)
     bar.set_job("Fitting layer 3 of 4", 0.5, "2 min 10 s left")
     settle()
-    before = bar._cancel.geometry()
+    before = button(bar, "Cancel").geometry()
     bar.set_job("Fitting layer 3 of 4", 0.51, "9 s left")
     settle()
-    assert bar._cancel.geometry() == before
-    assert bar._bar.value() == 510
+    assert button(bar, "Cancel").geometry() == before
+    assert bar.findChild(QProgressBar).value() == 510
     bar.clear("Ready")
     settle()
-    assert [w.isVisible() for w in (bar._text, bar._bar, bar._left, bar._cancel)] == [True, False, False, False]
+    assert [each.text() for each in bar.findChildren(QLabel) if each.isVisible()] == ["Ready"]
+    assert not bar.findChild(QProgressBar).isVisible()
+    assert not button(bar, "Cancel").isVisible()
     assert bar.height() == 26
 
 
@@ -136,11 +150,11 @@ def test_that_cancel_is_heard_by_mouse_and_key(shown: Shown) -> None:
     bar.set_job("Sweep", None)
     heard: list[bool] = []
     bar.cancel_requested.connect(lambda: heard.append(True))
-    QTest.mouseClick(bar._cancel, Qt.MouseButton.LeftButton)
-    bar._cancel.setFocus()
-    QTest.keyClick(bar._cancel, Qt.Key.Key_Space)
+    QTest.mouseClick(button(bar, "Cancel"), Qt.MouseButton.LeftButton)
+    button(bar, "Cancel").setFocus()
+    QTest.keyClick(button(bar, "Cancel"), Qt.Key.Key_Space)
     assert heard == [True, True]
-    assert (bar._bar.minimum(), bar._bar.maximum()) == (0, 0)
+    assert (bar.findChild(QProgressBar).minimum(), bar.findChild(QProgressBar).maximum()) == (0, 0)
     bar.clear()
 
 
@@ -149,4 +163,4 @@ def test_that_a_long_text_leaves_room_for_cancel(shown: Shown) -> None:
     bar.set_job("Reading " + "a very long name of a file " * 10, 0.1, "1 s left")
     settle()
     assert bar.width() == 480
-    assert bar._cancel.geometry().right() <= 480
+    assert button(bar, "Cancel").geometry().right() <= 480

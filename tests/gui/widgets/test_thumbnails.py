@@ -53,12 +53,12 @@ def test_that_pixels_are_whole_and_ink_on_paper(app: QApplication, view: Thumbna
 
 def test_that_only_what_is_seen_is_made_and_painted_wherever_it_is_scrolled(view: Thumbnails) -> None:
     view.viewport().grab()
-    assert len(view._made) == len(view.seen()) < 60
+    assert view.n_drawn == len(view.seen()) < 60
     for step in range(10):
         view.verticalScrollBar().setValue(4000 * (step + 1))
-        made = len(view._made)
+        made = view.n_drawn
         assert calls_in(view.viewport().grab) < 200 * len(view.seen())
-        assert len(view._made) == made + len(view.seen())
+        assert view.n_drawn == made + len(view.seen())
     assert view.seen().start > 1000
 
 
@@ -87,7 +87,7 @@ def test_that_keys_move_scroll_and_click(view: Thumbnails, heard: tuple[list[int
     wanted = [0, 1, 1 + wide, 4999, 4998, 0]
     for key in (keys.Key_Right, keys.Key_Right, keys.Key_Down, keys.Key_End, keys.Key_Left, keys.Key_Home):
         QTest.keyClick(view, key)
-        current = view.place(view._current or 0)
+        current = view.place(view.current or 0)
         assert current.top() >= 0
         assert current.bottom() <= view.viewport().height()
     assert hovered == [7 * n + 3 for n in wanted]

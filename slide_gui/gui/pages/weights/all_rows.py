@@ -10,8 +10,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QGridLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
-from slide_gui.gui.pages.weights.layer_choice import LayerChoice
-from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import ColorBar
 
@@ -22,15 +21,14 @@ class AllRows(View):
     """The mosaic of a layer and the choice of the layer."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
+        super().__init__(context, parent)
         self._shows: tuple[Any, ...] = ()
         self.mosaic = Mosaic(self)
         self.mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
         self.mosaic.pixel_hovered.connect(self._hover)
-        self.mosaic.pixel_clicked.connect(self._pin)
+        self.mosaic.pixel_clicked.connect(self._pin_field)
         self._choice = LayerChoice(self)
-        self._choice.chosen.connect(self._choose_layer)
+        self._choice.chosen.connect(self.refresh)
         self._bar = ColorBar(self)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
@@ -41,7 +39,7 @@ class AllRows(View):
         grid.addWidget(self._bar, 0, 1, 2, 1)
         grid.setRowStretch(1, 1)
         grid.setColumnStretch(0, 1)
-        self._pointing.moved.connect(self._moved)
+        self._pixels.moved.connect(self._moved)
         self._workspace.dataset_changed.connect(self._forget)
 
     @Slot()
@@ -60,26 +58,22 @@ class AllRows(View):
             grid = None if dataset.image_shape else (stack.n_features, 1)  # no picture: the matrix W itself
             self.mosaic.set_fields(_fields(layer, shape), scale, grid, stale)
             self._shows = shows
-        self.mosaic.set_selected(self._pointing.feature)
+        self.mosaic.set_selected(self._pixels.feature)
         self._bar.set_scale(scale)
 
     @Slot()
     def _moved(self) -> None:
-        self.mosaic.set_selected(self._pointing.feature)
+        self.mosaic.set_selected(self._pixels.feature)
 
     @Slot(object)
     def _hover(self, where: tuple[int, int] | None) -> None:
         if where is not None:
-            self._pointing.feature = where[0]
-            self._pointing.cross(*where)
+            self._pixels.feature = where[0]
+            self._pixels.cross(*where)
 
     @Slot(object)
-    def _pin(self, where: tuple[int, int]) -> None:
+    def _pin_field(self, where: tuple[int, int]) -> None:
         self._workspace.toggle_pin(where[0])
-
-    @Slot()
-    def _choose_layer(self) -> None:
-        self.refresh()
 
     @Slot(object)
     def _forget(self, _dataset: object) -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
@@ -18,14 +17,13 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.tile_source import place
-from slide_gui.gui.pages.weights.layer_choice import LayerChoice
-from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.numbers import count, significant
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -41,15 +39,14 @@ class CopiesPart(View):
     """Starts by itself once the layers are fitted, gives way to all other work, and goes on after that."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
+        super().__init__(context, parent)
         self._layer: Layer | None = None  # whose copies are counted
         self._study: CopiesStudy | None = None
         self._copies: Copies | None = None
         self._job: int | None = None
         self._stopped = self._failed = self._behind = False
         self._choice = LayerChoice(self)
-        self._choice.chosen.connect(self._layer_chosen)
+        self._choice.chosen.connect(self.refresh)
         self._status = QLabel(self)
         self._status.setProperty("role", "secondary")
         self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -62,14 +59,11 @@ class CopiesPart(View):
             tip=f"Which Wₘ is shown below, m = 1 to {MOST_COPIES}: the solution for m corrupted copies (eq. 5 to 7)",
             parent=self,
         )  # fmt: skip
-        self.slider.value_changed.connect(self._slid)
-        self.tiles = WeightTiles(self)
-        self.tiles.setAccessibleName("Row of Wₘ, of its limit, and their difference")
-        self.tiles.pixel_hovered.connect(self._cross)
-        self.tiles.pixel_clicked.connect(self._pin)
+        self.slider.value_changed.connect(self._show)
+        self.tiles = self._add_tiles("Row of Wₘ, of its limit, and their difference")
         self._arrange()
-        self._pointing.moved.connect(self._moved)
-        self._pointing.crossed.connect(self._crossed)
+        self._pixels.moved.connect(self._moved)
+        self._pixels.crossed.connect(self._crossed)
         self._workspace.dataset_changed.connect(self._forget)
 
     def _arrange(self) -> None:
@@ -85,6 +79,16 @@ class CopiesPart(View):
         layout.addWidget(self.plot, 1)
         layout.addWidget(self.slider)
         layout.addWidget(self.tiles)
+
+    @property
+    def copies(self) -> Copies | None:
+        """What is shown, as far as it goes."""
+        return self._copies
+
+    @property
+    def is_running(self) -> bool:
+        """Whether copies are being corrupted, or wait for other work."""
+        return self._job is not None
 
     # What is computed ------------------------------------------------------------------------------------------
 
@@ -160,7 +164,7 @@ class CopiesPart(View):
         done = () if copies is None else copies.finished().points
         if model is None or source is None or copies is None or not done or self._is_stale(copies):
             return ()
-        wanted, feature = 2 ** round(self.slider.value()), self._pointing.features()[0]
+        wanted, feature = 2 ** round(self.slider.value()), self._pixels.features()[0]
         shown = max((p.copies for p in done if p.copies <= wanted), default=done[0].copies)
         result = CopiesResult(model, copies.finished(), feature, shown)
 
@@ -175,7 +179,7 @@ class CopiesPart(View):
         copies = self._copies
         if copies is None:
             return ""
-        a = self._pointing.features()[0]
+        a = self._pixels.features()[0]
         lines = ["rows\tm\tmean relative error\tleast\tlargest"]
         for name, feature in (("all", None), (str(a), a)):
             lines += ["\t".join([name, str(m), *map(repr, errors)]) for m, *errors in copies.curve(feature)]
@@ -183,6 +187,7 @@ class CopiesPart(View):
 
     # Showing ---------------------------------------------------------------------------------------------------
 
+    @Slot()
     def _show(self) -> None:
         copies, dataset = self._copies, self._workspace.dataset
         self._run.setVisible(self._job is not None or self._stopped)
@@ -196,7 +201,7 @@ class CopiesPart(View):
             self._status.setText("")
             return
         self._status.setText(self._words(copies))
-        theme, a, shape = theme_of(self), self._pointing.features()[0], dataset.image_shape
+        theme, a, shape = theme_of(self), self._pixels.features()[0], dataset.image_shape
         series = [
             CopiesSeries(name, colour, tuple(copies.curve(feature)), copies.slope(feature), copies.reference(feature))
             for name, colour, feature in (
@@ -232,18 +237,16 @@ class CopiesPart(View):
             self.tiles.set_content((), ())
             return
         self.plot.set_chosen(point.copies)
-        theme, chosen = theme_of(self), self._workspace.state.selection.colors
         limit, estimate = copies.limit[a], point.weights[a].astype(np.float64)
-        name = theme.diverging if chosen == "auto" else chosen
-        scale = ColorScale.symmetric(name, nearby_peak(limit[:-1], a, shape))
+        scale = ColorScale.symmetric(self._source.color_map, nearby_peak(limit[:-1], a, shape))
         error = float(point.row_errors[0, a])
         tiles = (
-            _tile(estimate, shape, scale, f"b {signed(float(estimate[-1]), 3)}", a),
-            _tile(limit, shape, scale, f"b {signed(float(limit[-1]), 3)}", a),
-            _tile(estimate - limit, shape, scale, f"relative {significant(error, 3)}", a),
+            Tile.of(estimate[:-1], shape, scale, f"b {signed(float(estimate[-1]), 3)}", a),
+            Tile.of(limit[:-1], shape, scale, f"b {signed(float(limit[-1]), 3)}", a),
+            Tile.of((estimate - limit)[:-1], shape, scale, f"relative {significant(error, 3)}", a),
         )
         stale = (self._is_stale(copies),) * 3
-        row = TileRow(place(a, shape), "seed 0", QColor(theme.accent), False, tiles, stale)
+        row = TileRow(place(a, shape), "seed 0", QColor(theme_of(self).accent), False, tiles, stale)
         heads = (
             f"Wₘ · m = {count(point.copies)}",
             f"W · limit, ±{significant(scale.high, 2)}",
@@ -265,14 +268,6 @@ class CopiesPart(View):
         self.slider.set_value(copies.bit_length() - 1)
         self._show()
 
-    @Slot(float)
-    def _slid(self, _value: float) -> None:
-        self._show()
-
-    @Slot()
-    def _layer_chosen(self) -> None:
-        self.refresh()
-
     @Slot()
     def _moved(self) -> None:
         if self.isVisible():
@@ -280,20 +275,4 @@ class CopiesPart(View):
 
     @Slot()
     def _crossed(self) -> None:
-        self.tiles.set_crosshair(self._pointing.source)
-
-    @Slot(object)
-    def _cross(self, where: tuple[int, int, int] | None) -> None:
-        if where is None:
-            self._pointing.cross(None, None)
-        else:
-            self._pointing.cross(self._pointing.features()[0], where[2])
-
-    @Slot(object)
-    def _pin(self, where: tuple[int, int, int]) -> None:
-        self._workspace.toggle_pin(where[2])
-
-
-def _tile(row: NDArray[Any], shape: tuple[int, int] | None, scale: ColorScale, caption: str, a: int) -> Tile:
-    values = row[:-1].astype(np.float32)
-    return Tile(values.reshape(shape) if shape else values, scale, caption, a)
+        self.tiles.set_crosshair(self._pixels.source)

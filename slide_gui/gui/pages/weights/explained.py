@@ -12,12 +12,11 @@ from slide_gui.experiments.inspection.explain import Explanation, explain, stron
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.tile_source import place
-from slide_gui.gui.pages.weights.layer_choice import LayerChoice
-from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
 from slide_gui.gui.widgets.numbers import count, fixed, number, significant
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
 
 __all__ = ["ExplainedWeight", "lines_of"]
 
@@ -78,23 +77,19 @@ class ExplainedWeight(View):
     """Pixel a is the one pointed at; b the one under the cursor in a tile, else the one with the strongest weight."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
+        super().__init__(context, parent)
         self._choice = LayerChoice(self)
-        self._choice.chosen.connect(self._layer_chosen)
+        self._choice.chosen.connect(self.refresh)
         self.panel = ExplainPanel(self)
-        self.tiles = WeightTiles(self)
-        self.tiles.setAccessibleName("Row a of S, E[P], E[Q] and W")
-        self.tiles.pixel_hovered.connect(self._cross)
-        self.tiles.pixel_clicked.connect(self._pin)
+        self.tiles = self._add_tiles("Row a of S, E[P], E[Q] and W")
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(8)
         layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addWidget(self.panel)
         layout.addWidget(self.tiles, 1)
-        self._pointing.moved.connect(self._moved)
-        self._pointing.crossed.connect(self._moved)
+        self._pixels.moved.connect(self._refresh_if_seen)
+        self._pixels.crossed.connect(self._refresh_if_seen)
 
     @Slot()
     def refresh(self) -> None:
@@ -102,7 +97,7 @@ class ExplainedWeight(View):
         depth = state.parameters.depth
         self._choice.set_depth(depth)
         self.tiles.set_transposed(state.selection.transposed)
-        layer, a = self._choice.layer, self._pointing.target
+        layer, a = self._choice.layer, self._pixels.target
         if dataset is None:
             return
         shape = dataset.image_shape
@@ -119,12 +114,12 @@ class ExplainedWeight(View):
         preview = self._workspace.preview
         previewed = layer == 1 and preview is not None and a in preview.rows
         parameters = preview.parameters if previewed and preview is not None else stack.parameters
-        found = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
+        explanation = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
         stale = self._source.is_stale(a, layer)
         title = f"Layer {layer}: a = {place(a, shape)} from b = {place(b, shape)}"
         fitted_on = "x" if layer == 1 else f"h{'⁰¹²³⁴⁵⁶⁷⁸'[layer - 1]}"
-        self.panel.set_lines(title, f"{why} The layer is fitted on {fitted_on}.", lines_of(found), stale)
-        self._show_rows(found, shape, stale)
+        self.panel.set_lines(title, f"{why} The layer is fitted on {fitted_on}.", lines_of(explanation), stale)
+        self._show_rows(explanation, shape, stale)
         self.tiles.set_crosshair(b)
 
     def table(self) -> str | None:
@@ -132,7 +127,7 @@ class ExplainedWeight(View):
         return "\n".join("\t".join(map(plain_math, cells)) for cells in lines)
 
     def _other(self, row: NDArray[np.float64], a: int, noun: str) -> tuple[int, str]:
-        source = self._pointing.source
+        source = self._pixels.source
         if source is None:
             return strongest(
                 row, a
@@ -143,40 +138,20 @@ class ExplainedWeight(View):
         self.panel.set_lines(title, second, ())
         self.tiles.set_content((), ())
 
-    def _show_rows(self, found: Explanation, shape: tuple[int, int] | None, stale: bool) -> None:
-        theme, chosen = theme_of(self), self._workspace.state.selection.colors
-        name = theme.diverging if chosen == "auto" else chosen
+    def _show_rows(self, explanation: Explanation, shape: tuple[int, int] | None, stale: bool) -> None:
         tiles, heads = [], []
-        rows = (found.s_row, found.p_row, found.q_row, found.w_row)
+        rows = (explanation.s_row, explanation.p_row, explanation.q_row, explanation.w_row)
         for column, values in zip(_COLUMNS, rows, strict=True):
-            limit = nearby_peak(values, found.a, shape)
-            at_b = float(values[found.b])
-            shown = signed(at_b, 4) if values is found.w_row else significant(at_b, 4)
+            limit = nearby_peak(values, explanation.a, shape)
+            at_b = float(values[explanation.b])
+            shown = signed(at_b, 4) if values is explanation.w_row else significant(at_b, 4)
             heads.append(f"{column} · ±{significant(limit, 3)}")
-            pixels = values.astype(np.float32)
-            scale = ColorScale.symmetric(name, limit)
-            tiles.append(Tile(pixels.reshape(shape) if shape else pixels, scale, f"at b {shown}", found.a))
-        row = TileRow(place(found.a, shape), "row a", QColor(theme.accent), False, tuple(tiles), (stale,) * 4)
+            scale = ColorScale.symmetric(self._source.color_map, limit)
+            tiles.append(Tile.of(values, shape, scale, f"at b {shown}", explanation.a))
+        row = TileRow(
+            place(explanation.a, shape), "row a", QColor(theme_of(self).accent), False, tuple(tiles), (stale,) * 4
+        )
         self.tiles.set_content(tuple(heads), (row,))
 
-    # From the widgets ------------------------------------------------------------------------------------------
-
-    @Slot()
-    def _moved(self) -> None:
-        if self.isVisible():
-            self.refresh()
-
-    @Slot()
-    def _layer_chosen(self) -> None:
-        self.refresh()
-
-    @Slot(object)
-    def _cross(self, where: tuple[int, int, int] | None) -> None:
-        if where is None:
-            self._pointing.cross(None, None)
-        else:
-            self._pointing.cross(self._pointing.target, where[2])
-
-    @Slot(object)
-    def _pin(self, where: tuple[int, int, int]) -> None:
-        self._workspace.toggle_pin(where[2])
+    def _feature_of(self, row: int) -> int | None:
+        return self._pixels.target

@@ -12,43 +12,44 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Stack
-from slide_gui.experiments.inspection.flow import Flow, Forward, survivors
-from slide_gui.figures.color_scale import ColorScale
+from slide_gui.experiments.inspection.flow import Flow, FlowLayer, Forward, survivors
+from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import add_button
-from slide_gui.gui.pages.weights.flow_columns import flow_columns
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
-from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.flow_view import FlowView
+from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
+from slide_gui.gui.widgets.numbers import count
+from slide_gui.gui.widgets.pixels import INK
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
 
-__all__ = ["FlowPart"]
+__all__ = ["FlowPart", "flow_columns"]
 
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
+_POWERS = "⁰¹²³⁴⁵⁶⁷⁸"
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
     "Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; of the first layer x, eq. 5) "
     "and from x, in squares of the input’s unit. Only x is corrupted here; the fit counts every corruption of every "
     "layer’s input, without making one."
 )
+Shape = tuple[int, int] | None
 
 
 class FlowPart(View):
     """The image to draw on, its corruption and all layers, with the tools for drawing."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._shown, self._pointing = context.workspace, context.shown, context.pointing
+        super().__init__(context, parent)
         self._forward = Forward()
         self._stack: Stack | None = None
         self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
@@ -56,7 +57,7 @@ class FlowPart(View):
         self._seed = 0
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
-        self.view.pixel_hovered.connect(self._pointing.point_at)
+        self.view.pixel_hovered.connect(self._pixels.point_at)
         self._bar = ColorBar(self)
         self._legend = QLabel(self)
         self._legend.setProperty("role", "secondary")
@@ -216,13 +217,13 @@ class FlowPart(View):
         if image is None or stack is None or image.size != stack.n_features or not self.isVisible():
             return
         noise = self._workspace.state.parameters.noise
-        kept = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
+        surviving = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
         if len(stack.layers) * image.size**2 <= _AT_ONCE:
-            self._show(self._forward.flow(stack, image, kept))
+            self._show(self._forward.flow(stack, image, surviving))
             return
 
         def work(_progress: Progress) -> Flow:
-            return self._forward.flow(stack, image, kept)
+            return self._forward.flow(stack, image, surviving)
 
         self._workspace.lane.submit("Sending one image through", work, channel="flow", on_result=self._show)
 
@@ -234,15 +235,11 @@ class FlowPart(View):
         self._flow = flow
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
-        scale = ColorScale.symmetric(self._map(), 1.0 if per_tile else limit)
+        scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
         self._bar.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
         stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
-        shown = flow_columns(flow, dataset.image_shape, self._map(), None if per_tile else limit, stale)
+        shown = flow_columns(flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, stale)
         self.view.set_columns(shown)
-
-    def _map(self) -> str:
-        chosen = self._workspace.state.selection.colors
-        return theme_of(self).diverging if chosen == "auto" else chosen
 
     def showEvent(self, event: Any) -> None:
         """Catch up with what changed while another view was shown."""
@@ -250,6 +247,81 @@ class FlowPart(View):
         self.refresh()
 
 
-def _line(stage: str, own: float | None, other: float | None, values: NDArray[Any]) -> str:
-    errors = ["" if error is None else repr(error) for error in (own, other)]
+def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> str:
+    errors = ["" if error is None else repr(error) for error in (from_target, from_x)]
     return "\t".join([stage, *errors, *map(repr, values.tolist())])
+
+
+def flow_columns(
+    flow: Flow, shape: Shape, colors: str, limit: float | None, stale: bool = False
+) -> tuple[FlowColumn, ...]:
+    """Return x over what enters, then T(hᵏ⁻¹) over hᵏ for each layer.
+
+    Parameters
+    ----------
+    shape : tuple of (rows, columns), or None
+    colors : str
+        The map of hᵏ.
+    limit : float, optional
+        Value of its strongest colours; without it each tile has its own.
+    stale : bool
+        Whether the layers are greyed.
+    """
+    entered = "x" if flow.survivors.all() else "x̃"
+    columns = [_input(flow, entered, shape)]
+    for k, layer in enumerate(flow.layers, start=1):
+        strongest = float(np.abs(layer.output).max(initial=0.0)) if limit is None else limit
+        below = f"h{_POWERS[k - 1]}" if k > 1 else entered
+        columns.append(_layer(k, layer, below, shape, ColorScale.symmetric(colors, strongest), stale))
+    return tuple(columns)
+
+
+def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
+    lines: tuple[str, ...] = ("as drawn",)
+    if entered != "x":
+        blanked, size = int(np.count_nonzero(~flow.survivors)), flow.clean.size
+        lines = (f"{count(blanked)} of {count(size)} blanked", f"{flow.corruption_error:.4f} from x")
+    seen = np.where(flow.survivors, flow.corrupted, np.nan)
+    return FlowColumn(
+        _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip="h⁰, the input"),
+        _tile(entered, seen, shape, lines=lines, tip="What enters the stack; blanked values are tinted"),
+        down="" if entered == "x" else "corrupt",
+        across="T",
+    )
+
+
+def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale, stale: bool) -> FlowColumn:
+    name, weights = f"h{_POWERS[k]}", f"W{_POWERS[k]}"
+    lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
+    if k > 1:
+        lines = (f"{layer.own_error:.4f} from {below}", *lines)
+    tip = f"{name} = {weights} T({below}), values {_reach(layer.output)}"
+    return FlowColumn(
+        _tile(f"T({below})", layer.squashed, shape, lines=(_lit(layer.squashed),), tip=f"T applied to {below}"),
+        _tile(name, layer.output, shape, scale, lines, tip),
+        down=weights,
+        across="T",
+        stale=stale,
+    )
+
+
+def _tile(
+    title: str,
+    values: NDArray[Any],
+    shape: Shape,
+    scale: ColorScale = INK,
+    lines: tuple[str, ...] = (),
+    tip: str = "",
+) -> FlowTile:
+    return FlowTile(title, values.astype(np.float32).reshape(shape or values.shape), scale, lines, tip)
+
+
+def _lit(values: NDArray[Any]) -> str:
+    """Return how many values are one, or their range where they are not only zeros and ones."""
+    if np.isin(values, (0, 1)).all():
+        return f"{count(int(values.sum()))} lit"
+    return _reach(values)
+
+
+def _reach(values: NDArray[Any]) -> str:
+    return f"{signed(float(values.min()))} to {signed(float(values.max()))}"

@@ -14,10 +14,9 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.tile_source import TileSource, place
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
-from slide_gui.gui.pages.weights.pointing import Pointing
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.shown_image import ShownImage
-from slide_gui.gui.pages.weights.view import View, ViewContext, ViewSpec
+from slide_gui.gui.pages.weights.view import PixelSelection, View, ViewContext, ViewSpec
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.feature_bars import FeatureBars
@@ -105,17 +104,23 @@ VIEWS = (
 
 
 class WeightsPage(Page):
-    """Left: an image to point at. Right: one of the views."""
+    """Left: an image to point at. Right: one of the views.
+
+    Attributes
+    ----------
+    pixels : PixelSelection
+        What is looked at, shared by the image and every view.
+    """
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         subtitle = "which pixels each layer reconstructs the chosen pixel from"
         super().__init__("Weights", subtitle, [(view.text, view.tip) for view in VIEWS], right=12, parent=parent)
         self._workspace = workspace
         self._source = TileSource(workspace)
-        self._pointing = Pointing(workspace, self)
+        self.pixels = PixelSelection(workspace, self)
         self._shown = ShownImage(workspace, self)
-        self._context = ViewContext(workspace, self._shown, self._pointing, self._source)
-        self._made: dict[str, View] = {}
+        self._context = ViewContext(workspace, self._shown, self.pixels, self._source)
+        self._view_of: dict[str, View] = {}
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
         self.tabs.idClicked.connect(self._tab_chosen)
@@ -140,10 +145,10 @@ class WeightsPage(Page):
         self.refresh()
 
     def _view(self, spec: ViewSpec) -> View:
-        if spec.name not in self._made:
-            view = self._made[spec.name] = spec.make(self._context, self)
+        if spec.name not in self._view_of:
+            view = self._view_of[spec.name] = spec.make(self._context, self)
             self._views.addWidget(view)
-        return self._made[spec.name]
+        return self._view_of[spec.name]
 
     @Slot(int)
     def _tab_chosen(self, number: int) -> None:
@@ -182,17 +187,17 @@ class WeightsPage(Page):
     def mosaic(self) -> Mosaic:
         """Show the picture of all rows and return it."""
         self.set_view(ALL_ROWS)
-        return cast("AllRows", self._made[ALL_ROWS]).mosaic
+        return cast("AllRows", self._view_of[ALL_ROWS]).mosaic
 
     def flow_part(self) -> FlowPart:
         """Show the flow of one image and return it."""
         self.set_view(FLOW)
-        return cast("FlowPart", self._made[FLOW])
+        return cast("FlowPart", self._view_of[FLOW])
 
     def copies_part(self) -> CopiesPart:
         """Show the corrupted copies and return them."""
         self.set_view(COPIES)
-        return cast("CopiesPart", self._made[COPIES])
+        return cast("CopiesPart", self._view_of[COPIES])
 
     # Export -----------------------------------------------------------------------------------------------------
 
@@ -209,7 +214,7 @@ class WeightsPage(Page):
 
         style = self._figure_style()
         weights = ExportOption("weights", "the weight figure", sheet, style, of_weights=True)
-        return (*self._shown_view().export_options(style), weights)
+        return (*self.shown_view().export_options(style), weights)
 
     def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:
@@ -218,7 +223,7 @@ class WeightsPage(Page):
 
     def _figure_pixels(self) -> tuple[int, ...]:
         """Return the features whose rows an export shows: the pins, or the one pointed at."""
-        return self._workspace.state.selection.pins or self._pointing.features()[:1]
+        return self._workspace.state.selection.pins or self.pixels.features()[:1]
 
     def _figure_style(self) -> Style:
         """Return how an export looks, as the page is set now; on paper zero is white."""
@@ -226,13 +231,14 @@ class WeightsPage(Page):
         colors = "blue-white-red" if selection.colors == "auto" else selection.colors
         return Style(width="double", colors=colors, levels=selection.levels, transposed=selection.transposed)
 
-    def _shown_view(self) -> View:
+    def shown_view(self) -> View:
+        """Return the view that is shown."""
         return cast(View, self._views.currentWidget())
 
     def table(self) -> str:
-        own = self._shown_view().table()
-        if own is not None:
-            return own
+        table = self.shown_view().table()
+        if table is not None:
+            return table
         lines = ["\t".join(("pixel", "layer", "bias", "weights"))]
         for feature in self._figure_pixels():
             for k in range(1, self._workspace.state.parameters.depth + 1):
@@ -264,15 +270,15 @@ class WeightsPage(Page):
         if self._workspace.dataset is None:
             return
         selection = self._workspace.state.selection
-        self._source.set_map(theme_of(self).diverging if selection.colors == "auto" else selection.colors)
+        self._source.color_map = theme_of(self).diverging if selection.colors == "auto" else selection.colors
         self._sample.refresh()
-        self._shown_view().refresh()
-        self._pointing.watch()
+        self.shown_view().refresh()
+        self.pixels.watch()
 
     def changeEvent(self, event: Any) -> None:
         """Follow a change of the theme."""
         super().changeEvent(event)
-        if event.type() == event.Type.PaletteChange and hasattr(self, "_made"):
+        if event.type() == event.Type.PaletteChange and hasattr(self, "_view_of"):
             self.refresh()
 
     def _shape(self) -> tuple[int, int] | None:

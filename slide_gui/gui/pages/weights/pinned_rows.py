@@ -10,7 +10,7 @@ from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll, WeightTiles
+from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll
 
 __all__ = ["PinnedRows"]
 
@@ -19,11 +19,8 @@ class PinnedRows(View):
     """A row of tiles for the pixel pointed at and one for each pin."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
-        self.tiles = WeightTiles(self)
-        self.tiles.pixel_hovered.connect(self._cross)
-        self.tiles.pixel_clicked.connect(self._pin)
+        super().__init__(context, parent)
+        self.tiles = self._add_tiles("Weights of the pinned pixels, layer by layer")
         self.tiles.row_removed.connect(self._release)
         self._bar = ColorBar(self)
         layout = QHBoxLayout(self)
@@ -31,12 +28,12 @@ class PinnedRows(View):
         layout.setSpacing(16)
         layout.addWidget(TileScroll(self.tiles, self), 1)
         layout.addWidget(self._bar)
-        self._pointing.moved.connect(self._moved)
-        self._pointing.crossed.connect(self._crossed)
+        self._pixels.moved.connect(self._moved)
+        self._pixels.crossed.connect(self._crossed)
 
     @Slot()
     def refresh(self) -> None:
-        theme, state, features = theme_of(self), self._workspace.state, self._pointing.features()
+        theme, state, features = theme_of(self), self._workspace.state, self._pixels.features()
         depth = state.parameters.depth
         dataset = self._workspace.dataset
         shape = None if dataset is None else dataset.image_shape
@@ -47,7 +44,7 @@ class PinnedRows(View):
             tiles = tuple(self._source.tile(feature, k) for k in range(1, depth + 1))
             stale = tuple(self._source.is_stale(feature, k) for k in range(1, depth + 1))
             first = number == 0
-            where = "hovered" if self._pointing.feature is not None else "in the middle"
+            where = "hovered" if self._pixels.feature is not None else "in the middle"
             color = QColor(theme.accent) if first else theme.pin(number - 1)
             rows.append(TileRow(place(feature, shape), where if first else "pinned", color, not first, tiles, stale))
         self.tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))
@@ -56,24 +53,15 @@ class PinnedRows(View):
     @Slot()
     def _moved(self) -> None:
         self.tiles.set_crosshair(None)
-        if self.isVisible():
-            self.refresh()
+        self._refresh_if_seen()
 
     @Slot()
     def _crossed(self) -> None:
-        self.tiles.set_crosshair(self._pointing.source)
+        self.tiles.set_crosshair(self._pixels.source)
 
-    @Slot(object)
-    def _cross(self, where: tuple[int, int, int] | None) -> None:
-        features = self._pointing.features()
-        if where is None or where[0] >= len(features):
-            self._pointing.cross(None, None)
-        else:
-            self._pointing.cross(features[where[0]], where[2])
-
-    @Slot(object)
-    def _pin(self, where: tuple[int, int, int]) -> None:
-        self._workspace.toggle_pin(where[2])
+    def _feature_of(self, row: int) -> int | None:
+        features = self._pixels.features()
+        return features[row] if row < len(features) else None
 
     @Slot(int)
     def _release(self, row: int) -> None:

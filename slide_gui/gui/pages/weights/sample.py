@@ -30,13 +30,13 @@ class SamplePanel(QWidget):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._workspace, self._pointing, self._source = context.workspace, context.pointing, context.tiles
+        self._workspace, self._pixels, self._source = context.workspace, context.pixels, context.tiles
         self._shown = context.shown
         self.image, self.bars = ImageView(self), FeatureBars(self)
         self._pointer = QStackedWidget(self)
         self._pointer.setFixedSize(_WIDTH, _WIDTH)
         for view in (self.image, self.bars):
-            view.pixel_hovered.connect(self._pointing.point_at)
+            view.pixel_hovered.connect(self._pixels.point_at)
             view.pixel_clicked.connect(self._workspace.toggle_pin)
             self._pointer.addWidget(view)
         self._readout = Readout(self)
@@ -49,8 +49,8 @@ class SamplePanel(QWidget):
         left.addWidget(self._readout)
         left.addStretch(1)
         self._shown.changed.connect(self._show_image)
-        self._pointing.moved.connect(self._refresh_readout)
-        self._pointing.crossed.connect(self._crossed)
+        self._pixels.moved.connect(self._refresh_readout)
+        self._pixels.crossed.connect(self._crossed)
 
     @Slot()
     def _show_image(self) -> None:
@@ -78,7 +78,7 @@ class SamplePanel(QWidget):
     @Slot()
     def _crossed(self) -> None:
         for view in (self.image, self.bars):
-            view.set_cursor(self._pointing.source)
+            view.set_cursor(self._pixels.source)
         self._refresh_readout()
 
     @Slot()
@@ -86,8 +86,8 @@ class SamplePanel(QWidget):
         dataset = self._workspace.dataset
         if dataset is None:
             return
-        target = self._pointing.target
-        source = target if self._pointing.source is None else self._pointing.source
+        target = self._pixels.target
+        source = target if self._pixels.source is None else self._pixels.source
         columns, cells = [], []
         for k in range(1, self._workspace.state.parameters.depth + 1):
             columns.append("h" + "⁰¹²³⁴⁵⁶⁷⁸"[k])

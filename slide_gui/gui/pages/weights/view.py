@@ -1,21 +1,23 @@
-"""What a view of the Weights page is, and what all of them share."""
+"""What a view of the Weights page is, and what all share: the pixel looked at, tiles, the choice of a layer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
+from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.pages.tile_source import TileSource
-from slide_gui.gui.pages.weights.pointing import Pointing
 from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
+from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
-__all__ = ["View", "ViewContext", "ViewSpec"]
+__all__ = ["LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,12 +26,17 @@ class ViewContext:
 
     workspace: Workspace
     shown: ShownImage
-    pointing: Pointing
+    pixels: PixelSelection
     tiles: TileSource
 
 
 class View(QWidget):
-    """A view; made when it is first shown."""
+    """A view of the page, made when it is first shown."""
+
+    def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._shown = context.workspace, context.shown
+        self._pixels, self._source = context.pixels, context.tiles
 
     @Slot()
     def refresh(self) -> None:
@@ -43,6 +50,32 @@ class View(QWidget):
     def table(self) -> str | None:
         """Return the numbers shown, tab-separated, with a line of titles; None for the rows of W."""
         return None
+
+    def _add_tiles(self, name: str) -> WeightTiles:
+        """Make tiles: what is hovered in them is the weight looked at, what is clicked is pinned."""
+        tiles = WeightTiles(self)
+        tiles.setAccessibleName(name)
+        tiles.pixel_hovered.connect(self._look_at)
+        tiles.pixel_clicked.connect(self._pin)
+        return tiles
+
+    def _feature_of(self, row: int) -> int | None:
+        """Return whose row of W stands in a row of tiles."""
+        return self._pixels.features()[0]
+
+    @Slot(object)
+    def _look_at(self, spot: tuple[int, int, int] | None) -> None:
+        feature = None if spot is None else self._feature_of(spot[0])
+        self._pixels.cross(feature, None if spot is None or feature is None else spot[2])
+
+    @Slot(object)
+    def _pin(self, spot: tuple[int, ...]) -> None:
+        self._workspace.toggle_pin(spot[-1])
+
+    @Slot()
+    def _refresh_if_seen(self) -> None:
+        if self.isVisible():
+            self.refresh()
 
 
 @dataclass(frozen=True)
@@ -72,3 +105,105 @@ class ViewSpec:
     make: Callable[[ViewContext, QWidget], View]
     about: str = ""
     whole: bool = False
+
+
+class PixelSelection(QObject):
+    """The pixel whose rows lead the views, and the weight under the cursor.
+
+    Signals
+    -------
+    moved()
+        `feature` is another one.
+    crossed()
+        `target` or `source` changed.
+    """
+
+    moved = Signal()
+    crossed = Signal()
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self.feature: int | None = None
+        self._target: int | None = None
+        self.source: int | None = None
+        workspace.dataset_changed.connect(self._forget)
+
+    @property
+    def target(self) -> int:
+        """The pixel whose rows the numbers are of."""
+        return self.features()[0] if self._target is None else self._target
+
+    def features(self) -> tuple[int, ...]:
+        """Return the pixel pointed at, or the one in the middle, and the pins."""
+        first = _center(self._workspace.dataset) if self.feature is None else self.feature
+        return (first, *self._workspace.state.selection.pins)
+
+    def watch(self) -> None:
+        """Say to the workspace whose rows are wanted while the noise moves."""
+        self._workspace.watch(self.features())
+
+    @Slot(object)
+    def point_at(self, feature: int | None) -> None:
+        """Let the rows of a pixel lead; None, where the mouse left, changes nothing."""
+        if feature is None or feature == self.feature:
+            return
+        self.feature = feature
+        self._target = self.source = None
+        self.watch()
+        self.moved.emit()
+
+    def cross(self, target: int | None, source: int | None) -> None:
+        """Look at the weight with which `target` is made from `source`, or at none."""
+        if (target, source) != (self._target, self.source):
+            self._target, self.source = target, source
+            self.crossed.emit()
+
+    @Slot(object)
+    def _forget(self, _dataset: object) -> None:
+        self.feature = self._target = self.source = None
+
+
+class LayerChoice(QWidget):
+    """Which layer a view shows."""
+
+    chosen = Signal(int)
+    """The layer that was pressed."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.layer = 1
+        self._buttons = ChoiceButtons(self)
+        self._buttons.idClicked.connect(self._choose)
+        caption = QLabel("layer", self)
+        caption.setProperty("role", "secondary")
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(4)
+        self._row.addWidget(caption)
+
+    def set_depth(self, depth: int) -> None:
+        """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""
+        self.layer = max(1, min(self.layer, depth))
+        for k in range(len(self._buttons.buttons()) + 1, depth + 1):
+            button = self._buttons.add(k, str(k), self)
+            button.setAccessibleName(f"layer {k}")
+            self._row.addWidget(button)
+        for k, each in enumerate(self._buttons.buttons(), start=1):
+            each.setVisible(k <= depth)
+        if depth:
+            self._buttons.choose(self.layer)
+
+    @Slot(int)
+    def _choose(self, layer: int) -> None:
+        self.layer = layer
+        self.chosen.emit(layer)
+
+
+def _center(dataset: Dataset | None) -> int:
+    if dataset is None:
+        return 0
+    if dataset.image_shape is None:
+        return dataset.n_features // 2
+    rows, columns = dataset.image_shape
+    return (rows // 2) * columns + columns // 2
