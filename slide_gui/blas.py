@@ -10,6 +10,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from slide_gui.text import counted
+
 __all__ = ["Blas", "cores", "loaded_blas", "set_threads"]
 
 _VARIABLES = (
@@ -38,7 +40,7 @@ class Blas:
     threads: int | None = None
 
     def __str__(self) -> str:
-        threads = None if self.threads is None else f"{self.threads} thread{'' if self.threads == 1 else 's'}"
+        threads = None if self.threads is None else counted(self.threads, "thread")
         details = ", ".join(filter(None, (self.kernel, threads)))
         return f"{self.library} ({details})" if details else self.library
 

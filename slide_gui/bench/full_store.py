@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +13,10 @@ import numpy as np
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, published
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.result import Classifier, RunResult, Timings, columns_of
+from slide_gui.experiments.result import Classifier, RunResult, Timings
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.stored_run import COLUMNS, StoredRun
 
 __all__ = ["fill"]
 
@@ -87,13 +89,14 @@ def _write_lines(path: Path, results: list[RunResult], count: int) -> None:
     """Write the lines of some runs, and more like them until there are so many."""
 
     def lines() -> Iterator[tuple[object, ...]]:
-        known = [(result.hash, columns_of(result, float(number))) for number, result in enumerate(results)]
+        known = [StoredRun.of(result, float(number)) for number, result in enumerate(results)]
         for number in range(count):
-            key, columns = known[number % len(known)]
-            own = key if number < len(known) else f"{number:064x}"
-            yield (own, *columns.values(), "{}", f"{own}-{number}", "")
+            line = known[number % len(known)]
+            if number >= len(known):
+                line = replace(line, hash=f"{number:064x}")
+            yield (*line.row().values(), "{}", f"{line.hash}-{number}", "")
 
     with closing(sqlite3.connect(path)) as connection, connection:
-        names = ["hash", *columns_of(results[0], 0.0), "document", "file", "sha256"]
+        names = [*(column.name for column in COLUMNS), "document", "file", "sha256"]
         query = f"INSERT INTO runs ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})"
         connection.executemany(query, lines())

@@ -13,6 +13,7 @@ from typing import Any
 
 from slide_gui.data.errors import printable
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.text import time_left
 
 __all__ = ["DONE", "FAILED", "USAGE", "UsageError", "guarded", "print_json", "progress_bar", "usage"]
 
@@ -81,16 +82,6 @@ def progress_bar(label: str) -> Iterator[Progress]:
         bar.wipe()
 
 
-def _left(seconds: float | None) -> str:
-    """Return the time left for people, or nothing while it is not known."""
-    if not seconds:
-        return ""
-    minutes = round(seconds / 60)
-    if seconds < 90:
-        return f", about {max(round(seconds), 1)} s left"
-    return f", about {minutes} min left" if minutes < 90 else f", about {minutes / 60:.1f} h left"
-
-
 class _Bar(Progress):
     def __init__(self, label: str) -> None:
         self._label, self._drawn, self._width = label, -1.0, 0
@@ -99,7 +90,7 @@ class _Bar(Progress):
     def report(self, fraction: float, payload: object = None) -> None:
         if payload is not None:
             title, left = getattr(payload, "title", ""), getattr(payload, "seconds_left", None)
-            self._words = f"{title}{_left(left)}"
+            self._words = f"{title}, about {time_left(left)}" if left else title
         now = time.monotonic()
         if now - self._drawn < _BETWEEN_REDRAWS and fraction < 1.0:
             return

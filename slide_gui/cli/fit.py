@@ -19,6 +19,7 @@ from slide_gui.cli.options import (
     read_data,
     stack_parameters,
 )
+from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
     from slide_gui.experiments.model_file import FittedModel
@@ -76,8 +77,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _print(model: FittedModel, output: Path | None) -> None:
     stack, p = model.stack, model.stack.parameters
-    mark = " (generated)" if model.generated and "generated" not in model.dataset else ""
-    print(f"{model.dataset}{mark}: {stack.n_samples} rows of {stack.n_features} features")
+    print(f"{dataset_title(model.dataset, model.generated)}: {stack.n_samples} rows of {stack.n_features} features")
     print(f"noise 1−p = {p.noise:g}, p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s")
     for number, layer in enumerate(stack.layers, start=1):
         print(f"layer {number}: expected squared reconstruction error {layer.error:.6g} per feature and row")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
 from slide_gui.cli.options import read_data, stack_parameters, svm_parameters
+from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
     from slide_gui.experiments.curves import LabelCurves
@@ -77,7 +78,8 @@ def _draw(curves: LabelCurves, path: Path) -> None:
 
 
 def _print(curves: LabelCurves, arguments: argparse.Namespace) -> None:
-    print(f"{curves.dataset}: {curves.evaluate} error in %, noise 1−p = {curves.noise:g}, depth {curves.depth}")
+    title = dataset_title(curves.dataset, curves.generated)
+    print(f"{title}: {curves.evaluate} error in %, noise 1−p = {curves.noise:g}, depth {curves.depth}")
     print("labels   error           95 %  runs  method")
     for line in curves.lines:
         for point in line.points:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,19 +65,23 @@ def _found(store: RunStore, beginning: str) -> str:
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.stored_run import SHOWN
+
     lines = store.runs()
     if arguments.json:
         extra = [{"low": line.rate.low, "high": line.rate.high, "current": line.is_current} for line in lines]
         print_json([asdict(line) | more for line, more in zip(lines, extra, strict=True)])
         return DONE
-    print("hash          made              data                 method     noise  depth  split  error %   95 %")
-    for line in lines:
-        made = time.strftime("%Y-%m-%d %H:%M", time.localtime(line.created))
-        data, method = printable(line.data), printable(line.method)
-        print(
-            f"{line.hash[:12]}  {made}  {data[:19]:19}  {method:9}  {line.noise:5.2f}  {line.depth:5d}  "
-            f"{line.split:5d}  {line.rate.value:>7}   {line.rate.interval}{'' if line.is_current else '  *'}"
+    rows = [["hash", *(column.title for column in SHOWN)]]
+    rows += [[line.hash[:12], *(printable(column.text(line)) for column in SHOWN)] for line in lines]
+    wide = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
+    at_right = [False, *(column.is_number for column in SHOWN)]
+    marks = ["", *("" if line.is_current else "*" for line in lines)]
+    for cells, mark in zip(rows, marks, strict=True):
+        padded = (
+            f"{cell:>{w}}" if right else f"{cell:{w}}" for cell, w, right in zip(cells, wide, at_right, strict=True)
         )
+        print("  ".join([*padded, mark]).rstrip())
     if not all(line.is_current for line in lines):
         print("* of another version of the numbers: kept, but no answer to what is asked now")
     return DONE

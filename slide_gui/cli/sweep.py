@@ -235,7 +235,7 @@ def _document(
 
 
 def _print(dataset: Dataset, state: SweepState, final: SweepState | None, arguments: argparse.Namespace) -> None:
-    print(f"{dataset.name}: {arguments.method}, {arguments.evaluate} error in %")
+    print(f"{dataset.title}: {arguments.method}, {arguments.evaluate} error in %")
     for fault in state.faults:
         print(f"made again: {fault}")
     print("noise  depth  split  seed   error  validation  95 %         widths by")

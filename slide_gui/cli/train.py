@@ -22,6 +22,7 @@ from slide_gui.cli.options import (
     stack_parameters,
     svm_parameters,
 )
+from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -127,8 +128,7 @@ def print_result(result: RunResult) -> None:
     from slide_gui.experiments.source import describe_chosen, describe_spec
 
     spec, own, times = result.spec, result.classifier, result.timings
-    mark = " (generated)" if result.generated and "generated" not in result.dataset else ""
-    print(f"{result.dataset}{mark}: {describe_spec(spec)}")
+    print(f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}")
     count = f"{len(result.misclassified)} of {result.n_test}"
     print(f"{spec.evaluate} error {result.rate}, {count}")
     validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"

@@ -73,6 +73,7 @@ def assemble(parts: Sequence[Part], paths: Sequence[Path], *, progress: Progress
         source="; ".join(str(path) for path in paths),
         licence=known.licence if known else "not stated",
         citation=known.citation if known else "",
+        key=known.key if known else "",
     )
 
 

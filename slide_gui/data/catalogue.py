@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from slide_gui.data.dataset import Dataset
@@ -96,7 +97,7 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
         "convex": generators.convex,
         "digits": generators.digits,
     }
-    return makers[entry(key).stand_in](seed=seed, progress=progress)
+    return replace(makers[entry(key).stand_in](seed=seed, progress=progress), key=key)
 
 
 def download(

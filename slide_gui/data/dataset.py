@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
+from slide_gui.text import dataset_title
 
 __all__ = ["Dataset"]
 
@@ -21,7 +22,8 @@ class Dataset:
     Attributes
     ----------
     name : str
-        What the person calls it, e.g. ``"Rectangles"``.
+        What the person calls it, e.g. ``"Rectangles"``; generated data have the name of what they stand for, or their
+        own.
     train, test : ndarray of shape (n, d) and (m, d), float32
         One row a sample; pixels in row-major order, in [0, 1] for images. Read-only; ``m`` may be 0.
     train_labels, test_labels : ndarray of shape (n,) and (m,), int64, or None
@@ -32,6 +34,8 @@ class Dataset:
         A name for each label value 0, 1, …; empty when the values speak for themselves.
     generated : bool
         True for data made by a seeded generator, False for data read from files.
+    key : str
+        Of the catalogue, whichever of its data they are; empty for all others.
     source : str
         The path it was read from, or the generator with its seed.
     licence, citation : str
@@ -49,12 +53,18 @@ class Dataset:
     source: str = ""
     licence: str = "not stated"
     citation: str = ""
+    key: str = ""
 
     def __post_init__(self) -> None:
         _check(self)
         for array in (self.train, self.test, self.train_labels, self.test_labels):
             if array is not None:
                 array.flags.writeable = False
+
+    @property
+    def title(self) -> str:
+        """Name for people, with a mark where the data are generated."""
+        return dataset_title(self.name, self.generated)
 
     @property
     def n_features(self) -> int:

@@ -9,7 +9,7 @@ from functools import lru_cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["checked_value", "from_document"]
+__all__ = ["checked_value", "from_document", "unmarked"]
 
 T = TypeVar("T")
 
@@ -50,6 +50,11 @@ def from_document(
         if key not in document and key not in given:
             raise ValueError(f"{name} has no entry {key!r}")
     return kind(**{key: readers[key](value, key) for key, value in document.items()}, **given)
+
+
+def unmarked(name: str, generated: bool) -> str:
+    """Return the name of a data set as a file holds it without the mark that earlier versions wrote into it."""
+    return name.removesuffix(" (generated)") if generated else name
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:

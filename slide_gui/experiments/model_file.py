@@ -22,6 +22,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array
+from slide_gui.experiments.documents import unmarked
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["FittedModel", "fit_model", "is_model_file", "load_model", "save_model"]
@@ -255,7 +256,7 @@ class _Manifest:
             self._refuse("fingerprint", "64 hexadecimal digits")
         return FittedModel(
             stack,
-            self._text("dataset"),
+            unmarked(self._text("dataset"), generated),
             fingerprint,
             self._image_shape(),
             generated,

@@ -1,11 +1,11 @@
-"""What came out of a run: frozen numbers, as JSON and arrays to be kept, and as a line of the table of runs."""
+"""What came out of a run: frozen numbers, as JSON and arrays to be kept."""
 
 from __future__ import annotations
 
 import io
 import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,21 +18,16 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.documents import checked_value, from_document
+from slide_gui.experiments.documents import checked_value, from_document, unmarked
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.numerics import numerics, version_from
 
 __all__ = [
-    "ADDED",
     "ARRAYS",
-    "COLUMNS",
-    "DROPPED",
     "Classifier",
     "RunResult",
-    "StoredRun",
     "Timings",
-    "columns_of",
     "pack_arrays",
     "same_numbers",
     "unpack_arrays",
@@ -314,7 +309,7 @@ class RunResult:
         given = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
         result = from_document(cls, inner, "a result", {**given, "versions": versions, "classifier": classifier})
         result._check_shapes()
-        return result
+        return replace(result, dataset=unmarked(result.dataset, result.generated))
 
     def _check_shapes(self) -> None:
         """Refuse parts that do not fit each other."""
@@ -353,133 +348,3 @@ def same_numbers(first: RunResult, second: RunResult) -> bool:
         del document["timings"], document["versions"], document["spec"]["source"]
     ours, theirs = first.arrays(), second.arrays()
     return documents[0] == documents[1] and all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)
-
-
-COLUMNS = {
-    "data": "TEXT NOT NULL",
-    "generated": "INTEGER NOT NULL",
-    "fingerprint": "TEXT NOT NULL",
-    "method": "TEXT NOT NULL",
-    "noise": "REAL NOT NULL",
-    "depth": "INTEGER NOT NULL",
-    "split": "INTEGER NOT NULL",
-    "seed": "INTEGER NOT NULL",
-    "training": "TEXT NOT NULL",
-    "evaluate": "TEXT NOT NULL",
-    "error": "REAL NOT NULL",
-    "n_test": "INTEGER NOT NULL",
-    "validation_error": "REAL",
-    "seconds": "REAL NOT NULL",
-    "created": "REAL NOT NULL",
-    "tags": "TEXT NOT NULL",
-    "deleted": "INTEGER NOT NULL",
-    "C": "REAL",
-    "n_support": "INTEGER",
-    "numerics": "TEXT",
-    "chosen_by": "TEXT",
-}
-"""Column → SQL type; the attributes of `StoredRun` after its hash."""
-
-DROPPED = ("half",)
-"""Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
-
-ADDED = ("C", "n_support", "numerics", "chosen_by")
-"""Columns that stores made by earlier versions lack; they are added there, and filled from the runs."""
-
-
-@dataclass(frozen=True)
-class StoredRun:
-    """A line of the table of runs.
-
-    Attributes
-    ----------
-    hash : str
-        Of the spec.
-    data, fingerprint : str
-        Name of the data set and SHA-256 of its contents.
-    generated : bool
-    method : str
-    noise : float
-    depth, split, seed : int
-    training, evaluate : str
-        As in `RunSpec`.
-    error : float
-        On the rows judged.
-    n_test : int
-    validation_error : float or None
-    seconds : float
-        That the run took.
-    created : float
-        Seconds since 1970.
-    tags : tuple of str
-    deleted : bool
-    C : float or None
-        Trade-off of the classifier; None where it is not known.
-    n_support : int or None
-        Number of its support vectors.
-    numerics : str or None
-        The version of the numbers that it was made by; None where it is not known.
-    chosen_by : str or None
-        What chose the widths, a criterion or the guard; empty where they were not learned, None where it is not known.
-    """
-
-    hash: str
-    data: str
-    generated: bool
-    fingerprint: str
-    method: str
-    noise: float
-    depth: int
-    split: int
-    seed: int
-    training: str
-    evaluate: str
-    error: float
-    n_test: int
-    validation_error: float | None
-    seconds: float
-    created: float
-    tags: tuple[str, ...]
-    deleted: bool
-    C: float | None = None
-    n_support: int | None = None
-    numerics: str | None = None
-    chosen_by: str | None = None
-
-    @property
-    def is_current(self) -> bool:
-        """Whether this program would compute the same numbers, so that the run answers what is asked of it."""
-        return self.numerics == str(numerics())
-
-    @property
-    def rate(self) -> ErrorRate:
-        """The error with its 95 % interval."""
-        return ErrorRate.of_run(self.error, self.n_test)
-
-
-def columns_of(result: RunResult, created: float) -> dict[str, object]:
-    """Return the value of each of `COLUMNS`."""
-    spec = result.spec
-    return {
-        "data": result.dataset,
-        "generated": int(result.generated),
-        "fingerprint": spec.fingerprint,
-        "method": spec.method,
-        "noise": spec.stack.noise,
-        "depth": spec.stack.depth,
-        "split": spec.split,
-        "seed": spec.seed,
-        "training": spec.training,
-        "evaluate": spec.evaluate,
-        "error": result.error,
-        "n_test": result.n_test,
-        "validation_error": result.validation_error,
-        "seconds": result.timings.total,
-        "created": created,
-        "tags": "",
-        "deleted": 0,
-        "C": None if result.classifier is None else result.classifier.C,
-        "n_support": None if result.classifier is None else result.classifier.n_support,
-        "numerics": result.numerics,
-        "chosen_by": result.chosen_by,
-    }

@@ -15,6 +15,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import counted
 
 # What describes a run imports the classifiers when it is asked: a window that opens data waits for none of them.
 if TYPE_CHECKING:
@@ -94,8 +95,9 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     from slide_gui.experiments.methods import METHODS
 
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
-    epochs = f"{sda.pretraining_epochs} epoch{'' if sda.pretraining_epochs == 1 else 's'}"
-    said = f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, {epochs} a layer "
+    said = (
+        f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, {counted(sda.pretraining_epochs, 'epoch')} a layer "
+    )
     said += f"at rate {sda.pretraining_rate:g}"
     return said + (f", fine-tuning at rate {sda.fine_tuning_rate:g}" if METHODS[method].fine_tunes else "")
 

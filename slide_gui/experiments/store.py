@@ -20,25 +20,17 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from math import isfinite
 from pathlib import Path
-from types import NoneType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import memory_limit
 from slide_gui.experiments.database import Database, checked_by
-from slide_gui.experiments.result import (
-    ADDED,
-    COLUMNS,
-    DROPPED,
-    RunResult,
-    StoredRun,
-    columns_of,
-    pack_arrays,
-    unpack_arrays,
-)
+from slide_gui.experiments.documents import unmarked
+from slide_gui.experiments.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec, document_hash
+from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_of
 from slide_gui.numerics import numerics, version_from
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_kept"]
@@ -49,27 +41,21 @@ FORMAT = 2
 _APPLICATION = 0x534C4944  # "SLID", kept as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
 _OURS = re.compile(rf"{_FILE.pattern}(\.part)?")
-_KEPT = ("created", "tags", "deleted")  # what no result holds
-_RESULTS = tuple(name for name in COLUMNS if name not in _KEPT)
-_END = 253402300800.0  # the year 10000, in seconds since 1970
+_DROPPED = ("half",)
+"""Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
 _UNRECORDED = ("3", "2", "1")
 """Versions of the numbers from before they were recorded."""
 _REMEDY = "the run has to be made again"
 
+_NAMES = tuple(column.name for column in COLUMNS)
+_ADDED = tuple(column for column in COLUMNS if column.added)
+_FILES = ("document", "file", "sha256")
 _TABLE = f"""
 CREATE TABLE runs (
-    hash TEXT PRIMARY KEY, {", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())},
+    hash TEXT PRIMARY KEY, {", ".join(f"{column.name} {column.sql}" for column in COLUMNS[1:])},
     document TEXT NOT NULL, file TEXT NOT NULL UNIQUE, sha256 TEXT NOT NULL
 )
 """
-_TYPES = {"TEXT": (str,), "INTEGER": (int,), "REAL": (float, int)}
-_ALLOWED = (
-    frozenset({str}),
-    *(frozenset({*_TYPES[kind.split()[0]], *(() if "NOT NULL" in kind else (NoneType,))}) for kind in COLUMNS.values()),
-)
-"""The types of a value in the hash and in each of `COLUMNS`; SQLite itself keeps anything anywhere."""
-_ERROR, _N_TEST = (1 + list(COLUMNS).index(name) for name in ("error", "n_test"))
-_REALS = tuple(place for place, kind in enumerate(COLUMNS.values(), start=1) if kind.startswith("REAL"))
 
 
 class DamagedRun(DataError):
@@ -124,7 +110,6 @@ class RunStore:
         if not read_only:
             _make_folders(self.path.parent)
         self._db = Database(self.path, read_only=read_only)
-        self._good_types: set[tuple[type, ...]] = set()
         self.swept = 0
         """How many files of interrupted saves were removed."""
         try:
@@ -163,8 +148,8 @@ class RunStore:
             If a row is damaged.
         """
         wanted = "" if deleted else "WHERE deleted = 0"
-        query = f"SELECT hash, {self._named(COLUMNS)} FROM runs {wanted} ORDER BY created, hash"
-        return [self._line(row) for row in self._db.rows(query)]
+        query = f"SELECT {self._named(_NAMES)} FROM runs {wanted} ORDER BY created, hash"
+        return [self._line(dict(zip(_NAMES, row, strict=True))) for row in self._db.rows(query)]
 
     def hashes(self, beginning: str) -> list[str]:
         """Return the hashes that begin so, of deleted runs too, whatever else is wrong with their rows."""
@@ -181,10 +166,10 @@ class RunStore:
         DataError
             If it is damaged.
         """
-        rows = self._db.rows(f"SELECT hash, {self._named(COLUMNS)} FROM runs WHERE hash = ?", (spec_hash,))
-        if not rows:
+        row = self._row("hash = ?", spec_hash)
+        if row is None:
             raise KeyError(f"no run {spec_hash[:12]} in {self.path}")
-        return self._line(rows[0])
+        return self._line(row)
 
     def load(self, spec_hash: str) -> RunResult:
         """Return a whole result, checked against what was recorded of it.
@@ -234,7 +219,7 @@ class RunStore:
                 result = self._result(row)
                 whole.append(number)
                 self._check_row(row, result)
-                self._line(tuple(row[column] for column in ("hash", *COLUMNS)))
+                self._line(row)
             except DataError as error:
                 faults[name if name not in faults else f"row {number}"] = str(error)
         return StoreReport(len(rows), faults, damage, tuple(whole))
@@ -265,13 +250,10 @@ class RunStore:
             for number in numbers:
                 row = self._row("rowid = ?", number)
                 assert row is not None
-                created, tags, deleted = (row[name] for name in _KEPT)
-                known = {
-                    "created": created if _is_time(created) else time.time(),
-                    "tags": tags if isinstance(tags, str) else "",
-                    "deleted": int(deleted == 1),
-                }
-                new._keep(self._result(row), known)
+                created = row["created"] if is_time(row["created"]) else time.time()
+                tags = tags_of(row["tags"]) if isinstance(row["tags"], str) else ()
+                result = self._result(row)
+                new._keep(result, StoredRun.of(result, created, tags, deleted=row["deleted"] == 1))
         return len(numbers)
 
     # Writing
@@ -290,17 +272,16 @@ class RunStore:
         OSError
             If the disk is full or cannot be written to.
         """
-        self._keep(result, {})
+        self._keep(result, StoredRun.of(result, time.time()))
 
-    def _keep(self, result: RunResult, known: dict[str, object]) -> None:
-        """Keep a result, with what is known of the columns that no result holds."""
+    def _keep(self, result: RunResult, line: StoredRun) -> None:
+        """Keep a result with its line of the table."""
         check_kept(result.spec)
-        spec_hash = result.hash
+        spec_hash = line.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
-        values = {"hash": spec_hash, **columns_of(result, time.time()), **known}
-        values |= {"document": document, "sha256": _sha256(content, document)}
-        values |= {name: 0.0 for name in DROPPED if name in self._columns}
+        values = {**line.row(), "document": document, "sha256": _sha256(content, document)}
+        values |= {name: 0.0 for name in _DROPPED if name in self._columns}
         with self._db.writing():
             if spec_hash in self:
                 with suppress(DamagedRun):
@@ -377,13 +358,13 @@ class RunStore:
                     self._db.write(f"PRAGMA application_id = {_APPLICATION}")
                     self._db.write(f"PRAGMA user_version = {FORMAT}")
         self._columns = self._check_columns(whole=False)
-        if not set(COLUMNS) <= self._columns:
+        if not set(_NAMES) <= self._columns:
             self._add_columns()
 
     def _check_columns(self, *, whole: bool) -> set[str]:
         """Return the columns of the table, those that earlier versions lack among them only if asked for."""
         found = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
-        needed = {"hash", *COLUMNS, "document", "file", "sha256"} - (set() if whole else set(ADDED))
+        needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= found:
             missing = sorted(needed - found)[0]
             raise DataError(f"is damaged (its table has no column {missing}); put a copy back", str(self.path))
@@ -393,70 +374,55 @@ class RunStore:
         """Add what a store made by an earlier version lacks; that version still reads and writes it afterwards."""
         with self._db.writing():
             before = self._check_columns(whole=False)
-            for name in [name for name in ADDED if name not in before]:
-                self._db.write(f"ALTER TABLE runs ADD COLUMN {name} {COLUMNS[name]}")
+            for column in _ADDED:
+                if column.name not in before:
+                    self._db.write(f"ALTER TABLE runs ADD COLUMN {column.name} {column.sql}")
             self._columns = self._check_columns(whole=True)
-            values = ", ".join(f"{name} = ?" for name in ADDED)
+            values = ", ".join(f"{column.name} = ?" for column in _ADDED)
             for (spec_hash,) in self._db.rows("SELECT hash FROM runs"):
                 with suppress(DamagedRun, KeyError):
-                    found = columns_of(self.load(spec_hash), 0.0)
-                    row = (*(found[name] for name in ADDED), spec_hash)
-                    self._db.write(f"UPDATE runs SET {values} WHERE hash = ?", row)
+                    row = StoredRun.of(self.load(spec_hash)).row()
+                    filled = (*(row[column.name] for column in _ADDED), spec_hash)
+                    self._db.write(f"UPDATE runs SET {values} WHERE hash = ?", filled)
 
     # Inside: rows
 
-    def _named(self, names: Sequence[str] | dict[str, str]) -> str:
+    def _named(self, names: Sequence[str]) -> str:
         """Return columns for a query, with NULL for those that an earlier version did not make."""
         return ", ".join(name if name in self._columns else f"NULL AS {name}" for name in names)
 
     def _row(self, condition: str, value: str | int) -> dict[str, Any] | None:
         """Return all of a row as it stands, nothing of it checked."""
-        names = ("hash", "document", "file", "sha256", *COLUMNS)
+        names = (*_NAMES, *_FILES)
         rows = self._db.rows(f"SELECT {self._named(names)} FROM runs WHERE {condition}", (value,))
         return dict(zip(names, rows[0], strict=True)) if rows else None
 
-    def _line(self, row: tuple[Any, ...]) -> StoredRun:
-        # By position, and whole types at once: a table of ten thousand runs is made in a few tenths of a second.
-        if tuple(map(type, row)) not in self._good_types:
-            for name, value, allowed in zip(("hash", *COLUMNS), row, _ALLOWED, strict=True):
-                if type(value) not in allowed:
-                    raise self._damaged_row(row[0], name, value)
-            self._good_types.add(tuple(map(type, row)))
-        for place in _REALS:
-            if row[place] is not None and not isfinite(row[place]):
-                raise self._damaged_row(row[0], ("hash", *COLUMNS)[place], row[place])
-        if not 0.0 <= row[_ERROR] <= 1.0:
-            raise self._damaged_row(row[0], "error", row[_ERROR])
-        if row[_N_TEST] < 1:
-            raise self._damaged_row(row[0], "n_test", row[_N_TEST])
-        spec_hash, data, generated, *rest, created, tags, deleted, C, n_support, numbers, chosen_by = row
-        if not _is_time(created):
-            raise self._damaged_row(spec_hash, "created", created)
-        words = tuple(tags.split(",")) if tags else ()
-        values: list[Any] = [spec_hash, data, bool(generated), *rest, created, words, bool(deleted)]
-        values += [C, n_support, numbers, chosen_by]
-        return StoredRun(*values)
+    def _line(self, row: dict[str, Any]) -> StoredRun:
+        try:
+            return StoredRun.from_row({name: row[name] for name in _NAMES})
+        except ValueError as error:
+            raise self._damaged_row(row["hash"], str(error)) from None
 
-    def _damaged_row(self, spec_hash: object, column: str, value: object) -> DamagedRun:
+    def _damaged_row(self, spec_hash: object, what: str) -> DamagedRun:
         run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
-        return DamagedRun(
-            f"the row of {run} is damaged ({column} is {ascii(value)[:40]}); {checked_by(self.path)}", str(self.path)
-        )
+        return DamagedRun(f"the row of {run} is damaged ({what}); {checked_by(self.path)}", str(self.path))
 
     def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
         """Refuse a row that says something else than its result."""
-        expected = columns_of(result, 0.0)
-        known = [name for name in _RESULTS if name not in ADDED or row[name] is not None]
-        if _hash_of(row, result.numerics) != row["hash"] or any(row[name] != expected[name] for name in known):
+        expected = StoredRun.of(result).row() | {"hash": _hash_of(row, result.numerics)}
+        if row["generated"] and isinstance(row["data"], str):
+            row = row | {"data": unmarked(row["data"], generated=True)}
+        known = [c.name for c in COLUMNS if c.of_result is not None and not (c.added and row[c.name] is None)]
+        if any(row[name] != expected[name] for name in known):
             place = str(self.folder / row["file"])
             raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
         """Return the result that a row and its file hold, by their checksum."""
         document, name, recorded = row["document"], row["file"], row["sha256"]
-        for column in ("document", "file", "sha256"):
+        for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
-                raise self._damaged_row(row["hash"], column, row[column])
+                raise self._damaged_row(row["hash"], f"{column} is {ascii(row[column])[:40]}")
         file = self.folder / name
         place = str(file)
         content = _content(file)
@@ -585,10 +551,6 @@ def _content(file: Path) -> bytes:
         return file.read_bytes()
     except OSError as error:
         raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
-
-
-def _is_time(created: object) -> bool:
-    return isinstance(created, (int, float)) and 0.0 <= created < _END
 
 
 def _is_virtual(sql: object) -> bool:

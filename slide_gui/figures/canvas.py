@@ -21,13 +21,11 @@ __all__ = [
     "TEXT_SIZE",
     "Plot",
     "band",
-    "counted",
     "fitted",
+    "in_per_cent",
     "label_room",
     "line_color",
     "marked_line",
-    "per_cent",
-    "titled",
     "width_mm",
     "wrapped",
 ]
@@ -88,18 +86,7 @@ def line_color(index: int) -> str:
     return LINES[index % len(LINES)]
 
 
-def titled(dataset: str, generated: bool) -> str:
-    """Return the data set's name, marked if it is generated."""
-    plain = dataset.removesuffix(" (generated)")
-    return f"{plain} (generated)" if generated else plain
-
-
-def counted(n: int) -> str:
-    """Return a whole number with thin spaces between thousands."""
-    return f"{n:,}".replace(",", "\u202f")
-
-
-def per_cent(rates: Sequence[ErrorRate]) -> tuple[list[float], list[float], list[float]]:
+def in_per_cent(rates: Sequence[ErrorRate]) -> tuple[list[float], list[float], list[float]]:
     """Return lower ends, errors and upper ends in %."""
     return [100 * rate.low for rate in rates], [100 * rate.error for rate in rates], [100 * rate.high for rate in rates]
 

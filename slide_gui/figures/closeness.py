@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.experiments.inspection.closeness import Closeness
-from slide_gui.figures.canvas import INK, MUTED, TEXT_SIZE, Plot, counted, line_color, marked_line, titled
+from slide_gui.figures.canvas import INK, MUTED, TEXT_SIZE, Plot, line_color, marked_line
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.text import count, dataset_title, layer_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["closeness_csv", "draw_closeness"]
 
-_POWERS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _ENLARGE = 8  # whole copies of each pixel, so that viewers that smooth show none of it
 _PLOT = 42.0  # mm
 
@@ -47,11 +47,12 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
     p = model.stack.parameters
     second = f"two test images “{result.label}” with {result.common} lit pixels in common; noise 1 − p = {p.noise:g}, "
     plot.title(
-        f"{titled(model.dataset, model.generated)}: growing closer in kernel space", second + f"{columns - 1} layers"
+        f"{dataset_title(model.dataset, model.generated)}: growing closer in kernel space",
+        second + f"{columns - 1} layers",
     )
     for t in range(columns):
         x = left + (t + 0.5) * step - 0.5 * side
-        plot.text(x, top - 0.9 * s, "x" if t == 0 else f"h{_POWERS[t]}", TEXT_SIZE)
+        plot.text(x, top - 0.9 * s, "x" if t == 0 else layer_name(t), TEXT_SIZE)
         for i in range(2):
             y = top + i * (side + 1.5 * s)
             _tile(plot, (x, y, side), result.layers[i, t], t, result, style)
@@ -59,12 +60,12 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
     axes = plot.axes((left, below, plot.width - left - right, plot.height - below - 13.0 * s), "distance")
     _draw_lines(axes, result, s)
     axes.set_xlim(-0.5, columns - 0.5)
-    axes.set_xticks(range(columns), ["x" if t == 0 else f"h{_POWERS[t]}" for t in range(columns)])
+    axes.set_xticks(range(columns), ["x" if t == 0 else layer_name(t) for t in range(columns)])
     plot.axis_titles(axes, "layer", "distance within the class ⁄\nto other classes")
     names = (
         "the pair above",
-        f"{counted(result.n_few)} pairs of one class with as few pixels in common",
-        f"all {counted(result.n_all)} pairs of one class (median, 10 to 90 %)",
+        f"{count(result.n_few)} pairs of one class with as few pixels in common",
+        f"all {count(result.n_all)} pairs of one class (median, 10 to 90 %)",
     )
     for number, name in enumerate(names):
         at = 2.0 * s + number * (plot.width - 4.0 * s) / 3 if plot.width > 150 * s else 2.0 * s
@@ -115,11 +116,12 @@ def closeness_csv(path: str | os.PathLike[str], result: Closeness) -> None:
     OSError
         If the file cannot be written.
     """
+    title = dataset_title(result.model.dataset, result.model.generated)
     head = ["dataset", "test rows", "layer", "pair"]
     head += [f"{kind} pairs {level} %" for kind in ("few in common", "all") for level in (10, 50, 90)]
     rows = [
         [
-            result.model.dataset, f"{result.rows[0]} {result.rows[1]}", t, float(result.own[t]),
+            title, f"{result.rows[0]} {result.rows[1]}", t, float(result.own[t]),
             *result.few[:, t].tolist(), *result.all[:, t].tolist(),
         ]
         for t in range(len(result.own))

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slide_gui.experiments.result import RunResult
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, fitted, titled, width_mm
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.text import count, dataset_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,10 +46,10 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     names = _names(result, names)
     plot = Plot(figure, style, style.width_mm)
     s, k = plot.scale, len(names)
-    count = counted(result.n_test)
-    title = f"{titled(result.dataset, result.generated)}: {result.rate}"
+    title = f"{dataset_title(result.dataset, result.generated)}: {result.rate}"
     spec = result.spec
-    second = f"{len(result.misclassified)} of {count} {spec.evaluate} rows wrong; noise 1 − p = {spec.stack.noise:g}, "
+    second = f"{len(result.misclassified)} of {count(result.n_test)} {spec.evaluate} rows wrong; "
+    second += f"noise 1 − p = {spec.stack.noise:g}, "
     plot.title(title, second + f"{spec.stack.depth} layers, {result.n_train} rows trained on")
     room = min(max(width_mm(name, SMALL_SIZE * s) for name in names), 0.25 * plot.width) + 8.0 * s
     side = min(plot.width - room - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
@@ -93,8 +94,8 @@ def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:
     axes.grid(False)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    longest = max(width_mm(counted(int(n)), TEXT_SIZE * s) for n in counts.flat)
+    longest = max(width_mm(count(int(n)), TEXT_SIZE * s) for n in counts.flat)
     size = TEXT_SIZE * s * min(1.0, 0.86 * cell / longest)
     for (i, j), n in np.ndenumerate(counts):
         color = "white" if strength[i, j] > 0.5 else (INK if n else MUTED)
-        axes.text(j, i, counted(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)
+        axes.text(j, i, count(int(n)), ha="center", va="center", fontsize=size, color=color, parse_math=False)

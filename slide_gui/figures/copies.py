@@ -18,17 +18,16 @@ from slide_gui.figures.canvas import (
     SMALL_SIZE,
     TEXT_SIZE,
     Plot,
-    counted,
     fitted,
     label_room,
     line_color,
     marked_line,
-    titled,
 )
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.text import count, dataset_title, fixed, pixel_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,11 +63,11 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     s, width = style.scale, style.width_mm
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
-    row = f"row {_place(result)}"
-    sample = "" if copies.n_rows == copies.n_all else f" of {counted(copies.n_all)}, W too"
-    second = f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {counted(copies.n_rows)} rows{sample}; "
+    row = f"row {pixel_name(result.feature, result.model.image_shape)}"
+    sample = "" if copies.n_rows == copies.n_all else f" of {count(copies.n_all)}, W too"
+    second = f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {count(copies.n_rows)} rows{sample}; "
     second += f"mean of {copies.seeds} seeds"
-    plot.title(f"{titled(model.dataset, model.generated)}: m corrupted copies against their limit", second)
+    plot.title(f"{dataset_title(model.dataset, model.generated)}: m corrupted copies against their limit", second)
     names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s
     high = plot.height - top - tiles - 19.0 * s
@@ -110,7 +109,7 @@ def _axes(axes: Axes, result: CopiesResult) -> None:
     step = 1 if len(counts) < 7 else 2
     axes.xaxis.set_major_locator(FixedLocator([float(m) for m in counts[::step]]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}".replace(",", "\u202f")))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: fixed(value, 0)))
     axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0), numticks=30))
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.yaxis.set_minor_formatter(NullFormatter())
@@ -177,14 +176,6 @@ def _draw_row(
     axes.set_anchor("NW")
 
 
-def _place(result: CopiesResult) -> str:
-    shape = result.model.image_shape
-    if shape is None:
-        return str(result.feature)
-    y, x = divmod(result.feature, shape[1])
-    return f"{y}, {x}"
-
-
 def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
     """Write the errors as a table: one line a number of copies and seed, of all rows and of the row shown.
 
@@ -195,7 +186,13 @@ def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
     """
     copies = result.copies
     head = ["dataset", "layer", "noise", "rows", "rows of the data", "m", "seed", "relative error", "feature"]
-    same = [result.model.dataset, copies.layer, copies.noise, copies.n_rows, copies.n_all]
+    same = [
+        dataset_title(result.model.dataset, result.model.generated),
+        copies.layer,
+        copies.noise,
+        copies.n_rows,
+        copies.n_all,
+    ]
     rows = [
         [*same, point.copies, seed, float(error), result.feature, float(point.row_errors[seed, result.feature])]
         for point in copies.points

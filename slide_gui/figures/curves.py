@@ -14,15 +14,14 @@ from slide_gui.figures.canvas import (
     SMALL_SIZE,
     Plot,
     band,
-    counted,
+    in_per_cent,
     label_room,
     line_color,
     marked_line,
-    per_cent,
-    titled,
 )
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
+from slide_gui.text import count, dataset_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,7 +57,7 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
     names = [_label(depth) for depth in curves.depths]
-    plot.title(f"{titled(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
+    plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
     axes = plot.axes(box, "error against noise")
@@ -84,7 +83,7 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
         If the file cannot be written.
     """
     head = ["dataset", "method", "part", "depth", "noise", "p", *RATE_HEAD]
-    same = [curves.dataset, curves.method, curves.evaluate]
+    same = [dataset_title(curves.dataset, curves.generated), curves.method, curves.evaluate]
     rows = [[*same, q.depth, q.noise, 1 - q.noise, *rate_cells(q.rate)] for q in curves.points]
     save_table(path, head, rows)
 
@@ -95,14 +94,14 @@ def _label(depth: int) -> str:
 
 def _second(curves: ErrorCurves) -> str:
     runs, n_test = max(q.rate.n_splits for q in curves.points), max(q.rate.n for q in curves.points)
-    what = f"{curves.method}, {counted(n_test)} {curves.evaluate} rows"
+    what = f"{curves.method}, {count(n_test)} {curves.evaluate} rows"
     return what + (f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals")
 
 
 def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
     line, color = curves.line(depth), line_color(depth)
     x = [q.noise for q in line]
-    low, y, high = per_cent([q.rate for q in line])
+    low, y, high = in_per_cent([q.rate for q in line])
     band(axes, x, low, high, color, s)
     marked_line(axes, x, y, color, s)
 

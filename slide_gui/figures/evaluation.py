@@ -14,10 +14,11 @@ from slide_gui.experiments.evaluation.protocol import plan, published
 from slide_gui.experiments.evaluation.table import REFERENCE, BenchmarkState, Cell, DataInfo
 from slide_gui.experiments.evaluation.timing import INCLUDED, TimeRow
 from slide_gui.experiments.methods import METHODS
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, fitted, per_cent, titled, wrapped
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, in_per_cent, wrapped
 from slide_gui.figures.export import Sheet, sheet_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
+from slide_gui.text import count, dataset_title, duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,7 +37,6 @@ __all__ = [
     "latex",
     "markdown",
     "save_text",
-    "seconds_text",
     "standing",
     "time_table",
     "times_csv",
@@ -95,9 +95,7 @@ def error_table(state: BenchmarkState) -> TextTable:
         means = [None if cell is None or cell.rate is None else cell.rate.error for cell in cells]
         known = [mean for mean in means if mean is not None]
         bold |= {(len(rows), k + 1) for k, mean in enumerate(means) if known and mean == min(known)}
-        rows.append(
-            (info.title + (" (generated)" if info.generated else ""), *(_error_text(cell, state) for cell in cells))
-        )
+        rows.append((dataset_title(info.title, info.generated), *(_error_text(cell, state) for cell in cells)))
         papers = [None if cell is None or cell.paper is None else cell.paper.error for cell in cells]
         rows.append((_paper_row(info), *(_MISSING if error is None else f"{100 * error:.2f}" for error in papers)))
     names = {cell.method: cell.name for cell in state.cells}
@@ -152,31 +150,17 @@ def _other_notes(state: BenchmarkState) -> list[str]:
     return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
 
 
-def seconds_text(seconds: float | None) -> str:
-    """Return a duration for people."""
-    if seconds is None:
-        return _MISSING
-    if seconds < 10:
-        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
-    return f"{minutes // 60} h {minutes % 60:02d} min"
-
-
 def time_table(rows: Sequence[TimeRow]) -> TextTable:
     """Return the running times of feature generation, and how many times faster SLIDE is."""
-    head = ("Time", *(row.data.title + (" (generated)" if row.data.generated else "") for row in rows))
+    head = ("Time", *(dataset_title(row.data.title, row.data.generated) for row in rows))
     lines = [
-        ("SdA, as chosen on validation", [seconds_text(row.sda) for row in rows]),
-        ("SdA, tutorial’s recipe*", [seconds_text(row.tutorial.seconds if row.tutorial else None) for row in rows]),
-        ("SLIDE", [seconds_text(row.slide) for row in rows]),
+        ("SdA, as chosen on validation", [duration(row.sda) for row in rows]),
+        ("SdA, tutorial’s recipe*", [duration(row.tutorial.seconds if row.tutorial else None) for row in rows]),
+        ("SLIDE", [duration(row.slide) for row in rows]),
         ("× speed-up over SdA as chosen", [_times(row.speedup) for row in rows]),
         ("× speed-up over the tutorial’s*", [_times(row.tutorial_speedup) for row in rows]),
-        ("paper: SdA (GPU)", [seconds_text(row.paper_sda) for row in rows]),
-        ("paper: SLIDE", [seconds_text(row.paper_slide) for row in rows]),
+        ("paper: SdA (GPU)", [duration(row.paper_sda) for row in rows]),
+        ("paper: SLIDE", [duration(row.paper_slide) for row in rows]),
         ("paper: × speed-up", [_times(row.paper_speedup) for row in rows]),
     ]
     notes = [INCLUDED, *(row.data.reduced for row in rows if row.data.reduced)]
@@ -363,9 +347,9 @@ def _draw_panel(
     asked = max(cell.asked for cell in cells)
     least, n_test = min(len(cell.answers) for cell in cells), cells[0].answers[0].n_test
     splits = f"{asked} split{'s' if asked > 1 else ''}" if least == asked else f"{least} to {asked} splits"
-    title, size = fitted(f"{titled(info.title, info.generated)}", TEXT_SIZE * s, w - 6.0 * s, "bold")
+    title, size = fitted(dataset_title(info.title, info.generated), TEXT_SIZE * s, w - 6.0 * s, "bold")
     plot.text(x + 2.0 * s, y + 3.0 * s, title, size / s, weight="bold")
-    counts = " / ".join(counted(n) for n in (info.n_train, n_test))
+    counts = " / ".join(count(n) for n in (info.n_train, n_test))
     plot.text(x + w - 3.0 * s, y + 3.0 * s, f"{splits}, {counts} rows", 4.5, color=MUTED, ha="right")
     left, right = 19.0 * s, 25.0 * s
     axes = plot.axes((x + left, y + 5.0 * s, w - left - right, h - (5.0 + _FOOT) * s), f"errors {info.key}")
@@ -402,7 +386,7 @@ def _row_height(inner: float, rows: int) -> float:
 def _draw_cell(axes: Axes, state: BenchmarkState, cell: Cell, place: int, s: float) -> None:
     assert cell.rate is not None
     color = COLORS[standing(state, cell)]
-    (low,), (error,), (high,) = per_cent([cell.rate])
+    (low,), (error,), (high,) = in_per_cent([cell.rate])
     axes.plot([low, high], [place, place], color=color, linewidth=1.2 * s)
     axes.plot([error], [place], color=color, marker="o", markersize=3.2 * s, markeredgewidth=0, linestyle="")
     if cell.paper is not None:
@@ -489,7 +473,7 @@ def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
                 [seconds], [place], color=color, marker=marker, markersize=3.0 * s, markeredgewidth=0, linestyle=""
             )
             axes.annotate(
-                seconds_text(seconds), (seconds, place), (0, 3.2 * s), textcoords="offset points", ha=side,
+                duration(seconds), (seconds, place), (0, 3.2 * s), textcoords="offset points", ha=side,
                 fontsize=4.0 * s, color=INK,
             )  # fmt: skip
     for seconds, color in ((row.paper_slide, INK), (row.paper_sda, _SDA)):

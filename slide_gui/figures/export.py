@@ -18,6 +18,7 @@ from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -116,7 +117,7 @@ def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> 
             place = ("", pixel) if rows.image_shape is None else divmod(pixel, rows.image_shape[1])
             for j in range(rows.depth):
                 values = [float(rows.biases[i, j]), *rows.rows[i, j].tolist()]
-                lines.append([rows.dataset, *place, j + 1, *values])
+                lines.append([dataset_title(rows.dataset, rows.generated), *place, j + 1, *values])
     save_table(path, head + [f"w_{i}" for i in range(widest)], lines)
 
 

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from slide_gui.experiments.inspection.flow import FlowResult
 from slide_gui.experiments.source import DataSource, image_text
-from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, titled
+from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.text import dataset_title, layer_name, power
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = ["draw_flow", "flow_csv", "flow_sheet"]
 
 
-_POWERS = "⁰¹²³⁴⁵⁶⁷⁸"
 _FRAME, _BLANKED = "#B4B8C0", "#DCE7FA"
 _ENLARGE = 8  # whole copies of each pixel, so that viewers that smooth show none of it
 _GAP, _DOWN, _HEAD, _LINE = 6.0, 9.0, 3.0, 2.4  # mm: between columns, between rows, title, line of captions
@@ -64,7 +64,7 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
     words = f"{result.image}; noise 1 − p = {p.noise:g}, corruption seed {result.seed}"
     if result.seed is None:
         words = f"{result.image}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
-    plot.title(f"{titled(model.dataset, model.generated)}: one image through {columns - 1} layers", words)
+    plot.title(f"{dataset_title(model.dataset, model.generated)}: one image through {columns - 1} layers", words)
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
         x = 2.0 * s + column * (wide + _GAP * s)
@@ -97,14 +97,14 @@ class _Painter:
             self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), None, lines)
             down = "corrupt" if self._result.seed is not None else ""
         else:
-            layer, below = flow.layers[k - 1], f"h{_POWERS[k - 1]}" if k > 1 else entered
+            layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = (f"{layer.input_error:.4f} from x",)
             if k > 1:
                 lines = (f"{layer.own_error:.4f} from {below}", *lines)
             own = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
             self._tile(x, top, f"T({below})", layer.squashed, None, ())
-            self._tile(x, second, f"h{_POWERS[k]}", layer.output, own, lines)
-            down = f"W{_POWERS[k]}"
+            self._tile(x, second, layer_name(k), layer.output, own, lines)
+            down = power("W", k)
         middle = x + 0.5 * self._wide
         self._arrow([(middle, top + self._high + 1.4 * s), (middle, second - _HEAD * s - 0.6 * s)])
         self._plot.text(middle + 1.2 * s, 0.5 * (top + self._high + second) - 0.8 * s, down, SMALL_SIZE)
@@ -192,7 +192,7 @@ def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
     """
     flow = result.flow
     head = ["dataset", "image", "corruption seed", "stage", "error from target", "error from x"]
-    same: list[object] = [result.model.dataset, result.image, result.seed]
+    same: list[object] = [dataset_title(result.model.dataset, result.model.generated), result.image, result.seed]
     rows: list[list[object]] = [
         [*same, "x", None, 0.0, *flow.clean.tolist()],
         [*same, "entered", None, flow.corruption_error, *flow.corrupted.tolist()],

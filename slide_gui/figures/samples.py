@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.splits import Classes
-from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, counted, fitted, titled
+from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.text import count, dataset_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -111,8 +112,8 @@ def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> No
     lut = ColorScale("grey", 0.0, 1.0).lut()
     for number, one in enumerate(samples):
         y = 9.0 * s + number * (side + (_HEAD + 3.5) * s)
-        plot.text(2.0 * s, y + 3.4 * s, titled(one.dataset, one.generated), TEXT_SIZE, weight="bold")
-        counts = " + ".join(counted(n) for n in (one.n_train, one.n_test))
+        plot.text(2.0 * s, y + 3.4 * s, dataset_title(one.dataset, one.generated), TEXT_SIZE, weight="bold")
+        counts = " + ".join(count(n) for n in (one.n_train, one.n_test))
         plot.text(
             plot.width - 2.0 * s, y + 3.4 * s, f"{counts} images for training and test", SMALL_SIZE, color=MUTED,
             ha="right",

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from slide_gui.data.files import write_whole
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.result import StoredRun
+from slide_gui.experiments.stored_run import StoredRun
 
 __all__ = ["RATE_HEAD", "rate_cells", "runs_csv", "save_table"]
 

@@ -18,6 +18,7 @@ from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
 from slide_gui.figures.export import Sheet, all_forms, fit_words, sheet_of, style_words, weights_csv
 from slide_gui.figures.style import Style
+from slide_gui.text import pixel_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -322,7 +323,7 @@ def _draw_titles(
 ) -> None:
     s, title = canvas.scale, block.title
     room = title.w - _mark_width(rows, size)
-    name, size = fitted(_name(rows), size, room, "bold", size)
+    name, size = fitted(rows.dataset, size, room, "bold", size)
     canvas.text(title.x, title.y + 2.6 * s, name, size, weight="bold")
     if rows.generated:
         x = title.x + width_mm(name, size, "bold") + _BESIDE
@@ -339,11 +340,6 @@ def _draw_titles(
         canvas.text_within(middle, bottom, f"layer {j + 1}", _TEXT_SIZE, box.w, ha="center")
 
 
-def _name(rows: WeightRows) -> str:
-    """Return the data set's name without the mark of generated data, which is written beside it."""
-    return rows.dataset.removesuffix(f" ({_GENERATED})") if rows.generated else rows.dataset
-
-
 def _mark_width(rows: WeightRows, size: float) -> float:
     return width_mm(_GENERATED, size) + _BESIDE if rows.generated else 0.0
 
@@ -352,14 +348,17 @@ def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: flo
     """Return one type size for all data sets' names, so that the longest fits if it can."""
     size = _TITLE_SIZE * scale
     needed = max(
-        (width_mm(_name(rows), size, "bold") + _mark_width(rows, size)) / block.title.w
+        (width_mm(rows.dataset, size, "bold") + _mark_width(rows, size)) / block.title.w
         for rows, block in zip(weights, layout.blocks, strict=True)
     )
     return max(size / max(needed, 1.0), 5.0 * scale)
 
 
 def _draw_pixel_label(canvas: _Canvas, rows: WeightRows, box: Box, index: int, style: Style) -> None:
-    text, size = _pixel_text(rows, rows.pixels[index], style.transposed), _SMALL_SIZE * canvas.scale
+    text, size = (
+        pixel_name(rows.pixels[index], rows.image_shape, transposed=style.transposed),
+        _SMALL_SIZE * canvas.scale,
+    )
     longest = f"feature {max(rows.pixels)}"
     if rows.image_shape is None and width_mm(longest, size) <= box.h:
         text = f"feature {text}"
@@ -478,13 +477,6 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, bey
     x = box.x + box.w + widest * shrink + 3.6 * s
     text, size = fitted(title, _SMALL_SIZE * s, box.h, smallest=4.0 * s)
     canvas.text(x, box.y + box.h / 2, text, size, rotation=90, va="center", ha="center", color=_MUTED)
-
-
-def _pixel_text(rows: WeightRows, pixel: int, transposed: bool) -> str:
-    if rows.image_shape is None:
-        return f"{pixel}"
-    y, x = divmod(pixel, rows.image_shape[1])
-    return f"{x}, {y}" if transposed else f"{y}, {x}"
 
 
 def _plain(value: float) -> str:

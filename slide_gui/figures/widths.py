@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.experiments.result import RunResult
-from slide_gui.figures.canvas import INK, Plot, label_room, line_color, titled
+from slide_gui.figures.canvas import INK, Plot, label_room, line_color
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.text import dataset_title, layer_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["draw_widths", "widths_csv"]
-
-_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
@@ -48,8 +47,8 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
         f"{result.chosen_by or spec.svm.criterion}, noise 1 − p = {spec.stack.noise:g}, {spec.stack.depth} layers; "
     )
     second += "ends at shares " + ", ".join(f"{share:.2f}" for share in own.shares)
-    plot.title(f"{titled(result.dataset, result.generated)}: learning the widths", second)
-    names = [f"h{str(t).translate(_SUPERSCRIPTS)}" for t in range(len(history[0].shares))]
+    plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
+    names = [layer_name(t) for t in range(len(history[0].shares))]
     left, top = 13.0 * s, 10.5 * s
     width = plot.width - left - label_room(names, s)
     height = (plot.height - top - 10.0 * s - 5.0 * s) / 2

@@ -38,6 +38,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import apply_theme, icon, theme_of
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
+from slide_gui.text import time_left
 
 __all__ = ["MainWindow"]
 
@@ -85,10 +86,9 @@ class TitleBar(QFrame):
 
     def show_dataset(self, dataset: Dataset) -> None:
         """Say what is open."""
-        name = dataset.name.removesuffix(" (generated)")
         files = dataset.source.split("; ")
         origin = Path(files[0]).name if len(files) == 1 else f"{len(files)} files"
-        self._title.setText(f"{name} · {'generated' if dataset.generated else origin}")
+        self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
 
     def follow_actions(self) -> None:
         """Enable the buttons whose commands are enabled."""
@@ -253,7 +253,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self._title_bar.show_dataset(dataset)
-        self.setWindowTitle(f"{dataset.name} – slide-gui")
+        self.setWindowTitle(f"{dataset.title} – slide-gui")
         self.notice.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
@@ -329,7 +329,7 @@ class MainWindow(QMainWindow):
         if status is None:
             self.job_bar.clear()
         else:
-            self.job_bar.set_job(status.title, status.fraction, _time_left(status.seconds_left))
+            self.job_bar.set_job(status.title, status.fraction, time_left(status.seconds_left))
 
     @Slot(str, str)
     def _show_fault(self, sentence: str, details: str) -> None:
@@ -370,11 +370,3 @@ class MainWindow(QMainWindow):
         self.lane.close()
         self._faults.close()
         super().closeEvent(event)
-
-
-def _time_left(seconds: float | None) -> str:
-    if seconds is None:
-        return ""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s left"
-    return f"{round(seconds / 60)} min left"

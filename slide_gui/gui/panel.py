@@ -15,7 +15,7 @@ from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.gui.widgets.numbers import count
+from slide_gui.text import count
 
 __all__ = ["ParameterPanel"]
 
@@ -249,10 +249,9 @@ class ParameterPanel(QScrollArea):
         dataset = self._workspace.dataset
         if dataset is None:
             return
-        index = next((i for i, entry in enumerate(entries()) if dataset.name.startswith(entry.title)), -1)
-        exact = [i for i, entry in enumerate(entries()) if dataset.name in (entry.title, f"{entry.title} (generated)")]
-        self._datasets.setCurrentIndex(exact[0] if exact else index)
-        self._datasets.setPlaceholderText(dataset.name)
+        keys = [entry.key for entry in entries()]
+        self._datasets.setCurrentIndex(keys.index(dataset.key) if dataset.key else -1)
+        self._datasets.setPlaceholderText(dataset.title)
 
     @Slot(object, object)
     def _show_state(self, state: State, _old: State) -> None:

@@ -21,7 +21,7 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, run_sweep
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.evaluation import TextTable, error_table, errors_sheet, seconds_text, time_table, times_sheet
+from slide_gui.figures.evaluation import TextTable, error_table, errors_sheet, time_table, times_sheet
 from slide_gui.figures.export import Sheet, save_sheet, sheet_of, weights_csv
 from slide_gui.figures.flow import draw_flow, flow_csv
 from slide_gui.figures.samples import draw_samples, sample_images, samples_csv
@@ -29,6 +29,7 @@ from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 from slide_gui.progress import Progress
 from slide_gui.reproduction.plan import Extent
+from slide_gui.text import duration
 
 __all__ = ["PARTS", "Load", "Made", "Workshop"]
 
@@ -139,7 +140,7 @@ class Workshop:
         """Return which data these are."""
         datasets = [self._data[key] for key in keys]
         real = [dataset.name for dataset in datasets if not dataset.generated]
-        made = [dataset.name.removesuffix(" (generated)") for dataset in datasets if dataset.generated]
+        made = [dataset.name for dataset in datasets if dataset.generated]
         parts = [f"real: {', '.join(real)}"] * bool(real) + [f"generated: {', '.join(made)}"] * bool(made)
         return "; ".join(parts)
 
@@ -267,4 +268,4 @@ def _words(parameters: StackParameters) -> str:
 
 
 def _took(seconds: float) -> str:
-    return f"Its runs took {seconds_text(seconds)} in all when they were made."
+    return f"Its runs took {duration(seconds)} in all when they were made."

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from slide_gui import __version__
-from slide_gui.figures.evaluation import TextTable, seconds_text
+from slide_gui.figures.evaluation import TextTable
 from slide_gui.reproduction.figures import Made
+from slide_gui.text import duration
 
 __all__ = ["reading_page"]
 
@@ -80,7 +81,7 @@ def _section(one: Made) -> str:
     for name, words in (
         ("Data", one.data),
         ("Made", one.how),
-        ("Took", f"{seconds_text(one.seconds)} this time, with the reading of data that were not open yet"),
+        ("Took", f"{duration(one.seconds)} this time, with the reading of data that were not open yet"),
         ("In the paper", one.paper),
     ):
         lines.append(f"<dt>{name}</dt><dd>{escape(words)}</dd>")

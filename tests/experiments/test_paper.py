@@ -23,5 +23,5 @@ def test_that_splits_and_setting_are_the_papers() -> None:
 
 
 def test_that_data_sets_are_found_by_their_names() -> None:
-    assert data_key("Rectangles (generated)") == data_key("Rectangles") == "rectangles"
+    assert data_key("Rectangles") == "rectangles"
     assert data_key("my own") == ""

@@ -13,9 +13,10 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.result import RunResult, columns_of, same_numbers
+from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import Reuse, RunProgress, live_spec, restore, run
 from slide_gui.experiments.splits import split_rows
+from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles, spec
 
@@ -161,7 +162,7 @@ def test_that_what_chose_the_widths_is_kept_with_the_result() -> None:
     assert found.chosen_by == chosen.name == "span"
     again = RunResult.from_parts(json.loads(json.dumps(found.document())), found.arrays())
     assert again.classifier.chosen == chosen
-    assert columns_of(found, 0.0)["chosen_by"] == "span"
+    assert StoredRun.of(found).chosen_by == "span"
     before = found.document()
     del before["classifier"]["chosen"]  # as earlier versions wrote it
     assert RunResult.from_parts(before, found.arrays()).chosen_by == ""

@@ -19,10 +19,10 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import sweep as sweep_module
-from slide_gui.experiments.result import COLUMNS
 from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
 from tests.experiments.tiny import rectangles, spec
 from tests.mutants import how_many, mutant
@@ -113,7 +113,7 @@ def damaged_log(path: Path, chance: random.Random) -> None:
 
 
 def damaged_value(path: Path, chance: random.Random) -> None:
-    column = chance.choice(("hash", "document", "file", "sha256", *COLUMNS))
+    column = chance.choice(("document", "file", "sha256", *(column.name for column in COLUMNS)))
     _execute(path, f"UPDATE OR IGNORE runs SET {column} = {chance.choice(VALUES)} WHERE {_where(chance)}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
@@ -13,14 +14,16 @@ from typing import Any
 import pytest
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import ADDED, RunResult, same_numbers
+from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import SweepPoint
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store import RunStore, StoreReport
+from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
 from slide_gui.numerics import numerics
 from tests.experiments.tiny import rectangles, spec
 
+ADDED = [column.name for column in COLUMNS if column.added]
 DATA = rectangles()
 RESULT = run(DATA, spec(DATA, method="raw-svm", widths="median", C=1.0))
 POINT = SweepPoint(0.0, 0, 0, 0, RESULT.spec)
@@ -134,4 +137,27 @@ def test_that_a_spec_stored_before_a_parameter_existed_keeps_its_hash(path: Path
         database.execute("UPDATE runs SET document = ?, sha256 = ?, hash = ?", (text, digest, key))
     with RunStore(path) as store:
         assert same_numbers(store.load(key), OLD)
+        assert store.check().faults == {}
+
+
+def test_that_a_store_of_an_earlier_version_is_whole_and_its_data_lose_their_mark(
+    tmp_path: Path,
+) -> None:
+    shutil.copytree(Path(__file__).with_name("earlier_store"), tmp_path, dirs_exist_ok=True)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        assert store.check() == StoreReport(3, {}, (), (1, 2, 3))
+        lines = store.runs(deleted=True)
+        results = [store.load(line.hash) for line in lines]
+        assert store.save_whole(tmp_path / "new.sqlite") == 3
+    assert [(line.method, line.noise, line.n_support, line.tags, line.deleted) for line in lines] == [
+        ("slide-svm", 0.4, 40, ("first", "of all"), False),
+        ("raw-svm", 0.0, 40, (), False),
+        ("slide-svm", 0.2, 40, (), True),
+    ]
+    assert {(line.data, line.generated, line.title) for line in lines} == {
+        ("Rectangles", True, "Rectangles (generated)")
+    }
+    assert {(result.dataset, result.generated) for result in results} == {("Rectangles", True)}
+    with RunStore(tmp_path / "new.sqlite") as store:
+        assert store.runs(deleted=True) == lines
         assert store.check().faults == {}

@@ -3,7 +3,8 @@ import pytest
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.figures.weights import tile_limits
-from slide_gui.gui.pages.tile_source import TileSource, place
+from slide_gui.gui.pages.tile_source import TileSource
+from slide_gui.text import pixel_name
 from tests.gui.given import Given, dataset, wait
 from tests.gui.test_workspace import workspace  # noqa: F401
 
@@ -18,8 +19,8 @@ def source(workspace):  # noqa: F811
 
 
 def test_that_a_place_is_row_and_column_of_a_pixel_or_the_number_of_a_feature():
-    assert place(17, (4, 8)) == "2, 1"
-    assert place(17, None) == "x17"
+    assert pixel_name(17, (4, 8)) == "2, 1"
+    assert pixel_name(17, None) == "x17"
 
 
 @pytest.mark.parametrize("levels", ["tile", "layer", "global"])

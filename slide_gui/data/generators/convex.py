@@ -66,7 +66,7 @@ def convex(n_train: int = 8000, n_test: int = 50_000, seed: int = 0, progress: P
         (n_train, n_test),
         seed,
         progress,
-        name="Convex (generated)",
+        name="Convex",
         label_names=("not convex", "convex"),
         source=f"convex(n_train={n_train}, n_test={n_test}, seed={seed})",
         citation="After the Convex data of Larochelle et al. (2007), ICML.",

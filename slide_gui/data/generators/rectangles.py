@@ -37,7 +37,7 @@ def rectangles(n_train: int = 1200, n_test: int = 50_000, seed: int = 0, progres
         (n_train, n_test),
         seed,
         progress,
-        name="Rectangles (generated)",
+        name="Rectangles",
         label_names=LABEL_NAMES,
         source=f"rectangles(n_train={n_train}, n_test={n_test}, seed={seed})",
         citation="After the Rectangles data of Larochelle et al. (2007), ICML.",

@@ -66,7 +66,7 @@ def rectangles_images(
         (n_train, n_test),
         seed,
         progress,
-        name="Rectangles-Images (generated)",
+        name="Rectangles-Images",
         label_names=LABEL_NAMES,
         source=f"rectangles_images(n_train={n_train}, n_test={n_test}, seed={seed}) from {source}",
         licence="that of the photographs" if own else "photographs: CC BY 2.0",

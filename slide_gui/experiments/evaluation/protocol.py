@@ -90,11 +90,10 @@ def sensitivity() -> Sensitivity:
 
 
 def data_key(name: str) -> str:
-    """Return the catalogue's key of a data set's name, generated or real; empty if it is none of the catalogue."""
+    """Return the catalogue's key of a data set's name; empty if it is none of the catalogue."""
     from slide_gui.data.entries import entries
 
-    plain = name.removesuffix(" (generated)")
-    return next((entry.key for entry in entries() if entry.title == plain), "")
+    return next((entry.key for entry in entries() if entry.title == name), "")
 
 
 @lru_cache(maxsize=1)

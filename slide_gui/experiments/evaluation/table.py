@@ -17,13 +17,15 @@ from slide_gui.error_rate import LEVEL, ErrorRate
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.evaluation.protocol import CellPlan, Published, data_key, published
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.result import RunResult, StoredRun
+from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.source import describe_choice
 from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.statistics import McNemar, holm, mcnemar, resampled_t
 from slide_gui.experiments.store import DamagedRun, RunStore
+from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import count
 
 __all__ = [
     "REFERENCE",
@@ -140,8 +142,8 @@ def read_benchmark(
 
 def info_of(key: str, dataset: Dataset) -> DataInfo:
     """Return what the evaluation says of a data set."""
-    title, sizes = dataset.name.removesuffix(" (generated)"), (len(dataset.train), len(dataset.test))
-    return DataInfo(key, title, dataset.generated, dataset.fingerprint, *sizes)
+    sizes = len(dataset.train), len(dataset.test)
+    return DataInfo(key, dataset.name, dataset.generated, dataset.fingerprint, *sizes)
 
 
 def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
@@ -248,7 +250,7 @@ class DataInfo:
     key : str
         Of the catalogue.
     title : str
-        Name of the data, without the mark that they are generated.
+        Name of the data.
     generated : bool
         Whether it is the generated stand-in.
     fingerprint : str
@@ -270,7 +272,7 @@ class DataInfo:
         own, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
         if own == theirs:
             return ""
-        counts = [f"{n:,}".replace(",", "\u202f") for n in (*own, *theirs)]
+        counts = map(count, (*own, *theirs))
         return "{}: {} training and {} test rows, the benchmark has {} and {}.".format(self.title, *counts)
 
 

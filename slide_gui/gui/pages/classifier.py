@@ -26,10 +26,10 @@ from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from slide_gui.gui.widgets.numbers import count
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.progress import Progress, Stage
+from slide_gui.text import count
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet

@@ -16,13 +16,12 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.numbers import count, significant
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
+from slide_gui.text import count, counted, pixel_name, significant
 
 __all__ = ["ComparisonView"]
 
@@ -127,7 +126,7 @@ class ComparisonView(QWidget):
         shown = self._shown
         rows = None if shown is None else shown.rows
         self._weights_title.setText("" if rows is None else "rows of W for")
-        names = [] if shown is None or rows is None else [place(pixel, shown.image_shape) for pixel in rows.pixels]
+        names = [] if shown is None or rows is None else [pixel_name(pixel, shown.image_shape) for pixel in rows.pixels]
         for number in range(len(self._pixels.buttons()), len(names)):
             self._pixel_row.addWidget(self._pixels.add(number, "", self._body))
         for number, each in enumerate(self._pixels.buttons()):
@@ -173,7 +172,7 @@ def _short(result: RunResult) -> str:
     stack = result.spec.stack
     if stack.depth == 0:
         return "no layer"
-    return f"noise {stack.noise:.2f}, {stack.depth} layer" + ("" if stack.depth == 1 else "s")
+    return f"noise {stack.noise:.2f}, {counted(stack.depth, 'layer')}"
 
 
 def _brief(result: RunResult) -> str:

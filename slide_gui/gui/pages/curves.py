@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.progress import Progress
+from slide_gui.text import time_left
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
@@ -213,7 +213,7 @@ class CurvesPage(Page):
 
     def _marks(self) -> list[ErrorMark]:
         dataset = self._workspace.dataset
-        key = data_key(dataset.name) if dataset is not None else ""
+        key = "" if dataset is None else dataset.key
         marks = [
             ErrorMark(0.0, 100 * item.error, f"{item.method}, {item.place}")
             for item in published(key)
@@ -231,7 +231,7 @@ class CurvesPage(Page):
         self._hold.setEnabled(running)
         self._hold.setText("Go on" if controller.sweep.paused else "Pause")
         if running and sweep is not None:
-            left = "" if sweep.seconds_left is None else f" · about {math.ceil(sweep.seconds_left / 60)} min left"
+            left = "" if sweep.seconds_left is None else f" · about {time_left(sweep.seconds_left)}"
             held = " · paused" if controller.sweep.paused else ""
             course = f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}"
         else:

@@ -37,6 +37,7 @@ from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.evaluation_table import BenchmarkTable
 from slide_gui.gui.widgets.standing import StandingLegend
 from slide_gui.progress import Progress
+from slide_gui.text import time_left
 
 __all__ = ["EvaluationPage"]
 
@@ -313,7 +314,7 @@ class EvaluationPage(Page):
         self._bar.setVisible(controller.runs.running)
         if controller.runs.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
-            left = "" if live.seconds_left is None else f" · about {_left(live.seconds_left)} left"
+            left = "" if live.seconds_left is None else f" · about {time_left(live.seconds_left)}"
             held = " · paused" if controller.runs.paused else ""
             faults = f" · {len(live.faults)} damaged runs made again" if live.faults else ""
             self._said.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
@@ -349,9 +350,3 @@ def _times(rows: tuple[TimeRow, ...], _progress: Progress) -> Sheet:
 
 def _timed(row: TimeRow) -> bool:
     return bool(row.slide or row.sda or row.tutorial)
-
-
-def _left(seconds: float) -> str:
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -9,10 +9,10 @@ from slide_gui.experiments.evaluation.protocol import published, published_secon
 from slide_gui.experiments.evaluation.table import REFERENCE, BenchmarkState, Cell, Comparison, DataInfo
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.run import RunProgress
-from slide_gui.figures.evaluation import COLUMNS, seconds_text, standing
+from slide_gui.figures.evaluation import COLUMNS, standing
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.widgets.evaluation_table import BenchmarkCell, BenchmarkHead, BenchmarkRow
-from slide_gui.gui.widgets.numbers import THIN, count, fixed
+from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed
 
 __all__ = ["all_times", "error_heads", "error_rows", "time_heads", "time_rows_of"]
 
@@ -95,7 +95,7 @@ def _said(
         note, fraction = _course(state, state.current[2], cell.asked, paused)
         fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
     elif cell.complete:
-        note = f"{cell.asked} split{'s' if cell.asked > 1 else ''}"
+        note = counted(cell.asked, "split")
     else:
         done = f"{len(cell.answers)} of {cell.asked} splits"
         why = "not asked" if not asked else "waiting" if running else ""
@@ -137,7 +137,7 @@ def _within(live: RunProgress) -> float:
 
 def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
     data = entry(cell.data).title
-    lines = [f"{cell.name} on {data}{' (generated)' if info is not None and info.generated else ''}"]
+    lines = [f"{cell.name} on {dataset_title(data, info is not None and info.generated)}"]
     rate = cell.rate
     if rate is None:
         lines.append(f"No result: {note}")
@@ -222,7 +222,7 @@ def _times(
 
 
 def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else seconds_text(seconds)
+    return "" if seconds is None else duration(seconds)
 
 
 def _ratio(ratio: float | None) -> str:
@@ -244,7 +244,7 @@ def _short(chosen: str) -> str:
 
 def _scaled(row: TimeRow) -> str:
     tutorial = row.tutorial
-    return "" if tutorial is None else f"from {seconds_text(tutorial.measured)} on {tutorial.rows} rows"
+    return "" if tutorial is None else f"from {duration(tutorial.measured)} on {tutorial.rows} rows"
 
 
 def _from(row: TimeRow) -> str:

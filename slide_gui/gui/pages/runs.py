@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from functools import partial
 from pathlib import Path
 
@@ -11,9 +10,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from slide_gui.experiments.comparison import Comparison
-from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.result import StoredRun
-from slide_gui.experiments.source import describe_widths
+from slide_gui.experiments.stored_run import SHOWN, StoredRun
 from slide_gui.figures.export import Sheet
 from slide_gui.gui.export.option import TABLE, ExportOption
 from slide_gui.gui.pages.comparison import ComparisonView
@@ -21,7 +18,7 @@ from slide_gui.gui.pages.page import Page, add_button
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.run_table import RunRow, RunTable
+from slide_gui.gui.widgets.run_table import RunTable
 from slide_gui.progress import Progress
 
 __all__ = ["RunsPage"]
@@ -45,7 +42,7 @@ class RunsPage(Page):
             self, self.head, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)"
         )
         export.clicked.connect(self.export_requested)
-        self._table = RunTable(self)
+        self._table = RunTable(SHOWN, self)
         self._table.set_placeholder("No runs yet: train a classifier or start a sweep.")
         self._table.open_requested.connect(controller.open_run)
         self._table.delete_requested.connect(self._delete)
@@ -67,7 +64,7 @@ class RunsPage(Page):
     def refresh(self) -> None:
         """Show the controller's list."""
         if self.isVisible():
-            self._table.set_rows([_row(run) for run in self._library.runs])
+            self._table.set_rows(self._library.runs)
             self.subtitle.setText(self._count())
             empty = "No runs yet: train a classifier or start a sweep." if self._is_read() else "Reading the runs…"
             self._table.set_placeholder(empty)
@@ -154,24 +151,3 @@ def _sheet(lines: list[StoredRun], _progress: Progress) -> Sheet:
         runs_csv(path, lines)
 
     return Sheet("runs", None, write)
-
-
-def _row(run: StoredRun) -> RunRow:
-    split = "whole" if run.training == "whole" else str(run.split)
-    return RunRow(
-        run.hash,
-        time.strftime("%Y-%m-%d %H:%M", time.localtime(run.created)),
-        run.data,
-        METHODS[run.method].text if run.method in METHODS else run.method,
-        run.noise if run.depth else float("nan"),
-        run.depth,
-        split if run.evaluate == "test" else f"{split}, val.",
-        run.seed,
-        run.rate,
-        float("nan") if run.C is None else run.C,
-        run.n_support,
-        run.seconds,
-        ", ".join(run.tags),
-        "" if run.is_current else f"Version {run.numerics or 'unknown'} of the numbers: answers nothing asked now",
-        describe_widths(run.chosen_by or ""),
-    )

@@ -11,14 +11,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.weight_tiles import Tile
 
-__all__ = ["TileSource", "place"]
-
-
-def place(feature: int, shape: tuple[int, int] | None) -> str:
-    """Return "row, column" of a pixel, or the number of a plain feature."""
-    if shape is None:
-        return f"x{feature}"
-    return f"{feature // shape[1]}, {feature % shape[1]}"
+__all__ = ["TileSource"]
 
 
 class TileSource:

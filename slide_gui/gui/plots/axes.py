@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -32,10 +33,10 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.numbers import count, decimals_of, fixed, nice_ticks, number
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, Painted, focus_ring, paint_callout, paint_placeholder
+from slide_gui.text import count, fixed, number
 
-__all__ = ["Margins", "Plot", "apart", "decade_ticks", "linear_ticks"]
+__all__ = ["Margins", "Plot", "apart", "decade_ticks", "decimals_of", "linear_ticks", "nice_ticks"]
 
 _MOST_TICKS = 12  # more are not read
 
@@ -59,6 +60,31 @@ class Margins:
     foot: int
     left: int
     right: int
+
+
+def decimals_of(ticks: tuple[float, ...]) -> int:
+    """Return how many decimals show evenly spaced ticks without loss, at most six."""
+    for decimals in range(6):
+        if all(abs(round(t, decimals) - t) < 1e-9 * max(1.0, abs(t)) for t in ticks):
+            return decimals
+    return 6
+
+
+def nice_ticks(low: float, high: float, most: int = 6) -> tuple[float, ...]:
+    """Return round values, 1, 2 or 5 times a power of ten apart, that enclose the limits.
+
+    The first is at or below `low`, the last at or above `high`; at most `most` + 2 of them.
+    """
+    if not (math.isfinite(low) and math.isfinite(high)) or high <= low:
+        low, high = (low, low + 1.0) if math.isfinite(low) else (0.0, 1.0)
+    rough = (high - low) / max(most, 1)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(f * power for f in (1.0, 2.0, 5.0, 10.0) if f * power >= rough * (1 - 1e-9))
+    first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+    digits = 6 - math.floor(math.log10(step))
+    ticks = tuple(round(k * step, digits) + 0.0 for k in range(first, max(last, first + 1) + 1))
+    assert all(a < b for a, b in pairwise(ticks))
+    return ticks
 
 
 def linear_ticks(low: float, high: float, most: int) -> list[tuple[float, str]]:

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.numbers import count, fixed, significant
 from slide_gui.gui.widgets.painted import MIDDLE, washed
+from slide_gui.text import count, fixed, significant
 
 __all__ = ["CopiesPlot", "CopiesSeries"]
 

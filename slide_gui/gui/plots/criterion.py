@@ -16,10 +16,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks
+from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.numbers import count, nice_ticks, significant
 from slide_gui.gui.widgets.painted import MIDDLE
+from slide_gui.text import count, significant
 
 __all__ = ["CriterionPlot", "CriterionStep", "Trace"]
 

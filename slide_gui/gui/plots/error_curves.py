@@ -12,12 +12,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.gui.plots.axes import Margins, Plot, apart
+from slide_gui.gui.plots.axes import Margins, Plot, apart, nice_ticks
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_of, depth_pen, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
-from slide_gui.gui.widgets.numbers import fixed, nice_ticks, per_cent
 from slide_gui.gui.widgets.painted import CLICKS, MIDDLE, snapped, washed
+from slide_gui.text import fixed, per_cent
 
 __all__ = ["ErrorPlot"]
 

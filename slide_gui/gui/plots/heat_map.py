@@ -19,10 +19,10 @@ from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.plots.points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
-from slide_gui.gui.widgets.numbers import fixed, per_cent
 from slide_gui.gui.widgets.painted import CENTRE, CLICKS, MIDDLE, washed
 from slide_gui.gui.widgets.pixels import ARROWS
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
+from slide_gui.text import fixed, per_cent
 
 __all__ = ["HeatMap"]
 

@@ -12,7 +12,7 @@ from PySide6.QtGui import QPen
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
-from slide_gui.gui.widgets.numbers import count, fixed
+from slide_gui.text import count, fixed
 
 __all__ = ["ErrorMark", "ErrorPoint", "State", "best_of", "depth_pen", "lines_of", "spoken"]
 

@@ -11,8 +11,9 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.comparison import Comparison, compare_rows
-from slide_gui.experiments.result import RunResult, StoredRun
+from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.stored_run import StoredRun, tags_of
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
@@ -83,8 +84,7 @@ class RunLibrary(QObject):
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
         """Give a run other tags, separated by commas."""
-        tags = [part.strip() for part in text.split(",") if part.strip()]
-        self._change_and_read(lambda store: store.tag(key, tags))
+        self._change_and_read(lambda store: store.tag(key, tags_of(text)))
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and hand it over."""

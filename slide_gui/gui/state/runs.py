@@ -5,10 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.experiments.result import RunResult, StoredRun
+from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.experiments.sweep import SweepState, run_sweep
 from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary

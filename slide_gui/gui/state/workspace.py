@@ -20,6 +20,7 @@ from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.state.jobs import Lane, Problem
 from slide_gui.progress import Progress
+from slide_gui.text import counted
 
 __all__ = ["MAX_PINS", "State", "Workspace"]
 
@@ -283,9 +284,8 @@ class Workspace(QObject):
             explorer.prepare(parameters)
             return fit
 
-        layers = f"{parameters.depth} layer" + ("" if parameters.depth == 1 else "s")
         self.lane.submit(
-            f"Fitting {layers}",
+            f"Fitting {counted(parameters.depth, 'layer')}",
             work,
             channel="fit",
             on_payload=self._fitted,

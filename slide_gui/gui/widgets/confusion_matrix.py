@@ -12,7 +12,6 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.numbers import count, fixed, per_cent
 from slide_gui.gui.widgets.painted import (
     CENTRE,
     MIDDLE,
@@ -25,6 +24,7 @@ from slide_gui.gui.widgets.painted import (
     paint_placeholder,
 )
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
+from slide_gui.text import count, fixed, per_cent
 
 __all__ = ["ConfusionMatrix", "worst_mistake"]
 

@@ -31,6 +31,7 @@ from PySide6.QtWidgets import (
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.gui.widgets.standing import paint_mark, standing_color
+from slide_gui.text import plain
 
 __all__ = ["BenchmarkCell", "BenchmarkHead", "BenchmarkRow", "BenchmarkTable"]
 
@@ -364,7 +365,7 @@ class BenchmarkTable(QTableView):
         for row in rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix("paper ")))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))
-        return "\n".join(lines).replace("\u202f", "").replace("−", "-")
+        return plain("\n".join(lines))
 
     @Slot(int)
     def _head_clicked(self, section: int) -> None:

@@ -48,9 +48,9 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.numbers import count
 from slide_gui.gui.widgets.painted import paint_placeholder
-from slide_gui.gui.widgets.run_model import COLUMNS, TAG, Column, Index, RunModel, RunRow
+from slide_gui.gui.widgets.run_model import Index, RunModel, RunRow
+from slide_gui.text import TextColumn, count, counted, plain
 
 __all__ = ["PADDING", "TEXT", "RunRow", "RunTable"]
 
@@ -76,10 +76,9 @@ class RunDelegate(QStyledItemDelegate):
         if current and view.columnViewportPosition(index.column()) <= 0:
             painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
         painter.setFont(font)
-        less = bool(view.run(index).note)
-        painter.setPen(QColor(theme.accent_text if chosen else theme.muted if less else theme.text))
-        room = box.adjusted(PADDING, 0, -PADDING, 0)
-        column, text = view.column_and_text(index)
+        run, column = view.run_and_column(index)
+        painter.setPen(QColor(theme.accent_text if chosen else theme.muted if run.note else theme.text))
+        room, text = box.adjusted(PADDING, 0, -PADDING, 0), column.text(run)
         if metrics.horizontalAdvance(text) > room.width():
             text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, RIGHT if column.is_number else LEFT, text)
@@ -117,16 +116,11 @@ class RunView(QTableView):
             self.setAccessibleDescription(text)
             self.viewport().update()
 
-    def run(self, index: Index) -> RunRow:
-        """Return the run of a cell; asking the model itself is faster than through Qt."""
+    def run_and_column(self, index: Index) -> tuple[RunRow, TextColumn]:
+        """Return the run and the column of a cell; asking the model itself is faster than through Qt."""
         model = self.model()
         assert isinstance(model, RunModel)
-        return model.row(index.row())
-
-    def column_and_text(self, index: Index) -> tuple[Column, str]:
-        """Return the column of a cell and what it says."""
-        column = COLUMNS[index.column()]
-        return column, column.text(self.run(index))
+        return model.row(index.row()), model.columns[index.column()]
 
     def look(self) -> tuple[Theme, QFont, QFontMetricsF]:
         """Return theme, font and its metrics, asked for once a painting and not once a cell."""
@@ -149,6 +143,12 @@ class RunTable(QWidget):
 
     Enter or a double click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the chosen
     rows as text separated by tabs; Ctrl+F goes to the filter, Escape clears it.
+
+    Parameters
+    ----------
+    columns : sequence of TextColumn
+        Of the table; the last one holds the tags.
+    parent : QWidget, optional
     """
 
     open_requested = Signal(str)
@@ -162,11 +162,11 @@ class RunTable(QWidget):
     selection_changed = Signal(object)
     """Keys of the chosen runs, a tuple."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, columns: Sequence[TextColumn], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._placeholder = "No runs yet."
         self._waiting: tuple[RunRow, ...] | None = None
-        self._model = RunModel(self)
+        self._model = RunModel(columns, self)
         self._view = RunView(self)
         self._filter = QLineEdit(self)
         self._count = QLabel(self)
@@ -220,11 +220,11 @@ class RunTable(QWidget):
         """Return the keys of the chosen runs, in the order of the lines."""
         ranges = list(cast("Iterable[QItemSelectionRange]", self._view.selectionModel().selection()))
         lines = sorted({line for r in ranges for line in range(r.top(), r.bottom() + 1)})
-        return tuple(self._model.row(line).key for line in lines)
+        return tuple(self._model.row(line).hash for line in lines)
 
     def shown(self) -> tuple[str, ...]:
         """Return the keys of the chosen runs, or of all that are shown, in the order of the lines."""
-        return self.selected() or tuple(self._model.row(line).key for line in range(self._model.rowCount()))
+        return self.selected() or tuple(self._model.row(line).hash for line in range(self._model.rowCount()))
 
     def select(self, keys: Sequence[str]) -> None:
         """Choose runs."""
@@ -238,10 +238,9 @@ class RunTable(QWidget):
         """Return the chosen rows, or all that are shown, with a line of titles, separated by tabs."""
         chosen = set(self.selected())
         rows = [self._model.row(i) for i in range(self._model.rowCount())]
-        lines = [[c.title for c in COLUMNS]]
-        lines += [[c.text(r) for c in COLUMNS] for r in rows if not chosen or r.key in chosen]
-        # Plain numbers, so that other programs read them.
-        return "\n".join("\t".join(cell.replace("\u202f", "").replace("−", "-") for cell in line) for line in lines)
+        lines = [[c.title for c in self._model.columns]]
+        lines += [[c.text(r) for c in self._model.columns] for r in rows if not chosen or r.hash in chosen]
+        return plain("\n".join("\t".join(line) for line in lines))
 
     # Made once
 
@@ -312,7 +311,7 @@ class RunTable(QWidget):
         # The frame of the table goes round the header too.
         head.setStyleSheet("QHeaderView { border: 0; }")
         metrics = QFontMetricsF(figure_font(self, TEXT))
-        for number, column in enumerate(COLUMNS):
+        for number, column in enumerate(self._model.columns):
             wide = max(metrics.horizontalAdvance(column.widest), metrics.horizontalAdvance(column.title))
             view.setColumnWidth(number, math.ceil(wide) + 1 + 2 * PADDING)
         head.setStretchLastSection(True)
@@ -340,11 +339,11 @@ class RunTable(QWidget):
 
     def _current_key(self) -> str:
         index = self._view.currentIndex()
-        return self._model.row(index.row()).key if index.isValid() else ""
+        return self._model.row(index.row()).hash if index.isValid() else ""
 
     def _choose(self, keys: set[str], current: str) -> None:
         selection, model = QItemSelection(), self._view.selectionModel()
-        last = len(COLUMNS) - 1
+        last = len(self._model.columns) - 1
         # Neighbouring lines as one range: Qt compares every range with every other.
         for first, final in _runs(self._model.lines_of(keys)):
             selection.append(QItemSelectionRange(self._model.index(first, 0), self._model.index(final, last)))
@@ -362,8 +361,8 @@ class RunTable(QWidget):
     def _tell(self) -> None:
         """Bring count, buttons and the empty state up to date."""
         chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
-        noun = "run" if total == 1 else "runs"
-        text = f"{count(shown)} of {count(total)} {noun}" if shown != total else f"{count(total)} {noun}"
+        text = counted(total, "run")
+        text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
         for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
             self._actions[name].setEnabled(enabled)
@@ -409,7 +408,7 @@ class RunTable(QWidget):
     def _edit_tag(self) -> None:
         chosen = self._model.lines_of(set(self.selected()))
         if len(chosen) == 1:
-            index = self._model.index(chosen[0], TAG)
+            index = self._model.index(chosen[0], self._model.tag)
             self._view.scrollTo(index)
             self._view.edit(index)
 
@@ -419,10 +418,10 @@ class RunTable(QWidget):
 
     @Slot(QModelIndex)
     def _double_clicked(self, index: QModelIndex) -> None:
-        if index.column() == TAG:
+        if index.column() == self._model.tag:
             self._view.edit(index)
         else:
-            self.open_requested.emit(self._model.row(index.row()).key)
+            self.open_requested.emit(self._model.row(index.row()).hash)
 
     @Slot(QPoint)
     def _menu(self, place: QPoint) -> None:

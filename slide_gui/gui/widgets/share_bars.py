@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Settle
-from slide_gui.gui.widgets.numbers import fixed, per_cent
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
+from slide_gui.text import fixed, layer_name, per_cent
 
 __all__ = ["LayerShare", "ShareBars"]
 
@@ -76,9 +76,8 @@ class ShareBars(Pointed):
         return fixed(share.sigma, min(max(2 - math.floor(math.log10(least)), 0), 4))
 
     def _text(self, share: LayerShare) -> str:
-        return (
-            f"h{_raised(share.layer)}: {per_cent(100 * share.share, 1)}, σ{_lowered(share.layer)} {self._sigma(share)}"
-        )
+        sigma = f"σ{_lowered(share.layer)} {self._sigma(share)}"
+        return f"{layer_name(share.layer)}: {per_cent(100 * share.share, 1)}, {sigma}"
 
     def _describe(self) -> None:
         shown = self._shares if self._current is None else (self._shares[self._current],)
@@ -146,7 +145,7 @@ class ShareBars(Pointed):
             painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), BAR), 2.0, 2.0)
         painter.setPen(QPen(QColor(theme.text)))
         painter.setFont(figure_font(self))
-        painter.drawText(QRectF(EDGE, box.top(), 40, LINE), MIDDLE, f"h{_raised(share.layer)}")
+        painter.drawText(QRectF(EDGE, box.top(), 40, LINE), MIDDLE, layer_name(share.layer))
         now = 100.0 * self._settle.values[row]
         painter.drawText(QRectF(right, box.top(), start - GAP - right, LINE), RIGHT, per_cent(now, 1))
         painter.setPen(QColor(theme.muted))
@@ -162,10 +161,6 @@ class ShareBars(Pointed):
         if not step[0] or not self._shares:
             return None
         return 0 if self._current is None else min(max(self._current + step[0], 0), len(self._shares) - 1)
-
-
-def _raised(layer: int) -> str:
-    return str(layer).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def _lowered(layer: int) -> str:

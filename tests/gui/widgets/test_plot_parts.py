@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
@@ -13,10 +12,9 @@ from hypothesis import strategies as st
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QApplication, QWidget
 
+from slide_gui.gui.plots.axes import decimals_of, nice_ticks
 from slide_gui.gui.theme import DARK, LIGHT, Theme
-from slide_gui.gui.widgets import numbers as _numbers
 from slide_gui.gui.widgets.motion import REDUCED_MOTION, Pulse, Settle, motion_allowed
-from slide_gui.gui.widgets.numbers import decimals_of, nice_ticks
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, contrast, ink_on, sequential
 from tests.gui.given import wait
 
@@ -28,11 +26,6 @@ def still(app: QApplication) -> Iterator[None]:
     app.setProperty(REDUCED_MOTION, True)
     yield
     app.setProperty(REDUCED_MOTION, None)
-
-
-def test_that_the_examples_of_numbers_hold() -> None:
-    assert doctest.testmod(_numbers).failed == 0
-    assert doctest.testmod(_numbers).attempted >= 5
 
 
 @given(st.floats(0, 1e4), st.floats(1e-3, 1e4))

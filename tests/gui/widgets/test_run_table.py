@@ -1,8 +1,8 @@
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -11,24 +11,38 @@ from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
+from slide_gui.experiments.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import LIGHT, figure_font
-from slide_gui.gui.widgets.run_model import COLUMNS, TAG
-from slide_gui.gui.widgets.run_table import PADDING, TEXT, RunRow, RunTable
-from tests.gui.given import calls_in, rate, settle, wait
+from slide_gui.gui.widgets.run_table import PADDING, TEXT, RunTable
+from slide_gui.numerics import numerics
+from tests.gui.given import calls_in, settle, wait
 
 Shown = Callable[..., Any]
-TITLES = [c.title for c in COLUMNS]
+TITLES = [c.title for c in SHOWN]
+TAG = TITLES.index("Tag")
+
+
+def run(key: str, day: int, data: str, method: str = "slide-svm", **known: Any) -> StoredRun:
+    usual = {
+        "generated": False, "fingerprint": "", "noise": 0.0, "depth": 0, "split": 0, "seed": 0, "training": "whole",
+        "evaluate": "test", "error": 0.5, "n_test": 1000, "validation_error": None, "seconds": 1.0,
+        "created": datetime(2026, 11, day, 10).timestamp(), "tags": (), "deleted": False, "numerics": str(numerics()),
+    }  # fmt: skip
+    return StoredRun(key, data, method=method, **(usual | known))
+
+
 ROWS = [
-    RunRow("a", "2026-11-01 10:00", "Rectangles", "SLIDE-SVM", 0.5, 2, "whole", 1, rate(1.33), 10.0, 812),
-    RunRow("b", "2026-11-02 10:00", "Rectangles", "Raw-SVM", math.nan, None, "whole", 1, rate(2.15)),
-    RunRow("c", "2026-11-03 10:00", "MNIST", "SLIDE-SVM", 0.3, 2, "whole", 10, rate(10.4, n=10_000), 1.0, 9_835),
-    RunRow("d", "2026-11-04 10:00", "Convex", "SLIDE-SVM", 0.3, 3, "50/10/10", 2, tag="Figure 3"),
+    run("a", 1, "Rectangles", noise=0.5, depth=2, seed=1, error=0.0133, C=10.0, n_support=812),
+    run("b", 2, "Rectangles", "raw-svm", seed=1, error=0.0215),
+    run("c", 3, "MNIST", noise=0.3, depth=2, seed=10, error=0.104, n_test=10_000, C=1.0, n_support=9_835),
+    run("d", 4, "Convex", noise=0.3, depth=3, seed=2, error=0.3, tags=("Figure 3",)),
 ]
+MORE = run("e", 5, "MNIST", "sda", error=0.4)
 
 
 @pytest.fixture
 def table(shown: Shown) -> RunTable:
-    made: RunTable = shown(RunTable(), 940, 400)
+    made: RunTable = shown(RunTable(SHOWN), 940, 400)
     made.set_rows(ROWS)
     return made
 
@@ -61,7 +75,7 @@ def button(table: RunTable, text: str) -> QPushButton:
 
 def test_that_the_newest_run_is_first_and_numbers_stand_at_the_right(table: RunTable) -> None:
     assert order(table) == "dcba"
-    assert column(table, "Error %") == ["–", "10.40", "2.15", "1.33"]
+    assert column(table, "Error %") == ["30.00", "10.40", "2.15", "1.33"]
     assert column(table, "n SV")[1] == "9\u202f835"
     index = table.view().model().index(0, TITLES.index("Error %"))
     right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
@@ -94,7 +108,7 @@ def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(tab
     table.select(["a", "c"])
     table.view().sortByColumn(TITLES.index("Data"), Qt.SortOrder.AscendingOrder)
     assert set(table.selected()) == {"a", "c"}
-    table.set_rows([*ROWS, RunRow("e", "2026-11-05 10:00", "MNIST", "SdA")])
+    table.set_rows([*ROWS, MORE])
     assert set(table.selected()) == {"a", "c"}
     table.set_filter("mnist")
     assert table.selected() == ("c",)
@@ -153,10 +167,10 @@ def test_that_f2_edits_the_tag_and_enter_in_it_opens_nothing(table: RunTable, he
 def test_that_runs_that_arrive_while_a_tag_is_typed_wait_and_the_text_stays(
     table: RunTable, heard: dict[str, list[Any]]
 ) -> None:
-    rows = {row.key: row for row in [*ROWS, RunRow("e", "2026-11-05 10:00", "MNIST", "SdA")]}
+    rows = {row.hash: row for row in [*ROWS, MORE]}
 
     def tagged(key: str, text: str) -> None:
-        rows[key] = replace(rows[key], tag=text)
+        rows[key] = rows[key].with_tags(text)
         table.set_rows(list(rows.values()))
 
     table.tag_edited.connect(tagged)
@@ -209,19 +223,9 @@ def test_that_a_chosen_row_lies_on_the_accents_wash(table: RunTable) -> None:
     assert shot.pixelColor(box.left() + 2, box.top() + 2) == QColor(LIGHT.accent_wash)
 
 
-def many_rows(n: int) -> list[RunRow]:
+def many_rows(n: int) -> list[StoredRun]:
     return [
-        RunRow(
-            f"k{i}",
-            f"2026-11-{1 + i % 28:02d}",
-            "Rectangles",
-            "SLIDE-SVM",
-            i % 10 / 10,
-            i % 5,
-            "whole",
-            i,
-            rate(1.0 + i / 200),
-        )
+        run(f"k{i}", 1 + i % 28, "Rectangles", noise=i % 10 / 10, depth=i % 5, seed=i, error=0.01 + i / 20_000)
         for i in range(n)
     ]
 
@@ -229,7 +233,7 @@ def many_rows(n: int) -> list[RunRow]:
 def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_filtered_and_sorted_by_few_calls(
     shown: Shown,
 ) -> None:
-    table: RunTable = shown(RunTable(), 940, 600)
+    table: RunTable = shown(RunTable(SHOWN), 940, 600)
     table.set_rows(many_rows(1000))
     painted = calls_in(table.grab)
     rows = many_rows(10_000)
@@ -243,17 +247,18 @@ def test_that_of_ten_thousand_runs_only_those_in_view_are_painted_and_each_is_fi
 
 
 def test_that_every_column_stands_whole_in_a_window_of_1280(shown: Shown) -> None:
-    table: RunTable = shown(RunTable(), 920, 400)
-    long = RunRow(
-        "k", "2026-11-21 03:05", "Rectangles-Images (generated)", "Rand Proj-SVM", 0.5, 2, "29, val.", 9876,
-        rate(22.14, 21.78, 22.5), 1000.0, 50_000, 1234.5,
+    table: RunTable = shown(RunTable(SHOWN), 920, 400)
+    long = run(
+        "k", 21, "Rectangles-Images", "randproj-svm", generated=True, noise=0.5, depth=2, split=29, seed=9876,
+        training="split", evaluate="validation", error=0.2214, n_test=50_000, C=1000.0, n_support=50_000,
+        seconds=1234.5,
     )  # fmt: skip
     table.set_rows([long])
     view = table.view()
     assert view.horizontalScrollBar().maximum() == 0
-    room = [view.horizontalHeader().sectionSize(number) - 2 * PADDING for number in range(len(COLUMNS))]
+    room = [view.horizontalHeader().sectionSize(number) - 2 * PADDING for number in range(len(SHOWN))]
     font = QFontMetricsF(figure_font(table, TEXT))
-    assert [font.horizontalAdvance(c.text(long)) <= wide for c, wide in zip(COLUMNS, room, strict=True)] == [True] * 14
+    assert [font.horizontalAdvance(c.text(long)) <= wide for c, wide in zip(SHOWN, room, strict=True)] == [True] * 14
 
 
 def test_that_the_empty_table_says_what_to_do(table: RunTable, heard: dict[str, list[Any]]) -> None:
@@ -268,7 +273,7 @@ def test_that_the_empty_table_says_what_to_do(table: RunTable, heard: dict[str, 
 
 
 def test_that_a_run_that_counts_less_is_grey_says_why_and_is_found_by_it(table: RunTable) -> None:
-    table.set_rows([*ROWS, RunRow("e", "2026-11-05 10:00", "MNIST", "SdA", note="Version 2 of the numbers")])
+    table.set_rows([*ROWS, replace(MORE, numerics="2")])
     view = table.findChild(QTableView)
     model = view.model()
     (line,) = (i for i in range(model.rowCount()) if model.index(i, 2).data() == "SdA")

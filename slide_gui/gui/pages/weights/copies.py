@@ -16,15 +16,14 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.gui.widgets.numbers import count, significant
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
 from slide_gui.progress import Progress
+from slide_gui.text import count, pixel_name, significant
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
@@ -206,7 +205,7 @@ class CopiesPart(View):
             CopiesSeries(name, colour, tuple(copies.curve(feature)), copies.slope(feature), copies.reference(feature))
             for name, colour, feature in (
                 ("all rows", theme.muted, None),
-                (f"row {place(a, shape)}", theme.accent, a),
+                (f"row {pixel_name(a, shape)}", theme.accent, a),
             )
         ]
         self.plot.set_series(tuple(series), MOST_COPIES, self._is_stale(copies))
@@ -246,7 +245,7 @@ class CopiesPart(View):
             Tile.of((estimate - limit)[:-1], shape, scale, f"relative {significant(error, 3)}", a),
         )
         stale = (self._is_stale(copies),) * 3
-        row = TileRow(place(a, shape), "seed 0", QColor(theme_of(self).accent), False, tiles, stale)
+        row = TileRow(pixel_name(a, shape), "seed 0", QColor(theme_of(self).accent), False, tiles, stale)
         heads = (
             f"Wₘ · m = {count(point.copies)}",
             f"W · limit, ±{significant(scale.high, 2)}",

@@ -11,12 +11,11 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from slide_gui.experiments.inspection.explain import Explanation, explain, strongest
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
-from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
-from slide_gui.gui.widgets.numbers import count, fixed, number, significant
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
+from slide_gui.text import count, fixed, layer_name, number, pixel_name, significant
 
 __all__ = ["ExplainedWeight", "lines_of"]
 
@@ -116,8 +115,8 @@ class ExplainedWeight(View):
         parameters = preview.parameters if previewed and preview is not None else stack.parameters
         explanation = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
         stale = self._source.is_stale(a, layer)
-        title = f"Layer {layer}: a = {place(a, shape)} from b = {place(b, shape)}"
-        fitted_on = "x" if layer == 1 else f"h{'⁰¹²³⁴⁵⁶⁷⁸'[layer - 1]}"
+        title = f"Layer {layer}: a = {pixel_name(a, shape)} from b = {pixel_name(b, shape)}"
+        fitted_on = "x" if layer == 1 else layer_name(layer - 1)
         self.panel.set_lines(title, f"{why} The layer is fitted on {fitted_on}.", lines_of(explanation), stale)
         self._show_rows(explanation, shape, stale)
         self.tiles.set_crosshair(b)
@@ -149,7 +148,7 @@ class ExplainedWeight(View):
             scale = ColorScale.symmetric(self._source.color_map, limit)
             tiles.append(Tile.of(values, shape, scale, f"at b {shown}", explanation.a))
         row = TileRow(
-            place(explanation.a, shape), "row a", QColor(theme_of(self).accent), False, tuple(tiles), (stale,) * 4
+            pixel_name(explanation.a, shape), "row a", QColor(theme_of(self).accent), False, tuple(tiles), (stale,) * 4
         )
         self.tiles.set_content(tuple(heads), (row,))
 

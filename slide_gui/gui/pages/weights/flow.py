@@ -23,9 +23,9 @@ from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
-from slide_gui.gui.widgets.numbers import count
 from slide_gui.gui.widgets.pixels import INK
 from slide_gui.progress import Progress
+from slide_gui.text import count, layer_name, power
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
@@ -35,7 +35,6 @@ __all__ = ["FlowPart", "flow_columns"]
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
-_POWERS = "⁰¹²³⁴⁵⁶⁷⁸"
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
     "Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; of the first layer x, eq. 5) "
@@ -271,7 +270,7 @@ def flow_columns(
     columns = [_input(flow, entered, shape)]
     for k, layer in enumerate(flow.layers, start=1):
         strongest = float(np.abs(layer.output).max(initial=0.0)) if limit is None else limit
-        below = f"h{_POWERS[k - 1]}" if k > 1 else entered
+        below = layer_name(k - 1) if k > 1 else entered
         columns.append(_layer(k, layer, below, shape, ColorScale.symmetric(colors, strongest), stale))
     return tuple(columns)
 
@@ -291,7 +290,7 @@ def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
 
 
 def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale, stale: bool) -> FlowColumn:
-    name, weights = f"h{_POWERS[k]}", f"W{_POWERS[k]}"
+    name, weights = layer_name(k), power("W", k)
     lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
     if k > 1:
         lines = (f"{layer.own_error:.4f} from {below}", *lines)

@@ -12,7 +12,7 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Page
-from slide_gui.gui.pages.tile_source import TileSource, place
+from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.pages.weights.shown_image import ShownImage
@@ -23,6 +23,7 @@ from slide_gui.gui.widgets.feature_bars import FeatureBars
 from slide_gui.gui.widgets.image_view import ImageView
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.progress import Progress
+from slide_gui.text import pixel_name
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import Sheet
@@ -244,7 +245,12 @@ class WeightsPage(Page):
             for k in range(1, self._workspace.state.parameters.depth + 1):
                 row = self._source.row(feature, k)
                 if row is not None:
-                    cells = [place(feature, self._shape()), str(k), repr(float(row[-1])), *map(repr, row[:-1].tolist())]
+                    cells = [
+                        pixel_name(feature, self._shape()),
+                        str(k),
+                        repr(float(row[-1])),
+                        *map(repr, row[:-1].tolist()),
+                    ]
                     lines.append("\t".join(cells))
         return "\n".join(lines) if len(lines) > 1 else ""
 

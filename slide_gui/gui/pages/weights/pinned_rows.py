@@ -6,11 +6,11 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll
+from slide_gui.text import pixel_name
 
 __all__ = ["PinnedRows"]
 
@@ -46,7 +46,9 @@ class PinnedRows(View):
             first = number == 0
             where = "hovered" if self._pixels.feature is not None else "in the middle"
             color = QColor(theme.accent) if first else theme.pin(number - 1)
-            rows.append(TileRow(place(feature, shape), where if first else "pinned", color, not first, tiles, stale))
+            rows.append(
+                TileRow(pixel_name(feature, shape), where if first else "pinned", color, not first, tiles, stale)
+            )
         self.tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))
         self._bar.set_scale(*self._source.bar())
 

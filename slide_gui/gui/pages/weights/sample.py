@@ -10,13 +10,13 @@ from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.figures.color_scale import signed
-from slide_gui.gui.pages.tile_source import place
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.feature_bars import FeatureBars
 from slide_gui.gui.widgets.image_view import MARGIN, ImageView
 from slide_gui.gui.widgets.readout import Readout
+from slide_gui.text import layer_name, pixel_name
 
 __all__ = ["SamplePanel"]
 
@@ -90,10 +90,10 @@ class SamplePanel(QWidget):
         source = target if self._pixels.source is None else self._pixels.source
         columns, cells = [], []
         for k in range(1, self._workspace.state.parameters.depth + 1):
-            columns.append("h" + "⁰¹²³⁴⁵⁶⁷⁸"[k])
+            columns.append(layer_name(k))
             row = self._source.row(target, k)
             cells.append(("–",) * 4 if row is None else _numbers(row, source))
-        title = "from itself" if source == target else f"from {place(source, dataset.image_shape)}"
+        title = "from itself" if source == target else f"from {pixel_name(source, dataset.image_shape)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
         self._readout.set_values(title, tuple(columns), tuple(rows))
 

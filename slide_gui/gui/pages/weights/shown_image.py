@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.numbers import count
+from slide_gui.text import count
 
 __all__ = ["ImageRow", "ShownImage"]
 

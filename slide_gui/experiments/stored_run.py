@@ -1,0 +1,306 @@
+"""A line of the table of runs: each of its columns said once.
+
+From the fields of `StoredRun` the store makes its SQL table and the CSV its head, each with how it is read off a
+result; from `SHOWN` the window and the command line make theirs. A column more is a line or two here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import cached_property, lru_cache
+from math import isfinite
+from types import NoneType
+from typing import Any
+
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.documents import unmarked
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.source import describe_widths
+from slide_gui.numerics import numerics
+from slide_gui.text import NONE, TextColumn, count, dataset_title, fixed, number
+
+__all__ = ["COLUMNS", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
+
+_END = 253402300800.0  # the year 10000, in seconds since 1970
+
+
+def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False) -> Any:
+    """Return a field of `StoredRun`.
+
+    Parameters
+    ----------
+    of_result : callable or None
+        Reads it off a result; None for what the store alone knows.
+    added : bool
+        Stores made by earlier versions lack it: it is added there and filled from the results, and is None where one
+        of those cannot be read.
+    """
+    metadata = {"of_result": of_result, "added": added}
+    return field(default=None, metadata=metadata) if added else field(metadata=metadata)
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A line of the table of runs; the fields are columns of the SQL table, in this order.
+
+    Attributes
+    ----------
+    hash : str
+        Of the spec, under the version of the numbers.
+    data, fingerprint : str
+        Name of the data set and SHA-256 of its contents.
+    generated : bool
+        Whether a generator made the data.
+    method, noise, depth, split, seed, training, evaluate
+        As in `RunSpec`.
+    error : float
+        On the rows judged, and
+    n_test : int
+        how many they are.
+    validation_error : float or None
+        On the split's 20 %.
+    seconds : float
+        That the run took.
+    created : float
+        When it was kept first, in seconds since 1970.
+    tags : tuple of str
+        A person's words.
+    deleted : bool
+        Hidden from the table.
+    C : float or None
+        Trade-off of the classifier; None where it is not known.
+    n_support : int or None
+        Number of its support vectors.
+    numerics : str or None
+        The version of the numbers that it was made by; None where it is not known.
+    chosen_by : str or None
+        What chose the widths, a criterion or the guard; empty where they were not learned, None where it is not known.
+    """
+
+    hash: str = stored(lambda result: result.hash)
+    data: str = stored(lambda result: result.dataset)
+    generated: bool = stored(lambda result: result.generated)
+    fingerprint: str = stored(lambda result: result.spec.fingerprint)
+    method: str = stored(lambda result: result.spec.method)
+    noise: float = stored(lambda result: result.spec.stack.noise)
+    depth: int = stored(lambda result: result.spec.stack.depth)
+    split: int = stored(lambda result: result.spec.split)
+    seed: int = stored(lambda result: result.spec.seed)
+    training: str = stored(lambda result: result.spec.training)
+    evaluate: str = stored(lambda result: result.spec.evaluate)
+    error: float = stored(lambda result: result.error)
+    n_test: int = stored(lambda result: result.n_test)
+    validation_error: float | None = stored(lambda result: result.validation_error)
+    seconds: float = stored(lambda result: result.timings.total)
+    created: float = stored(None)
+    tags: tuple[str, ...] = stored(None)
+    deleted: bool = stored(None)
+    C: float | None = stored(lambda result: result.classifier and result.classifier.C, added=True)
+    n_support: int | None = stored(lambda result: result.classifier and result.classifier.n_support, added=True)
+    numerics: str | None = stored(lambda result: result.numerics, added=True)
+    chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
+
+    @classmethod
+    def of(
+        cls, result: RunResult, created: float = 0.0, tags: tuple[str, ...] = (), *, deleted: bool = False
+    ) -> StoredRun:
+        """Return the line of a result, with what the store alone knows."""
+        values = {column.name: column.of_result(result) for column in COLUMNS if column.of_result is not None}
+        return cls(**values, created=created, tags=tags, deleted=deleted)
+
+    @classmethod
+    def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
+        """Return the line that a row of the SQL table holds.
+
+        Raises
+        ------
+        ValueError
+            If a value cannot be one of its column; it is named.
+        """
+        values = dict(row)
+        bad = _wrong_type(tuple(map(type, values.values())))
+        bad = bad or next((name for name in _REALS if values[name] is not None and not isfinite(values[name])), None)
+        bad = bad or next((name for name in _FLAGS if values[name] not in (0, 1)), None)
+        bad = bad or ("error" if not 0.0 <= values["error"] <= 1.0 else None)
+        bad = bad or ("n_test" if values["n_test"] < 1 else None)
+        bad = bad or ("created" if not is_time(values["created"]) else None)
+        if bad is not None:
+            raise ValueError(f"{bad} is {ascii(values[bad])[:40]}")
+        for name in _FLAGS:
+            values[name] = bool(values[name])
+        values["data"] = unmarked(values["data"], values["generated"])
+        values["tags"] = tags_of(values["tags"])
+        return cls(**values)
+
+    def row(self) -> dict[str, Any]:
+        """Return column → value in the SQL table."""
+        return {column.name: column.to_sql(getattr(self, column.name)) for column in COLUMNS}
+
+    def with_tags(self, text: str) -> StoredRun:
+        """Return the line with the tags that a person wrote, separated by commas."""
+        return replace(self, tags=tags_of(text))
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this program would compute the same numbers, so that the run answers what is asked of it."""
+        return self.numerics == str(numerics())
+
+    @cached_property
+    def rate(self) -> ErrorRate:
+        """The error with its 95 % interval."""
+        return ErrorRate.of_run(self.error, self.n_test)
+
+    @property
+    def title(self) -> str:
+        """Name of the data for people."""
+        return dataset_title(self.data, self.generated)
+
+    @property
+    def method_name(self) -> str:
+        """Name of the method for people."""
+        return METHODS[self.method].text if self.method in METHODS else self.method
+
+    @property
+    def split_name(self) -> str:
+        """Which rows were trained on, and judged where those were not the test part."""
+        name = "whole" if self.training == "whole" else str(self.split)
+        return name if self.evaluate == "test" else f"{name}, val."
+
+    @property
+    def made(self) -> str:
+        """When it was kept first, in local time."""
+        return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.created))
+
+    @property
+    def note(self) -> str:
+        """Why it counts less than others; empty where it does not."""
+        if self.is_current:
+            return ""
+        return f"Version {self.numerics or 'unknown'} of the numbers: answers nothing asked now"
+
+    @property
+    def tip(self) -> str:
+        """What a person wants to know of it, in a few lines."""
+        widths = describe_widths(self.chosen_by or "")
+        lines = (f"{self.method_name} on {self.title}, {self.made}", str(self.rate), widths[:1].upper() + widths[1:])
+        return "\n".join(filter(None, (*lines, self.note)))
+
+    @cached_property
+    def words(self) -> str:
+        """What a filter searches, in small letters; noise, depth and seed by name."""
+        numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
+        widths = describe_widths(self.chosen_by or "")
+        words = (self.made, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
+        return " ".join(words).lower()
+
+
+def tags_of(text: str) -> tuple[str, ...]:
+    """Return the tags in a text, separated by commas."""
+    return tuple(filter(None, (part.strip() for part in text.split(",")))) if text else ()
+
+
+def is_time(created: object) -> bool:
+    """Whether a value can be seconds since 1970."""
+    return isinstance(created, (int, float)) and 0.0 <= created < _END
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the SQL table.
+
+    Attributes
+    ----------
+    name : str
+        Of the column and of the field of `StoredRun`.
+    sql : str
+        Its type there.
+    types : frozenset of type
+        Of a value that SQLite gives back; it keeps anything anywhere.
+    of_result : callable or None
+        Reads it off a result.
+    added : bool
+        Whether stores made by earlier versions lack it.
+    """
+
+    name: str
+    sql: str
+    types: frozenset[type]
+    of_result: Callable[[RunResult], Any] | None
+    added: bool
+
+    @classmethod
+    def of(cls, described: Field[Any]) -> Column:
+        """Return the column of a field."""
+        hint, _, optional = str(described.type).partition(" | ")
+        sql, types = _KINDS[hint]
+        if optional:
+            return cls(described.name, sql, frozenset({*types, NoneType}), **described.metadata)
+        return cls(described.name, f"{sql} NOT NULL", frozenset(types), **described.metadata)
+
+    @staticmethod
+    def to_sql(value: Any) -> Any:
+        """Return a field's value as SQLite keeps it."""
+        if isinstance(value, tuple):
+            return ",".join(value)
+        return int(value) if isinstance(value, bool) else value
+
+
+_KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
+    "str": ("TEXT", (str,)),
+    "tuple[str, ...]": ("TEXT", (str,)),
+    "int": ("INTEGER", (int,)),
+    "bool": ("INTEGER", (int,)),
+    "float": ("REAL", (float, int)),
+}
+COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
+"""Of the SQL table, `hash` first."""
+
+_REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
+_FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")
+
+
+@lru_cache(maxsize=256)
+def _wrong_type(types: tuple[type, ...]) -> str | None:
+    """Return the first column of a row that has a value of a wrong type; a table of thousands has few kinds of rows."""
+    return next((column.name for column, kind in zip(COLUMNS, types, strict=True) if kind not in column.types), None)
+
+
+def _known(value: int | None) -> str:
+    return NONE if value is None else count(value)
+
+
+SHOWN = (
+    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.made, "2026-11-21 03:05", False),
+    TextColumn(
+        "Data", "The data set; gen.: generated", lambda r: r.data,
+        lambda r: f"{r.data} gen." if r.generated else r.data, "Rectangles-Images gen.", False,
+    ),
+    TextColumn("Method", "What was trained", lambda r: r.method, lambda r: r.method_name, "Rand Proj-SVM", False),
+    TextColumn(
+        "Noise", "1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
+        lambda r: fixed(r.noise, 2) if r.depth else NONE, "0.00",
+    ),
+    TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
+    TextColumn(
+        "Split", "Which random 80 % was trained on; whole: all training samples; val.: judged on the other 20 %",
+        lambda r: r.split_name, lambda r: r.split_name, "00, val.", False,
+    ),
+    TextColumn("Seed", "Of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
+    TextColumn(
+        "95 %", "Interval of the error, per cent", lambda r: r.rate.high - r.rate.low,
+        lambda r: r.rate.interval, "00.00–00.00",
+    ),
+    TextColumn("n test", "Test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
+    TextColumn(
+        "C", "Penalty of the SVM", lambda r: r.C,
+        lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}")), "1\u202f000",
+    ),
+    TextColumn("n SV", "Support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000"),
+    TextColumn("Time s", "Seconds it took", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0"),
+    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags), "figure 3", False),
+)  # fmt: skip
+"""The columns of the table that people see; the last one is the one that they write."""

@@ -1,0 +1,230 @@
+"""How numbers, durations, pixels, layers and data sets are put into words: on screen, in figures, on a terminal.
+
+Numbers have a true minus and thin spaces in their thousands; what is no number is a dash.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = [
+    "NONE",
+    "THIN",
+    "TextColumn",
+    "count",
+    "counted",
+    "dataset_title",
+    "duration",
+    "fixed",
+    "layer_name",
+    "number",
+    "per_cent",
+    "pixel_name",
+    "plain",
+    "power",
+    "significant",
+    "time_left",
+]
+
+THIN = "\u202f"
+NONE = "–"
+"""Stands where there is no number."""
+
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def fixed(value: float, decimals: int) -> str:
+    """Return a number with a fixed count of decimals.
+
+    Examples
+    --------
+    >>> fixed(-0.251, 2), fixed(-0.001, 2), fixed(float("nan"), 1)
+    ('−0.25', '0.00', '–')
+    """
+    if not math.isfinite(value):
+        return NONE
+    return f"{round(value, decimals) + 0.0:,.{decimals}f}".replace(",", THIN).replace("-", "−")
+
+
+def significant(value: float, digits: int = 4) -> str:
+    """Return a number to so many significant digits.
+
+    Examples
+    --------
+    >>> significant(0.0123456), significant(123456.0, 3), significant(2.5e-9, 2)
+    ('0.01235', '123\u202f456', '2.5·10⁻⁹')
+    """
+    if not math.isfinite(value):
+        return NONE
+    size = math.floor(math.log10(abs(value))) if value else 0
+    if not -4 <= size < 7:
+        mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+        times = "" if mantissa == "1" else f"{mantissa}·".replace("-", "−")
+        return f"{times}{power('10', int(exponent))}"
+    return fixed(value, max(0, digits - 1 - size))
+
+
+def number(value: float) -> str:
+    """Return the shortest decimal text, at most six digits.
+
+    Examples
+    --------
+    >>> number(0.30000000000000004), number(-2.0)
+    ('0.3', '−2')
+    """
+    return f"{value:.6g}".replace("-", "−")
+
+
+def count(value: int) -> str:
+    """Return a whole number.
+
+    Examples
+    --------
+    >>> count(50000)
+    '50\u202f000'
+    """
+    return f"{value:,}".replace(",", THIN).replace("-", "−")
+
+
+def counted(value: int, noun: str) -> str:
+    """Return how many there are of something.
+
+    Examples
+    --------
+    >>> counted(1, "run"), counted(2000, "run")
+    ('1 run', '2\u202f000 runs')
+    """
+    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+
+
+def per_cent(value: float, decimals: int = 2) -> str:
+    """Return a number of per cent with its unit.
+
+    Examples
+    --------
+    >>> per_cent(1.3)
+    '1.30\u202f%'
+    """
+    return f"{fixed(value, decimals)}{THIN}%"
+
+
+def duration(seconds: float | None) -> str:
+    """Return how long something took.
+
+    Examples
+    --------
+    >>> duration(0.25), duration(75.0), duration(7500.0), duration(None)
+    ('0.25 s', '1 min 15 s', '2 h 05 min', '–')
+    """
+    if seconds is None:
+        return NONE
+    if seconds < 10:
+        return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
+    if round(seconds) < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def time_left(seconds: float | None) -> str:
+    """Return how long something will still take, roughly; empty while that is not known.
+
+    Examples
+    --------
+    >>> time_left(12.4), time_left(300.0), time_left(9000.0), time_left(None)
+    ('12 s left', '5 min left', '2.5 h left', '')
+    """
+    if seconds is None:
+        return ""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s left"
+    return f"{round(seconds / 60)} min left" if seconds < 5400 else f"{seconds / 3600:.1f} h left"
+
+
+def power(base: str, exponent: int) -> str:
+    """Return a power.
+
+    Examples
+    --------
+    >>> power("10", -12), power("W", 10)
+    ('10⁻¹²', 'W¹⁰')
+    """
+    return base + str(exponent).translate(_RAISED)
+
+
+def layer_name(layer: int) -> str:
+    """Return the name of a layer's output; 0 is the input.
+
+    Examples
+    --------
+    >>> layer_name(0), layer_name(12)
+    ('h⁰', 'h¹²')
+    """
+    return power("h", layer)
+
+
+def pixel_name(feature: int, image_shape: tuple[int, int] | None, *, transposed: bool = False) -> str:
+    """Return row and column of a pixel, from 0, as they stand on screen; the number of a feature that is no pixel.
+
+    Examples
+    --------
+    >>> pixel_name(30, (28, 28)), pixel_name(30, (28, 28), transposed=True), pixel_name(30, None)
+    ('1, 2', '2, 1', 'x30')
+    """
+    if image_shape is None:
+        return f"x{feature}"
+    row, column = divmod(feature, image_shape[1])
+    return f"{column}, {row}" if transposed else f"{row}, {column}"
+
+
+def dataset_title(name: str, generated: bool) -> str:
+    """Return the name of a data set as people read it, with a mark where it was generated.
+
+    Examples
+    --------
+    >>> dataset_title("Rectangles", True)
+    'Rectangles (generated)'
+    """
+    return f"{name} (generated)" if generated else name
+
+
+def plain(text: str) -> str:
+    """Return a text with its numbers as other programs read them.
+
+    Examples
+    --------
+    >>> plain("−1\u202f000")
+    '-1000'
+    """
+    return text.replace(THIN, "").replace("−", "-")
+
+
+@dataclass(frozen=True)
+class TextColumn:
+    """One column of a table of records: what it is called, and what it says of each.
+
+    Attributes
+    ----------
+    title, tip : str
+        Its head, and what that means.
+    value : callable
+        Gives of a record what the table is sorted by; None or NaN come last.
+    text : callable
+        Gives of a record what the cell says.
+    widest : str
+        The widest text that is usual.
+    is_number : bool
+        Whether texts stand at the right.
+    """
+
+    title: str
+    tip: str
+    value: Callable[[Any], Any]
+    text: Callable[[Any], str]
+    widest: str
+    is_number: bool = True
