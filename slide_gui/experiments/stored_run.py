@@ -177,9 +177,7 @@ class StoredRun:
     @property
     def note(self) -> str:
         """Why it counts less than others; empty where it does not."""
-        if self.is_current:
-            return ""
-        return f"Version {self.numerics or 'unknown'} of the numbers: answers nothing asked now"
+        return _note(self.numerics)
 
     @property
     def tip(self) -> str:
@@ -188,13 +186,20 @@ class StoredRun:
         lines = (f"{self.method_name} on {self.title}, {self.made}", str(self.rate), widths[:1].upper() + widths[1:])
         return "\n".join(filter(None, (*lines, self.note)))
 
-    @cached_property
+    @property
     def words(self) -> str:
         """What a filter searches, in small letters; noise, depth and seed by name."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
-        widths = describe_widths(self.chosen_by or "")
+        widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.made, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
         return " ".join(words).lower()
+
+
+@lru_cache(maxsize=64)
+def _note(version: str | None) -> str:
+    if version == str(numerics()):
+        return ""
+    return f"Version {version or 'unknown'} of the numbers: answers nothing asked now"
 
 
 def tags_of(text: str) -> tuple[str, ...]:

@@ -74,7 +74,7 @@ def test_that_generated_rectangles_have_the_stated_shape_and_distribution() -> N
     data = generators.rectangles(seed=3)
     assert (data.train.shape, data.test.shape) == ((1200, 784), (50_000, 784))
     assert data.generated
-    assert "generated" in data.name
+    assert data.title == "Rectangles (generated)"
     assert data.train_labels is not None
     assert data.test_labels is not None
     check_outlines(data.train, data.train_labels)

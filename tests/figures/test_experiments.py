@@ -119,11 +119,10 @@ def test_that_labels_at_equal_heights_do_not_overlap() -> None:
 
 
 def test_that_generated_data_are_marked() -> None:
-    for name in ("Rectangles", "Rectangles (generated)"):
-        figure = drawn(
-            lambda figure, name=name: draw_curves(figure, replace(CURVES, dataset=name, generated=True), Style())
-        )
-        assert figure.texts[0].get_text() == "Rectangles (generated): test error"
+    for generated, title in ((True, "Rectangles (generated)"), (False, "Rectangles")):
+        curves = replace(CURVES, dataset="Rectangles", generated=generated)
+        figure = drawn(lambda figure, curves=curves: draw_curves(figure, curves, Style()))
+        assert figure.texts[0].get_text() == f"{title}: test error"
 
 
 def test_that_a_matrix_shows_every_count() -> None:

@@ -120,7 +120,7 @@ def test_that_the_table_reads_back_to_the_bit(tmp_path: Path) -> None:
     assert head[:7] == ["dataset", "pixel row", "pixel column", "layer", "bias", "w_0", "w_1"]
     assert len(lines) == sum(len(rows.pixels) * rows.depth for rows in WEIGHTS)
     images, plain = WEIGHTS
-    assert lines[2][:4] == ["Rectangles", "2", "4", "1"]
+    assert lines[2][:4] == ["Rectangles (generated)", "2", "4", "1"]
     assert lines[-1][:4] == ["plain, features", "", "37", "2"]
     for line, rows, i, j in ((lines[2], images, 1, 0), (lines[-1], plain, 2, 1)):
         assert float(line[4]) == rows.biases[i, j]

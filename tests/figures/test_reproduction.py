@@ -47,7 +47,7 @@ EXTENT = Extent(
 
 
 def load(key: str, progress: Progress) -> Dataset:
-    return replace(DATA, name=f"{key} (generated)")
+    return replace(DATA, name=key)
 
 
 class Stop(Progress):

@@ -87,9 +87,11 @@ def test_that_columns_sort_as_numbers_and_what_has_none_comes_last(table: RunTab
     view.sortByColumn(error, Qt.SortOrder.AscendingOrder)
     assert order(table) == "abcd"
     view.sortByColumn(error, Qt.SortOrder.DescendingOrder)
-    assert order(table) == "cbad"
+    assert order(table) == "dcba"
+    view.sortByColumn(TITLES.index("C"), Qt.SortOrder.DescendingOrder)
+    assert order(table) == "acbd"
     head = view.horizontalHeader()
-    x = head.sectionViewportPosition(TITLES.index("Depth")) + 10
+    x = head.sectionViewportPosition(TITLES.index("Noise")) + 10
     QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, pos=head.rect().center().__class__(x, 8))
     assert order(table)[-1] == "b"
 
