@@ -17,7 +17,7 @@ from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
 from slide_gui.gui.pages.weights.sample import SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import ColorBar
-from tests.gui.given import Given, settle, wait
+from tests.gui.given import Given, settle, wait, wheel
 
 
 def opened(window, data):
@@ -180,6 +180,24 @@ def test_that_plain_features_flow_as_bars(window):
     assert not part.view.canvas.isVisible()
     assert any("Plain features cannot be drawn on" in label.text() for label in part.findChildren(QLabel))
     assert part.view.columns[1].lower.values.shape == (30,)
+
+
+# All rows ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
+def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_takes_all_the_room(window, size):
+    mosaic = window.weights_page.mosaic()
+    bar = window.weights_page.shown_view().findChild(ColorBar)
+    window.resize(*size)
+    settle(0.2)
+    assert bar.geometry().left() - mosaic.geometry().left() - mosaic.field(7).right() < 40
+    narrow = mosaic.width()
+    wheel(mosaic, mosaic.rect().center(), 480)
+    wait(lambda: mosaic.width() > narrow)
+    assert bar.geometry().right() > window.weights_page.shown_view().width() - 20
+    mosaic.show_whole()
+    wait(lambda: mosaic.width() == narrow)
 
 
 # Copies ------------------------------------------------------------------------------------------------------

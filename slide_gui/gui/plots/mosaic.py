@@ -21,6 +21,7 @@ from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid
 __all__ = ["Mosaic"]
 
 GAP = 1
+_UNLIMITED = (1 << 24) - 1  # Qt's greatest width
 STEPS = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0, 24.0)
 """Zoom in device pixels a weight; below, the whole fits."""
 
@@ -170,11 +171,17 @@ class Mosaic(Plot):
         down, across = self._fields_grid().shown
         return across * (columns + GAP) - GAP, down * (rows + GAP) - GAP
 
+    def _width_of_whole(self) -> int:
+        """Return how wide the plot need be to show the whole as large as its height allows."""
+        ratio, (wide, high) = self.devicePixelRatioF(), self._size()
+        return (
+            math.ceil(wide * _whole_zoom(self.box().height() / high, ratio)) + self._margins.left + self._margins.right
+        )
+
     def _fit(self) -> None:
         """Make the whole fill the plot, weights square and, if there is room, whole device pixels wide."""
         box, ratio, (wide, high) = self.box(), self.devicePixelRatioF(), self._size()
-        room = min(box.width() / wide, box.height() / high) * ratio
-        zoom = max(math.floor(room) if room >= 1.0 else room, 0.01) / ratio
+        zoom = _whole_zoom(min(box.width() / wide, box.height() / high), ratio)
         self._set_whole((0.0, box.width() / zoom), (-box.height() / zoom, 0.0))
 
     def _arrange(self) -> None:
@@ -193,6 +200,10 @@ class Mosaic(Plot):
         self._seen_changed()
 
     def _looked(self) -> None:
+        # No wider than the whole is, so that what stands beside it is near; what is zoomed to takes all there is.
+        most = self._width_of_whole() if self._fields is not None and not self.is_zoomed() else _UNLIMITED
+        if most != self.maximumWidth():
+            self.setMaximumWidth(max(most, self.minimumWidth()))
         self._view.smooth = self.zoom() * self.devicePixelRatioF() < 1.0
 
     def _zoom(self, factor: float, about: QPointF) -> None:
@@ -251,3 +262,9 @@ class Mosaic(Plot):
             self.pixel_clicked.emit((self._selected, self._selected))
         else:
             super().keyPressEvent(event)
+
+
+def _whole_zoom(room: float, ratio: float) -> float:
+    """Return logical pixels a weight where there is room for so many: whole device pixels if for one at least."""
+    device = room * ratio
+    return max(math.floor(device) if device >= 1.0 else device, 0.01) / ratio

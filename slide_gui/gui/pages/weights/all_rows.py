@@ -38,7 +38,8 @@ class AllRows(View):
         grid.addWidget(self.mosaic, 1, 0)
         grid.addWidget(self._bar, 0, 1, 2, 1)
         grid.setRowStretch(1, 1)
-        grid.setColumnStretch(0, 1)
+        grid.setColumnStretch(0, 1000)  # as wide as the picture may be; the rest of the room is right of the bar
+        grid.setColumnStretch(2, 1)
         self._pixels.moved.connect(self._moved)
         self._workspace.dataset_changed.connect(self._forget)
 
