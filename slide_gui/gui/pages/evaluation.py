@@ -34,7 +34,7 @@ from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_r
 from slide_gui.gui.pages.page import Page, add_button
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
-from slide_gui.gui.widgets.evaluation_table import BenchmarkTable
+from slide_gui.gui.widgets.evaluation_table import EvaluationTable
 from slide_gui.gui.widgets.standing import StandingLegend
 from slide_gui.progress import Progress
 from slide_gui.text import time_left
@@ -188,7 +188,7 @@ class EvaluationPage(Page):
         self._controls = EvaluationControls(controller, self)
         self.column.addWidget(self._controls)
         self._build_course(nested(self.column, QHBoxLayout()))
-        self._errors = BenchmarkTable(self, name="Error rates")
+        self._errors = EvaluationTable(self, name="Error rates")
         self._errors.set_order(0)
         self._errors.runs_requested.connect(self._ask_runs)
         self._views = QStackedWidget(self)
@@ -220,7 +220,7 @@ class EvaluationPage(Page):
 
     def _build_times(self) -> QWidget:
         view = QWidget(self)
-        self._times = BenchmarkTable(view, name="Running time of feature generation", ordered=False)
+        self._times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
         column = QVBoxLayout(view)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)

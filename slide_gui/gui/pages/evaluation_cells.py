@@ -11,7 +11,7 @@ from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, standing
 from slide_gui.gui.state.evaluation import EvaluationChoice
-from slide_gui.gui.widgets.evaluation_table import BenchmarkCell, BenchmarkHead, BenchmarkRow
+from slide_gui.gui.widgets.evaluation_table import EvaluationCell, EvaluationHead, EvaluationRow
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed
 
 __all__ = ["all_times", "error_heads", "error_rows", "time_heads", "time_rows_of"]
@@ -20,7 +20,7 @@ _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "judging", "test": "judging"}
 
 
-def error_heads(state: BenchmarkState, choice: EvaluationChoice) -> tuple[BenchmarkHead, ...]:
+def error_heads(state: BenchmarkState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
     """Return a column's head for every data set of the table."""
     infos = {info.key: info for info in state.data}
     heads = []
@@ -31,13 +31,13 @@ def error_heads(state: BenchmarkState, choice: EvaluationChoice) -> tuple[Benchm
         else:
             note = f"{'generated' if info.generated else 'real'}, {count(info.n_train)} / {count(info.n_test)}"
         tip = f"{known.title}: training / test rows\nClick to put the methods in the order of this data set"
-        heads.append(BenchmarkHead(known.title, note, tip))
+        heads.append(EvaluationHead(known.title, note, tip))
     return tuple(heads)
 
 
 def error_rows(
     state: BenchmarkState, choice: EvaluationChoice, running: bool, paused: bool = False
-) -> tuple[BenchmarkRow, ...]:
+) -> tuple[EvaluationRow, ...]:
     """Return a row for every method in the paper's order, then those that others published.
 
     Parameters
@@ -58,7 +58,7 @@ def error_rows(
         if name:
             said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
             title, _, note = name.partition(", ")
-            rows.append(BenchmarkRow(method, title, said, note=note, strong=method == REFERENCE))
+            rows.append(EvaluationRow(method, title, said, note=note, strong=method == REFERENCE))
     own = {row.title for row in rows}
     others: dict[tuple[str, str], dict[str, float]] = {}
     for key in keys:
@@ -67,14 +67,14 @@ def error_rows(
                 others.setdefault((one.method, one.place), {})[key] = 100 * one.error
     for (name, place), errors in others.items():
         found = tuple(_published(name, place, errors.get(key)) for key in keys)
-        rows.append(BenchmarkRow("", f"{name}", found, note=place))
+        rows.append(EvaluationRow("", f"{name}", found, note=place))
     return tuple(rows)
 
 
-def _published(name: str, place: str, error: float | None) -> BenchmarkCell:
+def _published(name: str, place: str, error: float | None) -> EvaluationCell:
     if error is None:
-        return BenchmarkCell()
-    return BenchmarkCell(aside=fixed(error, 2), tip=f"{name}: {fixed(error, 2)}{THIN}%, published by {place}")
+        return EvaluationCell()
+    return EvaluationCell(aside=fixed(error, 2), tip=f"{name}: {fixed(error, 2)}{THIN}%, published by {place}")
 
 
 def _said(
@@ -84,9 +84,9 @@ def _said(
     choice: EvaluationChoice,
     running: bool,
     paused: bool,
-) -> BenchmarkCell:
+) -> EvaluationCell:
     if cell is None:
-        return BenchmarkCell(note="not in the protocol")
+        return EvaluationCell(note="not in the protocol")
     asked = cell.data in choice.data and cell.method in choice.methods
     here = running and state.current is not None and state.current[:2] == (cell.data, cell.method)
     aside = "" if cell.paper is None else f"paper {fixed(100 * cell.paper.error, 2)}"
@@ -108,7 +108,7 @@ def _said(
     stands = stands if rate is not None and (other is not None or cell.method == REFERENCE) else ""
     keys = tuple(answer.spec_hash for answer in cell.answers)
     tip = _tip(cell, other, infos.get(cell.data), note)
-    return BenchmarkCell(main, aside, note, stands, here, fraction, tip, rank, keys)
+    return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
 
 
 def _course(state: BenchmarkState, split: int, asked: int, paused: bool) -> tuple[str, float]:
@@ -173,10 +173,10 @@ def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRo
     return tuple(found)
 
 
-def time_heads(rows: Sequence[TimeRow]) -> tuple[BenchmarkHead, ...]:
+def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
     """Return a column's head for every data set that was timed."""
     return tuple(
-        BenchmarkHead(
+        EvaluationHead(
             row.data.title,
             f"{'generated' if row.data.generated else 'real'}, {count(row.data.n_train)} rows"
             if row.data.fingerprint
@@ -187,7 +187,7 @@ def time_heads(rows: Sequence[TimeRow]) -> tuple[BenchmarkHead, ...]:
     )
 
 
-def time_rows_of(rows: Sequence[TimeRow]) -> tuple[BenchmarkRow, ...]:
+def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     """Return the rows of the table of running times: measured here, and beside it the paper's."""
     gpu = "on a GPU in the paper"
     return (
@@ -212,13 +212,13 @@ def time_rows_of(rows: Sequence[TimeRow]) -> tuple[BenchmarkRow, ...]:
 
 def _times(
     title: str, note: str, cells: Sequence[tuple[str, str, str]], strong: bool = False, tips: Sequence[str] = ()
-) -> BenchmarkRow:
+) -> EvaluationRow:
     said = []
     for number, (main, aside, below) in enumerate(cells):
         lines = [title + (f", {note}" if note else ""), main or "not measured yet", below, aside]
         lines += [tips[number]] if tips and tips[number] else []
-        said.append(BenchmarkCell(main, aside, below if main else "not measured", tip="\n".join(filter(None, lines))))
-    return BenchmarkRow("", title, tuple(said), note=note, strong=strong)
+        said.append(EvaluationCell(main, aside, below if main else "not measured", tip="\n".join(filter(None, lines))))
+    return EvaluationRow("", title, tuple(said), note=note, strong=strong)
 
 
 def _seconds(seconds: float | None) -> str:

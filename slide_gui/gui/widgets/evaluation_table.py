@@ -30,24 +30,18 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import paint_placeholder
-from slide_gui.gui.widgets.standing import paint_mark, standing_color
+from slide_gui.gui.widgets.standing import STANDINGS, paint_mark, standing_color
 from slide_gui.text import plain
 
-__all__ = ["BenchmarkCell", "BenchmarkHead", "BenchmarkRow", "BenchmarkTable"]
+__all__ = ["EvaluationCell", "EvaluationHead", "EvaluationRow", "EvaluationTable"]
 
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
-_WORDS = {
-    "reference": "",
-    "better": "significantly fewer errors than SLIDE-SVM",
-    "worse": "significantly more errors than SLIDE-SVM",
-    "equal": "no significant difference from SLIDE-SVM",
-}
 
 
 @dataclass(frozen=True)
-class BenchmarkCell:
+class EvaluationCell:
     """One cell.
 
     Attributes
@@ -78,7 +72,7 @@ class BenchmarkCell:
 
 
 @dataclass(frozen=True)
-class BenchmarkHead:
+class EvaluationHead:
     """A column: its title, a note below it, and a tooltip."""
 
     title: str
@@ -87,28 +81,28 @@ class BenchmarkHead:
 
 
 @dataclass(frozen=True)
-class BenchmarkRow:
+class EvaluationRow:
     """A row; those without a key keep their place at the end, whatever the order."""
 
     key: str
     title: str
-    cells: tuple[BenchmarkCell, ...]
+    cells: tuple[EvaluationCell, ...]
     note: str = ""
     strong: bool = False
 
 
-class BenchmarkModel(QAbstractTableModel):
+class EvaluationModel(QAbstractTableModel):
     """The rows in the order of one column."""
 
     def __init__(self, parent: QObject, ordered: bool) -> None:
         super().__init__(parent)
-        self.heads: tuple[BenchmarkHead, ...] = ()
-        self.rows: tuple[BenchmarkRow, ...] = ()
+        self.heads: tuple[EvaluationHead, ...] = ()
+        self.rows: tuple[EvaluationRow, ...] = ()
         self.order: int | None = None
         self.ordered = ordered
-        self._given: tuple[BenchmarkRow, ...] = ()
+        self._given: tuple[EvaluationRow, ...] = ()
 
-    def set_content(self, heads: Sequence[BenchmarkHead], rows: Sequence[BenchmarkRow]) -> None:
+    def set_content(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
         """Replace everything; a table of the same shape is only told that its cells changed."""
         same = len(heads) == len(self.heads) and len(rows) == len(self._given)
         if not same:
@@ -134,7 +128,7 @@ class BenchmarkModel(QAbstractTableModel):
             self.rows = rows
             return
 
-        def rank(row: BenchmarkRow) -> tuple[bool, bool, tuple[float, ...]]:
+        def rank(row: EvaluationRow) -> tuple[bool, bool, tuple[float, ...]]:
             value = row.cells[order].rank
             return not row.key, value is None, value or ()
 
@@ -148,7 +142,7 @@ class BenchmarkModel(QAbstractTableModel):
     def columnCount(self, parent: Index = NONE) -> int:
         return 0 if parent.isValid() or not self.heads else len(self.heads) + 1
 
-    def cell(self, index: Index) -> BenchmarkCell | None:
+    def cell(self, index: Index) -> EvaluationCell | None:
         """Return a cell, None in the column of titles."""
         return self.rows[index.row()].cells[index.column() - 1] if index.column() else None
 
@@ -160,7 +154,7 @@ class BenchmarkModel(QAbstractTableModel):
             parts = (
                 (row.title, row.note)
                 if cell is None
-                else (cell.main, _WORDS.get(cell.standing, ""), cell.aside, cell.note)
+                else (cell.main, STANDINGS[cell.standing].spoken if cell.standing else "", cell.aside, cell.note)
             )
             return ", ".join(part for part in parts if part)
         if role == Qt.ItemDataRole.ToolTipRole:
@@ -170,7 +164,7 @@ class BenchmarkModel(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation != Qt.Orientation.Horizontal or not 0 <= section <= len(self.heads):
             return None
-        head = self.heads[section - 1] if section else BenchmarkHead("Method")
+        head = self.heads[section - 1] if section else EvaluationHead("Method")
         if role == Qt.ItemDataRole.DisplayRole:
             return head.title
         return head.tip if role == Qt.ItemDataRole.ToolTipRole else None
@@ -184,10 +178,10 @@ _PAD, _MARK = 6, 9
 _GAP = 6  # least room between a cell's figure and what stands right of it
 
 
-class BenchmarkHeader(QHeaderView):
+class EvaluationHeader(QHeaderView):
     """Title and note of each column, and which column gives the order."""
 
-    def __init__(self, model: BenchmarkModel, parent: QWidget) -> None:
+    def __init__(self, model: EvaluationModel, parent: QWidget) -> None:
         super().__init__(Qt.Orientation.Horizontal, parent)
         self._content = model
         self.setSectionsClickable(True)
@@ -201,7 +195,7 @@ class BenchmarkHeader(QHeaderView):
         painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.line))
         if not section and not self._content.ordered:
             return
-        head = self._content.heads[section - 1] if section else BenchmarkHead("Method", "the paper’s order")
+        head = self._content.heads[section - 1] if section else EvaluationHead("Method", "the paper’s order")
         room = box.adjusted(_PAD, 5, -_PAD, -5)
         order = self._content.order
         chosen = self._content.ordered and section == (0 if order is None else order + 1)
@@ -213,13 +207,13 @@ class BenchmarkHeader(QHeaderView):
         _line(painter, room, head.note, top=False)
 
 
-class BenchmarkDelegate(QStyledItemDelegate):
+class EvaluationDelegate(QStyledItemDelegate):
     """Draws a cell."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         view, model = self.parent(), index.model()
         assert isinstance(view, QTableView)
-        assert isinstance(model, BenchmarkModel)
+        assert isinstance(model, EvaluationModel)
         theme, box, row, cell = theme_of(view), QRectF(option.rect), model.rows[index.row()], model.cell(index)
         last = index.row() + 1 < len(model.rows) and bool(row.key) and not model.rows[index.row() + 1].key
         painter.save()
@@ -247,7 +241,7 @@ class BenchmarkDelegate(QStyledItemDelegate):
             painter.drawRect(box.adjusted(1, 1, -2, -2))
         painter.restore()
 
-    def _paint_title(self, painter: QPainter, view: QWidget, room: QRectF, row: BenchmarkRow) -> None:
+    def _paint_title(self, painter: QPainter, view: QWidget, room: QRectF, row: EvaluationRow) -> None:
         theme = theme_of(view)
         painter.setFont(figure_font(view, BODY, strong=row.strong))
         painter.setPen(QColor(theme.text))
@@ -260,12 +254,12 @@ class BenchmarkDelegate(QStyledItemDelegate):
         _line(painter, room, row.note, top=False)
 
     def _paint_cell(
-        self, painter: QPainter, view: QWidget, room: QRectF, row: BenchmarkRow, cell: BenchmarkCell
+        self, painter: QPainter, view: QWidget, room: QRectF, row: EvaluationRow, cell: EvaluationCell
     ) -> None:
         theme = theme_of(view)
         upper = QRectF(room.left(), room.top(), room.width(), room.height() / 2 + 1)
         model = view.model() if isinstance(view, QTableView) else None
-        indent = _MARK + 6 if isinstance(model, BenchmarkModel) and model.ordered else 0
+        indent = _MARK + 6 if isinstance(model, EvaluationModel) and model.ordered else 0
         text = upper.adjusted(indent, 0, 0, 0)
         if cell.standing:
             middle = QRectF(room.left(), upper.center().y() - _MARK / 2, _MARK, _MARK)
@@ -296,7 +290,7 @@ def _line(painter: QPainter, room: QRectF, text: str, top: bool) -> None:
 _TITLE = 144  # width of the titles of the rows
 
 
-class BenchmarkTable(QTableView):
+class EvaluationTable(QTableView):
     """The table; the arrow keys move, Enter or a click asks for the runs of a cell."""
 
     runs_requested = Signal(object)
@@ -306,11 +300,11 @@ class BenchmarkTable(QTableView):
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
-        self._content = BenchmarkModel(self, ordered)
+        self._content = EvaluationModel(self, ordered)
         self._empty = ""
-        self.setHorizontalHeader(BenchmarkHeader(self._content, self))
+        self.setHorizontalHeader(EvaluationHeader(self._content, self))
         self.setModel(self._content)
-        self.setItemDelegate(BenchmarkDelegate(self))
+        self.setItemDelegate(EvaluationDelegate(self))
         self.setShowGrid(False)
         self.setMouseTracking(True)
         self.setTabKeyNavigation(False)
@@ -330,7 +324,7 @@ class BenchmarkTable(QTableView):
     def sizeHint(self) -> QSize:
         return QSize(920, HEAD + 10 * ROW + 2)
 
-    def set_table(self, heads: Sequence[BenchmarkHead], rows: Sequence[BenchmarkRow], empty: str = "") -> None:
+    def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow], empty: str = "") -> None:
         """Show a table; `empty` says what to do next where there are no columns."""
         shape = self._content.columnCount()
         self._content.set_content(heads, rows)
@@ -352,7 +346,7 @@ class BenchmarkTable(QTableView):
         """The column by which rows stand."""
         return self._content.order
 
-    def rows(self) -> tuple[BenchmarkRow, ...]:
+    def rows(self) -> tuple[EvaluationRow, ...]:
         """Return the rows as they stand."""
         return self._content.rows
 

@@ -6,31 +6,31 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.theme import DARK, LIGHT
-from slide_gui.gui.widgets.evaluation_table import BenchmarkCell, BenchmarkHead, BenchmarkRow, BenchmarkTable
+from slide_gui.gui.widgets.evaluation_table import EvaluationCell, EvaluationHead, EvaluationRow, EvaluationTable
 from slide_gui.gui.widgets.standing import paint_mark, standing_color
 
-HEADS = (BenchmarkHead("Rectangles", "generated"), BenchmarkHead("MNIST", "no runs yet"))
-EMPTY = BenchmarkCell(aside="paper 1.40", note="not asked", tip="No result: not asked")
+HEADS = (EvaluationHead("Rectangles", "generated"), EvaluationHead("MNIST", "no runs yet"))
+EMPTY = EvaluationCell(aside="paper 1.40", note="not asked", tip="No result: not asked")
 
 
 def cell(error, standing, group):
     keys = (f"run {error}",)
-    return BenchmarkCell(f"{error:.2f} ± 0.10", "paper 1.00", "1 split", standing, rank=(group, error), keys=keys)
+    return EvaluationCell(f"{error:.2f} ± 0.10", "paper 1.00", "1 split", standing, rank=(group, error), keys=keys)
 
 
 ROWS = (
-    BenchmarkRow("raw-svm", "Raw-SVM", (cell(3.0, "worse", 2.0), EMPTY)),
-    BenchmarkRow("sda", "SdA", (BenchmarkCell(note="waiting"), EMPTY)),
-    BenchmarkRow("slide-svm", "SLIDE-SVM", (cell(2.0, "reference", 1.0), EMPTY), strong=True),
-    BenchmarkRow("pca-svm", "PCA-SVM", (cell(1.9, "equal", 1.0), EMPTY)),
-    BenchmarkRow("white-svm", "White-SVM", (cell(2.5, "better", 0.0), EMPTY)),
-    BenchmarkRow("", "SdA-3", (BenchmarkCell(aside="1.99"), EMPTY), note="Vincent et al. 2010"),
+    EvaluationRow("raw-svm", "Raw-SVM", (cell(3.0, "worse", 2.0), EMPTY)),
+    EvaluationRow("sda", "SdA", (EvaluationCell(note="waiting"), EMPTY)),
+    EvaluationRow("slide-svm", "SLIDE-SVM", (cell(2.0, "reference", 1.0), EMPTY), strong=True),
+    EvaluationRow("pca-svm", "PCA-SVM", (cell(1.9, "equal", 1.0), EMPTY)),
+    EvaluationRow("white-svm", "White-SVM", (cell(2.5, "better", 0.0), EMPTY)),
+    EvaluationRow("", "SdA-3", (EvaluationCell(aside="1.99"), EMPTY), note="Vincent et al. 2010"),
 )
 
 
 @pytest.fixture
 def table(shown):
-    found = BenchmarkTable()
+    found = EvaluationTable()
     found.set_table(HEADS, ROWS)
     return shown(found, 900, 400)
 
@@ -82,7 +82,7 @@ def test_that_the_table_is_copied_as_plain_numbers(table):
 def test_that_new_numbers_keep_order_and_current_cell(table):
     table.set_order(0)
     table.setCurrentIndex(table.model().index(1, 1))
-    better = BenchmarkRow("sda", "SdA", (cell(0.5, "better", 0.0), EMPTY))
+    better = EvaluationRow("sda", "SdA", (cell(0.5, "better", 0.0), EMPTY))
     table.set_table(HEADS, (ROWS[0], better, *ROWS[2:]))
     assert titles(table)[:2] == ["SdA", "White-SVM"]
     assert (table.currentIndex().row(), table.currentIndex().column()) == (1, 1)
