@@ -32,7 +32,7 @@ MEASUREMENTS: dict[str, Callable[[], list[Measurement]]] = {
     "hover": window.hover,
     "drag": window.drag,
     "start": window.start,
-    "benchmark-page": window.benchmark_page,
+    "benchmark-page": window.evaluation_page,
     "lateness": window.lateness,
     "lateness-runs": window.lateness_runs,
     "svm": classifying.svm,

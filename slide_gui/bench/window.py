@@ -14,7 +14,7 @@ import numpy as np
 
 from slide_gui.bench.measurement import Measurement, absolute, relative
 
-__all__ = ["benchmark_page", "drag", "hover", "lateness", "lateness_runs", "start"]
+__all__ = ["drag", "evaluation_page", "hover", "lateness", "lateness_runs", "start"]
 
 
 _BARE = """
@@ -94,7 +94,7 @@ def start() -> list[Measurement]:
     ]
 
 
-def benchmark_page() -> list[Measurement]:
+def evaluation_page() -> list[Measurement]:
     """Click to Benchmark page painted, and to all its cells filled, with 10 000 runs in the store."""
     runs = [_child("benchmark-page") for _ in range(3)]
     painted, filled = (1000 * float(np.median([run[name] for run in runs])) for name in ("painted", "filled"))

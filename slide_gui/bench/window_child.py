@@ -211,7 +211,7 @@ def start() -> dict[str, Any]:
     return {"clickable": clickable, "first": first, "fitted": fitted}
 
 
-def benchmark_page() -> dict[str, Any]:
+def evaluation_page() -> dict[str, Any]:
     """Open the Benchmark page for the first time, with 10 000 runs in the store."""
     from slide_gui.bench.full_store import fill
 
@@ -330,7 +330,7 @@ def main(name: str) -> None:
         "hover": hover,
         "drag": drag,
         "start": start,
-        "benchmark-page": benchmark_page,
+        "benchmark-page": evaluation_page,
         "lateness": lateness,
         "lateness-sweep": lateness_sweep,
         "lateness-training": lateness_training,

@@ -20,7 +20,7 @@ from slide_gui.cli.options import (
     fit_data,
     read_data,
     stack_parameters,
-    write_sheet,
+    write_export,
 )
 from slide_gui.cli.weights import pixel_named
 
@@ -60,7 +60,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError("at least one copy, one seed and two rows are needed")
     from slide_gui.experiments.inspection.copies import MOST_ROWS, CopiesResult, CopiesStudy
     from slide_gui.experiments.source import DataSource
-    from slide_gui.figures.copies import copies_sheet
+    from slide_gui.figures.copies import copies_export
 
     counts = [2**k for k in range(arguments.most.bit_length())]
     shown = counts[-1] if arguments.shown is None else arguments.shown
@@ -83,8 +83,8 @@ def _run(arguments: argparse.Namespace) -> int:
     slope = copies.slope()
     if slope is not None:
         lines.append(f"error falls as m to the {slope:.3f}")
-    sheet = copies_sheet(result, source)
-    return write_sheet(sheet, style, outputs, arguments, lambda: _document(result), lines)
+    export = copies_export(result, source)
+    return write_export(export, style, outputs, arguments, lambda: _document(result), lines)
 
 
 def _document(result: CopiesResult) -> dict[str, Any]:

@@ -18,7 +18,7 @@ def register(commands: Subparsers) -> None:
     """Add the subcommand."""
     parser = commands.add_parser(NAME, help="make an exported figure of runs again", description=__doc__)
     parser.add_argument(
-        "recipe", type=Path, metavar="FILE", help="curves.json, confusion.json or widths.json of a bundle"
+        "provenance", type=Path, metavar="FILE", help="curves.json, confusion.json or widths.json of a bundle"
     )
     parser.add_argument("--width", metavar="NAME", default="single", help="single, one-and-a-half, double or slide")
     parser.add_argument("--dpi", type=int, default=300, help="dots per inch of a PNG (300)")
@@ -31,28 +31,28 @@ def register(commands: Subparsers) -> None:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.recipe import Recipe
+    from slide_gui.experiments.provenance import FigureProvenance
     from slide_gui.figures.style import Style
 
     with usage():
         style = Style(width=arguments.width, dpi=arguments.dpi)
-    recipe = Recipe.read(arguments.recipe)
-    arguments.output = arguments.output or Path(f"{recipe.figure}.pdf")
+    provenance = FigureProvenance.read(arguments.provenance)
+    arguments.output = arguments.output or Path(f"{provenance.figure}.pdf")
     outputs = figure_outputs(arguments)
-    if recipe.difference:
-        print(f"slide-gui: {arguments.recipe}: {recipe.difference}", file=sys.stderr)
-    from slide_gui.figures.export import save_sheet
-    from slide_gui.figures.run_sheets import run_sheet
+    if provenance.difference:
+        print(f"slide-gui: {arguments.provenance}: {provenance.difference}", file=sys.stderr)
+    from slide_gui.figures.export import save_export
+    from slide_gui.figures.run_exports import run_export
 
-    dataset = read_data(recipe.source, f"reading {recipe.source.argument}")
+    dataset = read_data(provenance.source, f"reading {provenance.source.argument}")
     with progress_bar("training") as progress:
-        results = recipe.answers(dataset, progress=progress)
-    sheet = run_sheet(recipe, dataset, results)
+        results = provenance.answers(dataset, progress=progress)
+    export = run_export(provenance, dataset, results)
     for path in outputs:
-        save_sheet(path, sheet, style)
+        save_export(path, export, style)
     if arguments.json:
         errors = [result.error for result in results]
-        print_json({"figure": recipe.figure, "outputs": [str(path) for path in outputs], "errors": errors})
+        print_json({"figure": provenance.figure, "outputs": [str(path) for path in outputs], "errors": errors})
     else:
         for path in outputs:
             print(f"saved {path}")

@@ -21,7 +21,7 @@ from slide_gui.cli.options import (
     fit_data,
     read_data,
     stack_parameters,
-    write_sheet,
+    write_export,
 )
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _run(arguments: argparse.Namespace) -> int:
         raise UsageError(f"corruption is {arguments.corruption}; a seed is 0 or more")
     from slide_gui.experiments.inspection.flow import flow_result
     from slide_gui.experiments.source import DataSource
-    from slide_gui.figures.flow import flow_sheet
+    from slide_gui.figures.flow import flow_export
 
     source = DataSource.of(arguments.data, arguments.seed)
     dataset = read_data(source, f"reading {source.argument}")
@@ -72,8 +72,8 @@ def _run(arguments: argparse.Namespace) -> int:
         f"layer {k}: mean squared difference {layer.own_error:.6g} from its target, {layer.input_error:.6g} from x"
         for k, layer in enumerate(result.flow.layers, start=1)
     ]
-    sheet = flow_sheet(result, source)
-    return write_sheet(sheet, style, outputs, arguments, lambda: _document(result), lines)
+    export = flow_export(result, source)
+    return write_export(export, style, outputs, arguments, lambda: _document(result), lines)
 
 
 def _image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:

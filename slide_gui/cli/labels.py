@@ -70,11 +70,11 @@ def run_labels(
 
 
 def _draw(curves: LabelCurves, path: Path) -> None:
-    from slide_gui.figures.export import save_sheet, sheet_of
+    from slide_gui.figures.export import export_of, save_export
     from slide_gui.figures.labels import draw_labels, labels_csv
     from slide_gui.figures.style import Style
 
-    save_sheet(path, sheet_of("labels", curves, draw_labels, labels_csv), Style())
+    save_export(path, export_of("labels", curves, draw_labels, labels_csv), Style())
 
 
 def _print(curves: LabelCurves, arguments: argparse.Namespace) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
     from slide_gui.experiments.source import DataSource
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
     from slide_gui.figures.style import Style
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
     "run_choices",
     "stack_parameters",
     "svm_parameters",
-    "write_sheet",
+    "write_export",
 ]
 
 
@@ -415,8 +415,8 @@ def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
     return [output]
 
 
-def write_sheet(
-    sheet: Sheet,
+def write_export(
+    export: FigureExport,
     style: Style,
     outputs: list[Path],
     arguments: argparse.Namespace,
@@ -424,13 +424,13 @@ def write_sheet(
     lines: Sequence[str] = (),
 ) -> int:
     """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code."""
-    from slide_gui.figures.export import save_bundle, save_sheet
+    from slide_gui.figures.export import save_bundle, save_export
 
     if arguments.bundle is not None:
-        outputs = save_bundle(arguments.bundle, sheet, style)
+        outputs = save_bundle(arguments.bundle, export, style)
     else:
         for path in outputs:
-            save_sheet(path, sheet, style)
+            save_export(path, export, style)
     if arguments.json:
         print_json({"outputs": [str(path) for path in outputs], **document()})
     else:

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 from slide_gui import __version__
 from slide_gui.cli import bench as bench_command
 from slide_gui.cli import (
-    benchmark,
     copies,
     datasets,
     demo,
     doctor,
     draw,
+    evaluation,
     fit,
     flow,
     reproduce,
@@ -29,7 +29,7 @@ from slide_gui.cli.console import DONE, UsageError
 __all__ = ["build_parser", "run"]
 
 _MODULES = (
-    datasets, fit, weights, flow, copies, train, sweep, benchmark, reproduce, runs, draw, demo, bench_command, doctor,
+    datasets, fit, weights, flow, copies, train, sweep, evaluation, reproduce, runs, draw, demo, bench_command, doctor,
 )  # fmt: skip
 
 _DESCRIPTION = """\

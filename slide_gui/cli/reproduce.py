@@ -10,8 +10,8 @@ from slide_gui.cli.console import DONE, print_json, progress_bar, usage
 from slide_gui.cli.options import Subparsers, add_json, computing
 
 if TYPE_CHECKING:
-    from slide_gui.reproduction.figures import Made
-    from slide_gui.reproduction.plan import Extent
+    from slide_gui.reproduction.figures import ReproducedItem
+    from slide_gui.reproduction.plan import ReproductionScale
 
 __all__ = ["NAME", "register"]
 
@@ -39,28 +39,28 @@ def register(commands: Subparsers) -> None:
 def _run(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore
-    from slide_gui.reproduction.plan import extent_of
+    from slide_gui.reproduction.plan import reproduction_scale
     from slide_gui.reproduction.run import reproduce
 
     with usage():
-        extent = extent_of(arguments.quick, arguments.splits)
+        scale = reproduction_scale(arguments.quick, arguments.splits)
     folder: Path = arguments.out
     folder.mkdir(parents=True, exist_ok=True)
 
     def load(key: str, progress: Any) -> Any:
         return DataSource(key=key, generated=arguments.generated).load(progress=progress)
 
-    def seen(made: tuple[Made, ...]) -> None:
-        _write_page(folder, made, extent, complete=False)
+    def seen(items: tuple[ReproducedItem, ...]) -> None:
+        _write_page(folder, items, scale, complete=False)
 
     with RunStore(arguments.store or folder / "runs.sqlite") as store, progress_bar("reproduce") as progress:
-        made = reproduce(folder, extent, load, store, progress=progress, seen=seen)
-    page = _write_page(folder, made, extent, complete=True)
+        items = reproduce(folder, scale, load, store, progress=progress, seen=seen)
+    page = _write_page(folder, items, scale, complete=True)
     if arguments.json:
         print_json(
             {
                 "page": str(page),
-                "left_out": list(extent.left_out),
+                "left_out": list(scale.left_out),
                 "made": [
                     {
                         "name": one.name,
@@ -69,21 +69,21 @@ def _run(arguments: argparse.Namespace) -> int:
                         "data": one.data,
                         "seconds": one.seconds,
                     }
-                    for one in made
+                    for one in items
                 ],
             }
         )
     else:
-        for one in made:
+        for one in items:
             print(f"{one.title}: {', '.join(one.files)}")
         print(f"saved {page}")
     return DONE
 
 
-def _write_page(folder: Path, made: tuple[Made, ...], extent: Extent, *, complete: bool) -> Path:
+def _write_page(folder: Path, items: tuple[ReproducedItem, ...], scale: ReproductionScale, *, complete: bool) -> Path:
     from slide_gui.figures.evaluation import save_text
     from slide_gui.reproduction.page import reading_page
 
     page = folder / "index.html"
-    save_text(page, reading_page(made, extent.left_out, complete))
+    save_text(page, reading_page(items, scale.left_out, complete))
     return page

@@ -177,18 +177,18 @@ def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool
 def _draw(dataset: Dataset, state: SweepState, path: Path) -> None:
     from slide_gui.experiments.curves import error_curves
     from slide_gui.figures.curves import curves_csv, draw_curves
-    from slide_gui.figures.export import Sheet, save_sheet
-    from slide_gui.figures.run_sheets import curve_marks
+    from slide_gui.figures.export import FigureExport, save_export
+    from slide_gui.figures.run_exports import curve_marks
     from slide_gui.figures.style import Style
 
     curves = error_curves(dataset, state.done)
     marks = curve_marks(curves)
-    sheet = Sheet(
+    export = FigureExport(
         "curves",
         lambda figure, style: draw_curves(figure, curves, style, marks),
         lambda path: curves_csv(path, curves),
     )
-    save_sheet(path, sheet, Style())
+    save_export(path, export, Style())
 
 
 def _describe(answer: PointResult) -> dict[str, Any]:

@@ -161,16 +161,16 @@ def write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) 
         If the widths are wanted of a run that did not learn them.
     """
     from slide_gui.figures.confusion import confusion_csv, draw_confusion
-    from slide_gui.figures.export import Sheet, save_sheet, sheet_of
+    from slide_gui.figures.export import FigureExport, export_of, save_export
     from slide_gui.figures.style import Style
     from slide_gui.figures.widths import draw_widths, widths_csv
 
     names = names if len(names) == len(result.labels) else ()
-    widths = sheet_of("widths", result, draw_widths, widths_csv)
-    confusion = Sheet(
+    widths = export_of("widths", result, draw_widths, widths_csv)
+    confusion = FigureExport(
         "confusion",
         lambda figure, style: draw_confusion(figure, result, style, names),
         lambda path: confusion_csv(path, result, names),
     )
     for path in paths:
-        save_sheet(path, widths if path.name.startswith("widths") else confusion, Style())
+        save_export(path, widths if path.name.startswith("widths") else confusion, Style())

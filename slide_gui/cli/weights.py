@@ -19,7 +19,7 @@ from slide_gui.cli.options import (
     fit_data,
     read_data,
     stack_parameters,
-    write_sheet,
+    write_export,
 )
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _run(arguments: argparse.Namespace) -> int:
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
     from slide_gui.experiments.source import DataSource
-    from slide_gui.figures.weights import weights_sheet
+    from slide_gui.figures.weights import weights_export
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
@@ -78,8 +78,8 @@ def _run(arguments: argparse.Namespace) -> int:
         pixels = [pixel_named(text, model) for text in texts] if texts else default
         models.append(model)
         weights.append(weight_rows(model, pixels))
-    sheet = weights_sheet(weights, sources)
-    return write_sheet(sheet, style, outputs, arguments, lambda: {"data": _documents(models, weights, style)})
+    export = weights_export(weights, sources)
+    return write_export(export, style, outputs, arguments, lambda: {"data": _documents(models, weights, style)})
 
 
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:

@@ -24,7 +24,7 @@ from slide_gui.figures.canvas import (
     marked_line,
 )
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, script_values, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import count, dataset_title, fixed, pixel_name
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["copies_sheet", "draw_copies"]
+__all__ = ["copies_export", "draw_copies"]
 
 
 _FRAME = "#B4B8C0"
@@ -212,8 +212,8 @@ from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy
 from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.source import DataSource
-from slide_gui.figures.copies import copies_sheet
-from slide_gui.figures.export import save_sheet
+from slide_gui.figures.copies import copies_export
+from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 
 STYLE = {style!r}
@@ -224,13 +224,13 @@ model = fit_model(dataset, {parameters!r})
 if model.fingerprint != {fingerprint!r}:
     raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
 study = CopiesStudy(model.stack, dataset.train, {layer}, seeds={seeds}, most={most}, most_rows={rows})
-sheet = copies_sheet(CopiesResult(model, study.run(), {feature}, {shown}), SOURCE)
+export = copies_export(CopiesResult(model, study.run(), {feature}, {shown}), SOURCE)
 for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_sheet(Path("copies" + suffix), sheet, STYLE)
+    save_export(Path("copies" + suffix), export, STYLE)
 '''
 
 
-def copies_sheet(result: CopiesResult, source: DataSource) -> Sheet:
+def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     """Return the study of copies as what can be exported.
 
     Parameters
@@ -240,7 +240,7 @@ def copies_sheet(result: CopiesResult, source: DataSource) -> Sheet:
     source : DataSource
         Where the data of the fit came from.
     """
-    return sheet_of(
+    return export_of(
         "copies",
         result,
         draw_copies,

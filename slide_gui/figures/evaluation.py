@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 from slide_gui.data.entries import entry
 from slide_gui.data.files import write_whole
 from slide_gui.experiments.evaluation.protocol import plan, published
-from slide_gui.experiments.evaluation.table import REFERENCE, BenchmarkState, Cell, DataInfo
+from slide_gui.experiments.evaluation.table import REFERENCE, Cell, DataInfo, EvaluationState
 from slide_gui.experiments.evaluation.timing import INCLUDED, TimeRow
 from slide_gui.experiments.methods import METHODS
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, in_per_cent, wrapped
-from slide_gui.figures.export import Sheet, sheet_of
+from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
 from slide_gui.text import count, dataset_title, duration
@@ -33,14 +33,14 @@ __all__ = [
     "draw_times",
     "error_table",
     "errors_csv",
-    "errors_sheet",
+    "errors_export",
     "latex",
     "markdown",
     "save_text",
     "standing",
     "time_table",
     "times_csv",
-    "times_sheet",
+    "times_export",
 ]
 
 
@@ -85,7 +85,7 @@ class TextTable:
     notes: tuple[str, ...]
 
 
-def error_table(state: BenchmarkState) -> TextTable:
+def error_table(state: EvaluationState) -> TextTable:
     """Return the error rates: for each data set a row of ours and one of the paper's."""
     methods = [name for name in COLUMNS if name in state.methods]
     rows: list[tuple[str, ...]] = []
@@ -118,7 +118,7 @@ def _paper_row(info: DataInfo) -> str:
     return "  paper" if title == info.title else f"  paper, {title}"
 
 
-def _error_text(cell: Cell | None, state: BenchmarkState) -> str:
+def _error_text(cell: Cell | None, state: EvaluationState) -> str:
     if cell is None or cell.rate is None:
         return _MISSING
     text, comparison = cell.rate.cell, state.comparison(cell)
@@ -138,7 +138,7 @@ def unlearned(data: Sequence[DataInfo]) -> list[str]:
     ]
 
 
-def _other_notes(state: BenchmarkState) -> list[str]:
+def _other_notes(state: EvaluationState) -> list[str]:
     """Return what others published for the data sets, in sentences."""
     by_place: dict[tuple[str, str], list[str]] = {}
     for info in state.data:
@@ -230,7 +230,7 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
     write_whole(Path(path), lambda file: file.write(text.encode()))
 
 
-def errors_csv(path: str | os.PathLike[str], state: BenchmarkState) -> None:
+def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write one line a cell, with all that is known of it; then one line for each error that others published."""
     head = [
         "dataset", "generated", "method", *RATE_HEAD, "splits asked", "chosen", "feature generation (s)",
@@ -283,7 +283,7 @@ _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # points; mm from line to line
 _NOTES = (INTERVALS, f"Colours: {MARKS}")
 
 
-def standing(state: BenchmarkState, cell: Cell) -> str:
+def standing(state: EvaluationState, cell: Cell) -> str:
     """Return how a method stands to SLIDE-SVM: a key of `COLORS`."""
     if cell.method == REFERENCE:
         return "reference"
@@ -293,14 +293,14 @@ def standing(state: BenchmarkState, cell: Cell) -> str:
     return "worse" if comparison.difference > 0 else "better"
 
 
-def draw_errors(figure: Figure, state: BenchmarkState, style: Style) -> None:
+def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     """Draw the error rates: a panel a data set, its methods by rising error, ours with intervals, the paper's hollow.
 
     Parameters
     ----------
     figure : matplotlib.figure.Figure
         An empty figure; gets its size from the style.
-    state : BenchmarkState
+    state : EvaluationState
     style : Style
 
     Raises
@@ -335,13 +335,13 @@ def draw_errors(figure: Figure, state: BenchmarkState, style: Style) -> None:
         plot.text(2.0 * s, plot.height - (1.4 + _NOTE_LINE * number) * s, line, _NOTE_SIZE, color=MUTED)
 
 
-def _ordered(state: BenchmarkState, info: DataInfo) -> list[Cell]:
+def _ordered(state: EvaluationState, info: DataInfo) -> list[Cell]:
     known = [cell for cell in state.of(info.key) if cell.rate is not None]
     return sorted(known, key=lambda cell: cell.rate.error if cell.rate else 0.0)
 
 
 def _draw_panel(
-    plot: Plot, state: BenchmarkState, info: DataInfo, cells: Sequence[Cell], box: tuple[float, float, float, float]
+    plot: Plot, state: EvaluationState, info: DataInfo, cells: Sequence[Cell], box: tuple[float, float, float, float]
 ) -> None:
     s, (x, y, w, h) = plot.scale, box
     asked = max(cell.asked for cell in cells)
@@ -383,7 +383,7 @@ def _row_height(inner: float, rows: int) -> float:
     return inner * rows / (rows + 0.2)
 
 
-def _draw_cell(axes: Axes, state: BenchmarkState, cell: Cell, place: int, s: float) -> None:
+def _draw_cell(axes: Axes, state: EvaluationState, cell: Cell, place: int, s: float) -> None:
     assert cell.rate is not None
     color = COLORS[standing(state, cell)]
     (low,), (error,), (high,) = in_per_cent([cell.rate])
@@ -484,14 +484,14 @@ def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:
             )  # fmt: skip
 
 
-def errors_sheet(state: BenchmarkState) -> Sheet:
+def errors_export(state: EvaluationState) -> FigureExport:
     """Return the table of error rates."""
-    return sheet_of("errors", state, draw_errors, errors_csv, texts=_texts(error_table(state)))
+    return export_of("errors", state, draw_errors, errors_csv, texts=_texts(error_table(state)))
 
 
-def times_sheet(rows: Sequence[TimeRow]) -> Sheet:
+def times_export(rows: Sequence[TimeRow]) -> FigureExport:
     """Return the table of running times."""
-    return sheet_of("times", rows, draw_times, times_csv, texts=_texts(time_table(rows)))
+    return export_of("times", rows, draw_times, times_csv, texts=_texts(time_table(rows)))
 
 
 def _texts(table: TextTable) -> dict[str, str]:

@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FORMATS",
-    "Sheet",
+    "FigureExport",
     "all_forms",
+    "export_of",
     "figure_bytes",
     "fit_words",
     "save_bundle",
+    "save_export",
     "save_figure",
-    "save_sheet",
     "script_values",
-    "sheet_of",
     "style_words",
     "weights_csv",
 ]
@@ -125,7 +125,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class Sheet:
+class FigureExport:
     """What can be written of one figure.
 
     Attributes
@@ -154,18 +154,20 @@ class Sheet:
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
-def sheet_of(
+def export_of(
     name: str,
     content: T,
     draw: Callable[[Figure, T, Style], None],
     table: Callable[[Path, T], None],
     **further: Any,
-) -> Sheet:
-    """Return the sheet of what `draw` draws into a figure and `table` writes to a path; further fields by name."""
-    return Sheet(name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further)
+) -> FigureExport:
+    """Return the export of what `draw` draws into a figure and `table` writes to a path; further fields by name."""
+    return FigureExport(
+        name, lambda figure, style: draw(figure, content, style), lambda path: table(path, content), **further
+    )
 
 
-def save_sheet(path: Path, sheet: Sheet, style: Style) -> None:
+def save_export(path: Path, export: FigureExport, style: Style) -> None:
     """Write the figure, or with the suffix .csv its numbers, or with that of a text the text.
 
     Raises
@@ -175,11 +177,11 @@ def save_sheet(path: Path, sheet: Sheet, style: Style) -> None:
     OSError
         If the file cannot be written.
     """
-    draw = sheet.draw
+    draw = export.draw
     if path.suffix.lower() == ".csv":
-        sheet.table(path)
-    elif path.suffix.lower() in sheet.texts:
-        text = sheet.texts[path.suffix.lower()]
+        export.table(path)
+    elif path.suffix.lower() in export.texts:
+        text = export.texts[path.suffix.lower()]
         write_whole(path, lambda file: file.write(text.encode()))
     elif draw is None:
         raise ValueError(f"{path.name}: this is a table; it is written as .csv")
@@ -187,14 +189,14 @@ def save_sheet(path: Path, sheet: Sheet, style: Style) -> None:
         save_figure(lambda figure: draw(figure, style), path, style)
 
 
-def save_bundle(folder: Path, sheet: Sheet, style: Style) -> list[Path]:
+def save_bundle(folder: Path, export: FigureExport, style: Style) -> list[Path]:
     """Write the figure, its numbers, and the commands and the Python script that make them again.
 
     Parameters
     ----------
     folder : Path
         Made if it is missing; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, and what `extra` holds.
-    sheet : Sheet
+    export : FigureExport
     style : Style
 
     Returns
@@ -205,17 +207,17 @@ def save_bundle(folder: Path, sheet: Sheet, style: Style) -> list[Path]:
     Raises
     ------
     ValueError
-        If nothing makes this sheet again.
+        If nothing makes this export again.
     OSError
         If the folder cannot be written to.
     """
-    if sheet.commands is None or sheet.script is None:
-        raise ValueError(f"{sheet.name}: this is a table alone; it has no bundle")
-    suffixes = (*(FORMATS if sheet.draw is not None else ()), ".csv")
-    paths = [folder / f"{sheet.name}{suffix}" for suffix in suffixes]
+    if export.commands is None or export.script is None:
+        raise ValueError(f"{export.name}: this is a table alone; it has no bundle")
+    suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
+    paths = [folder / f"{export.name}{suffix}" for suffix in suffixes]
     for path in paths:
-        save_sheet(path, sheet, style)
-    texts = {"commands.txt": sheet.commands(style), f"{sheet.name}.py": sheet.script(style), **sheet.extra}
+        save_export(path, export, style)
+    texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
     for name, text in texts.items():
         write_whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
     return [*paths, *(folder / name for name in texts)]

@@ -12,7 +12,7 @@ from slide_gui.experiments.inspection.flow import FlowResult
 from slide_gui.experiments.source import DataSource, image_text
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import Sheet, all_forms, fit_words, script_values, sheet_of, style_words
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, script_values, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import dataset_title, layer_name, power
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_flow", "flow_csv", "flow_sheet"]
+__all__ = ["draw_flow", "flow_csv", "flow_export"]
 
 
 _FRAME, _BLANKED = "#B4B8C0", "#DCE7FA"
@@ -216,8 +216,8 @@ from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.source import read_image
 from slide_gui.experiments.source import DataSource
-from slide_gui.figures.flow import flow_sheet
-from slide_gui.figures.export import save_sheet
+from slide_gui.figures.flow import flow_export
+from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 
 STYLE = {style!r}
@@ -227,13 +227,13 @@ model = fit_model(SOURCE.load(), {parameters!r})
 if model.fingerprint != {fingerprint!r}:
     raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
 image = read_image(Path(__file__).with_name({image!r}))
-sheet = flow_sheet(flow_result(model, image, {name!r}, {seed!r}), SOURCE)
+export = flow_export(flow_result(model, image, {name!r}, {seed!r}), SOURCE)
 for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_sheet(Path("flow" + suffix), sheet, STYLE)
+    save_export(Path("flow" + suffix), export, STYLE)
 '''
 
 
-def flow_sheet(result: FlowResult, source: DataSource) -> Sheet:
+def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
     """Return the flow of one image as what can be exported.
 
     Parameters
@@ -242,7 +242,7 @@ def flow_sheet(result: FlowResult, source: DataSource) -> Sheet:
     source : DataSource
         Where the data of the fit came from.
     """
-    return sheet_of(
+    return export_of(
         "flow",
         result,
         draw_flow,

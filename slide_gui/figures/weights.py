@@ -16,7 +16,7 @@ from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
-from slide_gui.figures.export import Sheet, all_forms, fit_words, sheet_of, style_words, weights_csv
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, style_words, weights_csv
 from slide_gui.figures.style import Style
 from slide_gui.text import pixel_name
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_weights", "tile_limits", "weights_sheet"]
+__all__ = ["draw_weights", "tile_limits", "weights_export"]
 
 
 _MARGIN = 1.5
@@ -520,7 +520,7 @@ weights_csv("weights.csv", weights)
 '''
 
 
-def weights_sheet(weights: Sequence[WeightRows], sources: Sequence[DataSource]) -> Sheet:
+def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource]) -> FigureExport:
     """Return the weight figure as what can be exported.
 
     Parameters
@@ -529,7 +529,7 @@ def weights_sheet(weights: Sequence[WeightRows], sources: Sequence[DataSource]) 
     sources : sequence of DataSource
         Where the data of each of `weights` came from.
     """
-    return sheet_of(
+    return export_of(
         "weights",
         weights,
         draw_weights,

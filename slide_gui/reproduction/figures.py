@@ -9,7 +9,7 @@ from pathlib import Path
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.curves import error_curves
-from slide_gui.experiments.evaluation.run import run_benchmark
+from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.timing import extrapolated_seconds, time_rows
 from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.inspection.flow import flow_result
@@ -21,24 +21,24 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, run_sweep
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.evaluation import TextTable, error_table, errors_sheet, time_table, times_sheet
-from slide_gui.figures.export import Sheet, save_sheet, sheet_of, weights_csv
+from slide_gui.figures.evaluation import TextTable, error_table, errors_export, time_table, times_export
+from slide_gui.figures.export import FigureExport, export_of, save_export, weights_csv
 from slide_gui.figures.flow import draw_flow, flow_csv
 from slide_gui.figures.samples import draw_samples, sample_images, samples_csv
 from slide_gui.figures.style import Style
 from slide_gui.figures.weights import draw_weights
 from slide_gui.progress import Progress
-from slide_gui.reproduction.plan import Extent
+from slide_gui.reproduction.plan import ReproductionScale
 from slide_gui.text import duration
 
-__all__ = ["PARTS", "Load", "Made", "Workshop"]
+__all__ = ["PARTS", "Load", "ReproducedItem", "ReproductionContext"]
 
 
 Load = Callable[[str, Progress], Dataset]
 
 
 @dataclass(frozen=True, eq=False)
-class Made:
+class ReproducedItem:
     """One figure or table.
 
     Attributes
@@ -70,14 +70,14 @@ class Made:
     tables: tuple[TextTable, ...] = ()
 
 
-class Workshop:
+class ReproductionContext:
     """Where the figures and tables are made.
 
     Parameters
     ----------
     folder : Path
         Gets the files.
-    extent : Extent
+    scale : ReproductionScale
     load : callable
         From the key of a data set and a progress to the data set.
     store : RunStore
@@ -85,8 +85,10 @@ class Workshop:
         Of the runs.
     """
 
-    def __init__(self, folder: Path, extent: Extent, load: Load, store: RunStore, pause: Pause | None) -> None:
-        self.folder, self.extent, self.store, self.pause = folder, extent, store, pause
+    def __init__(
+        self, folder: Path, scale: ReproductionScale, load: Load, store: RunStore, pause: Pause | None
+    ) -> None:
+        self.folder, self.scale, self.store, self.pause = folder, scale, store, pause
         self._load = load
         self._data: dict[str, Dataset] = {}
         self._models: dict[tuple[str, StackParameters], FittedModel] = {}
@@ -103,45 +105,46 @@ class Workshop:
             self._models[key, parameters] = fit_model(self.dataset(key, progress), parameters, progress=progress)
         return self._models[key, parameters]
 
-    def made(
+    def reproduced(
         self,
         title: str,
-        sheets: Sequence[Sheet],
+        exports: Sequence[FigureExport],
         keys: Sequence[str],
         *,
         how: str,
         paper: str,
         width: str = "double",
         tables: tuple[TextTable, ...] = (),
-    ) -> Made:
-        """Write sheets in all forms, and return them as one figure or table, named after the first.
+    ) -> ReproducedItem:
+        """Write exports in all forms, and return them as one figure or table, named after the first.
 
         Parameters
         ----------
         title : str
-        sheets : sequence of Sheet
+        exports : sequence of FigureExport
         keys : sequence of str
             Of data sets loaded before.
         how, paper, tables
-            As of `Made`.
+            As of `ReproducedItem`.
         width : str
             Of a `Style`.
         """
-        files = tuple(name for sheet in sheets for name in self._save(sheet, Style(width=width)))
-        return Made(sheets[0].name, title, files, self._said(keys), how, paper, 0.0, tables)
+        files = tuple(name for export in exports for name in self._save(export, Style(width=width)))
+        return ReproducedItem(exports[0].name, title, files, self._said(keys), how, paper, 0.0, tables)
 
-    def _save(self, sheet: Sheet, style: Style) -> list[str]:
-        names = [f"{sheet.name}{suffix}" for suffix in (*self.extent.formats, ".csv", *sheet.texts)]
+    def _save(self, export: FigureExport, style: Style) -> list[str]:
+        names = [f"{export.name}{suffix}" for suffix in (*self.scale.formats, ".csv", *export.texts)]
         for name in names:
-            save_sheet(self.folder / name, sheet, style)
+            save_export(self.folder / name, export, style)
         return names
 
     def _said(self, keys: Sequence[str]) -> str:
         """Return which data these are."""
         datasets = [self._data[key] for key in keys]
         real = [dataset.name for dataset in datasets if not dataset.generated]
-        made = [dataset.name for dataset in datasets if dataset.generated]
-        parts = [f"real: {', '.join(real)}"] * bool(real) + [f"generated: {', '.join(made)}"] * bool(made)
+        generated = [dataset.name for dataset in datasets if dataset.generated]
+        named = (("real", real), ("generated", generated))
+        parts = [f"{kind}: {', '.join(names)}" for kind, names in named if names]
         return "; ".join(parts)
 
 
@@ -152,11 +155,11 @@ _WEIGHTS = StackParameters(noise=0.3, depth=3)
 _CLOSENESS = StackParameters(noise=0.5, depth=3)
 
 
-def _samples(title: str, workshop: Workshop, progress: Progress) -> Made:
-    samples = [sample_images(workshop.dataset(key, progress.part(0.0, 0.0))) for key in DATA]
-    return workshop.made(
+def _samples(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    samples = [sample_images(context.dataset(key, progress.part(0.0, 0.0))) for key in DATA]
+    return context.reproduced(
         title,
-        [sheet_of("samples", samples, draw_samples, samples_csv)],
+        [export_of("samples", samples, draw_samples, samples_csv)],
         DATA,
         how="Ten training images of each data set, drawn with seed 0.",
         paper="The paper describes the four data sets in words; pictures of them stand in figures that it comments "
@@ -164,16 +167,16 @@ def _samples(title: str, workshop: Workshop, progress: Progress) -> Made:
     )
 
 
-def _weights(title: str, workshop: Workshop, progress: Progress) -> Made:
+def _weights(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
     weights = []
     for key in DATA:
         quiet = progress.part(0.0, 0.0)
-        model = workshop.model(key, _WEIGHTS, quiet)
-        mean = workshop.dataset(key, quiet).train.mean(axis=0)
+        model = context.model(key, _WEIGHTS, quiet)
+        mean = context.dataset(key, quiet).train.mean(axis=0)
         weights.append(weight_rows(model, default_pixels(model.image_shape, mean)))
-    return workshop.made(
+    return context.reproduced(
         title,
-        [sheet_of("weights", weights, draw_weights, weights_csv)],
+        [export_of("weights", weights, draw_weights, weights_csv)],
         DATA,
         how=f"Rows of W for four pixels of each data set, {_words(_WEIGHTS)}, fitted on the whole training part.",
         paper="Reconstruction weights of four example pixels at different layers: crosses on both Rectangles sets, "
@@ -181,26 +184,26 @@ def _weights(title: str, workshop: Workshop, progress: Progress) -> Made:
     )
 
 
-def _flow(title: str, workshop: Workshop, progress: Progress) -> Made:
+def _flow(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
     quiet = progress.part(0.0, 0.0)
-    model = workshop.model("mnist", _WEIGHTS, quiet)
-    result = flow_result(model, workshop.dataset("mnist", quiet).train[0], "training image 1", 0)
-    return workshop.made(
+    model = context.model("mnist", _WEIGHTS, quiet)
+    result = flow_result(model, context.dataset("mnist", quiet).train[0], "training image 1", 0)
+    return context.reproduced(
         title,
-        [sheet_of("flow", result, draw_flow, flow_csv)],
+        [export_of("flow", result, draw_flow, flow_csv)],
         ("mnist",),
         how=f"The first training image, corrupted once (seed 0) and sent through the stack, {_words(_WEIGHTS)}.",
         paper="A schematic description of SLIDE: the input, T(h⁰), h¹, T(h¹), …; its corruption is virtual.",
     )
 
 
-def _closeness(title: str, workshop: Workshop, progress: Progress) -> Made:
+def _closeness(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
     quiet = progress.part(0.0, 0.0)
-    model = workshop.model("rectangles", _CLOSENESS, quiet)
-    result = closeness(workshop.dataset("rectangles", quiet), model, progress=progress)
-    return workshop.made(
+    model = context.model("rectangles", _CLOSENESS, quiet)
+    result = closeness(context.dataset("rectangles", quiet), model, progress=progress)
+    return context.reproduced(
         title,
-        [sheet_of("closeness", result, draw_closeness, closeness_csv)],
+        [export_of("closeness", result, draw_closeness, closeness_csv)],
         ("rectangles",),
         how=f"{result.n_rows} test images, {_words(_CLOSENESS)}; distance sqrt(2 − 2k) under k = exp(−D/σ²), σ² the "
         "median squared distance of the layer, over the mean distance to other classes. The pair is the one, of "
@@ -210,19 +213,19 @@ def _closeness(title: str, workshop: Workshop, progress: Progress) -> Made:
     )
 
 
-def _curves(title: str, workshop: Workshop, progress: Progress) -> Made:
-    e = workshop.extent
-    dataset = subset(workshop.dataset("rectangles", progress.part(0.0, 0.0)), e.train_rows, e.test_rows)
+def _curves(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    e = context.scale
+    dataset = subset(context.dataset("rectangles", progress.part(0.0, 0.0)), e.train_rows, e.test_rows)
     warm = e.method == "slide-svm"
     sweep = SweepSpec(dataset.fingerprint, "rectangles", e.noises, e.depths, method=e.method, svm=e.svm, warm=warm)
-    state = run_sweep(dataset, sweep, workshop.store, progress=progress, pause=workshop.pause)
+    state = run_sweep(dataset, sweep, context.store, progress=progress, pause=context.pause)
     curves = error_curves(dataset, state.done)
     runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())
     by = ", ".join(sorted({answer.chosen_by for answer in state.done if answer.chosen_by}))
     learned = f"widths learned at every point, by {by}" if warm else "one global width by cross-validation"
-    return workshop.made(
+    return context.reproduced(
         title,
-        [sheet_of("curves", curves, draw_curves, curves_csv)],
+        [export_of("curves", curves, draw_curves, curves_csv)],
         ("rectangles",),
         how=f"{len(e.noises)} noises × {len(e.depths)} depths, {len(dataset.train)} training and {len(dataset.test)} "
         f"test rows, {learned}, {e.svm.loss.replace('_', ' ')} loss; bands are 95 % intervals. {_took(runs)}",
@@ -232,17 +235,17 @@ def _curves(title: str, workshop: Workshop, progress: Progress) -> Made:
     )
 
 
-def _tables(title: str, workshop: Workshop, progress: Progress) -> Made:
-    cells, pulse = workshop.extent.cells, progress.part(0.95, 0.95)
-    state = run_benchmark(
-        cells, workshop.dataset, workshop.store, progress=progress.part(0.0, 0.95), pause=workshop.pause
+def _tables(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
+    cells, pulse = context.scale.cells, progress.part(0.95, 0.95)
+    state = run_evaluation(
+        cells, context.dataset, context.store, progress=progress.part(0.0, 0.95), pause=context.pause
     )
-    cut = {cell.data: subset(workshop.dataset(cell.data, pulse), cell.train_rows, cell.test_rows) for cell in cells}
+    cut = {cell.data: subset(context.dataset(cell.data, pulse), cell.train_rows, cell.test_rows) for cell in cells}
     tutorial = {key: extrapolated_seconds(dataset, progress=pulse) for key, dataset in cut.items()}
     times = time_rows(state, tutorial)
-    return workshop.made(
+    return context.reproduced(
         title,
-        [errors_sheet(state), times_sheet(times)],
+        [errors_export(state), times_export(times)],
         [info.key for info in state.data],
         how="For each split of the training part, 80 / 20, the candidates of resources/protocol.toml are judged on the "
         f"20 %; the best is trained again and judged once on the test rows. {_took(state.run_seconds or 0.0)}",
@@ -260,7 +263,7 @@ PARTS = (
     ("Error against noise and depth", 0.35, _curves),
     ("Tables 1 and 2", 1.0, _tables),
 )
-"""Title of each, the fraction of the whole at which it ends, and what makes it of title, workshop and progress."""
+"""Title of each, the fraction of the whole at which it ends, and what makes it of title, context and progress."""
 
 
 def _words(parameters: StackParameters) -> str:

@@ -7,7 +7,7 @@ from html import escape
 
 from slide_gui import __version__
 from slide_gui.figures.evaluation import TextTable
-from slide_gui.reproduction.figures import Made
+from slide_gui.reproduction.figures import ReproducedItem
 from slide_gui.text import duration
 
 __all__ = ["reading_page"]
@@ -39,12 +39,12 @@ tr.paper td { color: var(--muted); }
 """
 
 
-def reading_page(made: Sequence[Made], left_out: Sequence[str], complete: bool) -> str:
+def reading_page(items: Sequence[ReproducedItem], left_out: Sequence[str], complete: bool) -> str:
     """Return the page.
 
     Parameters
     ----------
-    made : sequence of Made
+    items : sequence of ReproducedItem
         What is there.
     left_out : sequence of str
         Sentences on what is less than in the paper.
@@ -65,14 +65,14 @@ def reading_page(made: Sequence[Made], left_out: Sequence[str], complete: bool) 
         parts.append("<h2>What is less than in the paper</h2>\n<ul>")
         parts += [f"<li>{escape(sentence)}</li>" for sentence in left_out]
         parts.append("</ul>")
-    links = " · ".join(f'<a href="#{escape(one.name)}">{escape(one.title)}</a>' for one in made)
+    links = " · ".join(f'<a href="#{escape(one.name)}">{escape(one.title)}</a>' for one in items)
     parts.append(f"<nav>{links}</nav>")
-    parts += [_section(one) for one in made]
+    parts += [_section(one) for one in items]
     parts.append("</main>\n</body>\n</html>\n")
     return "\n".join(parts)
 
 
-def _section(one: Made) -> str:
+def _section(one: ReproducedItem) -> str:
     lines = [f'<section id="{escape(one.name)}">', f"<h2>{escape(one.title)}</h2>"]
     pictures = [name for name in one.files if name.endswith(".png")]
     lines += [f'<a href="{escape(name)}"><img src="{escape(name)}" alt="{escape(one.title)}"></a>' for name in pictures]

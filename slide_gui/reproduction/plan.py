@@ -8,11 +8,11 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.figures.export import FORMATS
 
-__all__ = ["Extent", "extent_of"]
+__all__ = ["ReproductionScale", "reproduction_scale"]
 
 
 @dataclass(frozen=True)
-class Extent:
+class ReproductionScale:
     """How much is made.
 
     Attributes
@@ -43,10 +43,10 @@ class Extent:
     formats: tuple[str, ...] = FORMATS
 
 
-def extent_of(quick: bool, splits: int | None = None) -> Extent:
+def reproduction_scale(quick: bool, splits: int | None = None) -> ReproductionScale:
     """Return the whole evaluation, or a small version of it."""
     if quick:
-        return Extent(
+        return ReproductionScale(
             plan("quick", splits=splits),
             (0.1, 0.3, 0.5, 0.7, 0.9),
             (0, 1, 2, 3),
@@ -64,7 +64,7 @@ def extent_of(quick: bool, splits: int | None = None) -> Extent:
             ),
         )
     noises = tuple(round(0.1 * k, 12) for k in range(10))
-    return Extent(
+    return ReproductionScale(
         plan("full", splits=splits),
         noises,
         (0, 1, 2, 3, 4),

@@ -1,4 +1,4 @@
-"""Every figure and table of the paper, made here one after the other, and how far that is."""
+"""Every figure and table of the paper, items here one after the other, and how far that is."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from slide_gui.experiments.evaluation.table import BenchmarkState
+from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.reproduction.figures import PARTS, Load, Made, Workshop
-from slide_gui.reproduction.plan import Extent
+from slide_gui.reproduction.figures import PARTS, Load, ReproducedItem, ReproductionContext
+from slide_gui.reproduction.plan import ReproductionScale
 
 __all__ = ["ReproductionState", "reproduce"]
 
@@ -25,28 +25,28 @@ class ReproductionState:
     ----------
     title : str
         What is being made.
-    made : tuple of Made
+    items : tuple of ReproducedItem
     seconds_left : float or None
         Of the runs of the part that is being made.
-    benchmark : BenchmarkState or None
+    evaluation : EvaluationState or None
     """
 
     title: str
-    made: tuple[Made, ...] = ()
+    items: tuple[ReproducedItem, ...] = ()
     seconds_left: float | None = None
-    benchmark: BenchmarkState | None = None
+    evaluation: EvaluationState | None = None
 
 
 def reproduce(
     folder: Path,
-    extent: Extent,
+    scale: ReproductionScale,
     load: Load,
     store: RunStore,
     *,
     progress: Progress = NO_PROGRESS,
     pause: Pause | None = None,
-    seen: Callable[[tuple[Made, ...]], None] = lambda made: None,
-) -> tuple[Made, ...]:
+    seen: Callable[[tuple[ReproducedItem, ...]], None] = lambda items: None,
+) -> tuple[ReproducedItem, ...]:
     """Make every figure and table of the paper.
 
     Each run is kept in the store before the next begins, so that the same call goes on after it was broken off.
@@ -55,7 +55,7 @@ def reproduce(
     ----------
     folder : Path
         Gets PDF, SVG, PNG and CSV of each, LaTeX and Markdown of the tables.
-    extent : Extent
+    scale : ReproductionScale
     load : callable
         From the key of a data set and a progress to the data set.
     store : RunStore
@@ -72,34 +72,36 @@ def reproduce(
     Cancelled
         By the progress.
     """
-    return _Reproduction(Workshop(folder, extent, load, store, pause), progress, seen).run()
+    return _Reproduction(ReproductionContext(folder, scale, load, store, pause), progress, seen).run()
 
 
 class _Reproduction:
-    def __init__(self, workshop: Workshop, progress: Progress, seen: Callable[[tuple[Made, ...]], None]) -> None:
-        self._workshop, self._progress, self._seen = workshop, progress, seen
+    def __init__(
+        self, context: ReproductionContext, progress: Progress, seen: Callable[[tuple[ReproducedItem, ...]], None]
+    ) -> None:
+        self._context, self._progress, self._seen = context, progress, seen
         self._state = ReproductionState("")
 
-    def run(self) -> tuple[Made, ...]:
+    def run(self) -> tuple[ReproducedItem, ...]:
         start = 0.0
         for title, stop, make in PARTS:
             self._state = replace(self._state, title=title, seconds_left=None)
             part = _Part(self, self._progress.part(start, stop))
             part.report(0.0, self._state)
             began = time.perf_counter()
-            made = make(title, self._workshop, part)
-            made = replace(made, seconds=time.perf_counter() - began)
-            self._state = replace(self._state, made=(*self._state.made, made))
-            self._seen(self._state.made)
+            item = make(title, self._context, part)
+            item = replace(item, seconds=time.perf_counter() - began)
+            self._state = replace(self._state, items=(*self._state.items, item))
+            self._seen(self._state.items)
             start = stop
         self._progress.report(1.0, self._state)
-        return self._state.made
+        return self._state.items
 
     def told(self, payload: object) -> ReproductionState:
         """Take in what the current part reports."""
         left = getattr(payload, "seconds_left", None)
-        if isinstance(payload, BenchmarkState):
-            self._state = replace(self._state, benchmark=payload)
+        if isinstance(payload, EvaluationState):
+            self._state = replace(self._state, evaluation=payload)
         if not isinstance(payload, ReproductionState):
             self._state = replace(self._state, seconds_left=left)
         return self._state

@@ -24,7 +24,7 @@ def test_that_the_command_writes_the_page_and_says_what_it_made(
         return rectangles(60, 80)
 
     monkeypatch.setattr(DataSource, "load", load)
-    monkeypatch.setattr(extent, "extent_of", lambda quick, splits: EXTENT)
+    monkeypatch.setattr(extent, "reproduction_scale", lambda quick, splits: EXTENT)
     assert main(["reproduce", "--out", str(tmp_path / "out"), "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert Path(said["page"]).read_text(encoding="utf-8").startswith("<!DOCTYPE html>")

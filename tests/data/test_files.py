@@ -15,13 +15,13 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import write_whole
 from slide_gui.experiments.model_file import fit_model, save_model
 from slide_gui.figures.evaluation import save_text
-from slide_gui.figures.export import Sheet, save_bundle, save_figure, save_sheet
+from slide_gui.figures.export import FigureExport, save_bundle, save_export, save_figure
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles
 
 MODEL = fit_model(rectangles(), StackParameters(depth=1))
-SHEET = Sheet(
+SHEET = FigureExport(
     "table", None, lambda path: save_table(path, ["a"], [[1]]), lambda _: "words", lambda _: "script", {"x.json": "{}"}
 )
 WRITERS: dict[str, Callable[[Path], object]] = {
@@ -32,7 +32,7 @@ WRITERS: dict[str, Callable[[Path], object]] = {
     "png": lambda path: save_figure(lambda figure: figure.text(0, 0, "x"), path.with_suffix(".png"), Style()),
     "csv": lambda path: save_table(path, ["a"], [[1]]),
     "text": lambda path: save_text(path, "text"),
-    "sheet": lambda path: save_sheet(path.with_suffix(".csv"), SHEET, Style()),
+    "export": lambda path: save_export(path.with_suffix(".csv"), SHEET, Style()),
     "bundle": lambda path: save_bundle(path.parent, SHEET, Style()),
 }
 

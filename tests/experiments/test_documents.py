@@ -12,7 +12,7 @@ import pytest
 
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.documents import checked_value, from_document
-from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from tests.experiments.tiny import spec
@@ -79,9 +79,11 @@ def test_that_one_of_several_kinds_is_enough() -> None:
         checked_value(str | tuple[float, ...], None, "widths")
 
 
-def a_recipe() -> dict[str, Any]:
+def a_document() -> dict[str, Any]:
     sweep = SweepSpec(FINGERPRINT, "tiny.npz", (0.1, 0.2), (0, 1))
-    document: dict[str, Any] = json.loads(Recipe("curves", DataSource(paths=("tiny.npz",)), sweep.points()).text())
+    document: dict[str, Any] = json.loads(
+        FigureProvenance("curves", DataSource(paths=("tiny.npz",)), sweep.points()).text()
+    )
     return document
 
 
@@ -94,7 +96,7 @@ def places(value: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 def test_that_a_changed_document_of_a_figure_is_read_or_refused_in_one_sentence(tmp_path: Path) -> None:
-    whole = json.dumps(a_recipe())
+    whole = json.dumps(a_document())
     ways = [way for way in places(json.loads(whole)) if way]
     chance, path, refused = random.Random(0), tmp_path / "curves.json", []
     for number in range(400):
@@ -109,7 +111,7 @@ def test_that_a_changed_document_of_a_figure_is_read_or_refused_in_one_sentence(
             home[last] = chance.choice(SWAPS)
         path.write_text(json.dumps(document))
         try:
-            Recipe.read(path)
+            FigureProvenance.read(path)
         except DataError as error:
             refused.append(str(error))
     assert len(refused) > 200
@@ -121,25 +123,25 @@ def test_that_a_changed_document_of_a_figure_is_read_or_refused_in_one_sentence(
 def test_that_what_is_no_document_is_refused(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "doc.json").write_bytes(content)
     with pytest.raises(DataError, match="is no document of a figure"):
-        Recipe.read(tmp_path / "doc.json")
+        FigureProvenance.read(tmp_path / "doc.json")
 
 
 @pytest.mark.parametrize(
     "source", [{"key": "nothing"}, {}, {"key": "mnist", "paths": ["a.npz"]}, {"paths": ["a\0b"]}, {"paths": "a.npz"}]
 )
 def test_that_a_source_is_of_the_catalogue_or_files(source: dict[str, Any], tmp_path: Path) -> None:
-    (tmp_path / "doc.json").write_text(json.dumps({**a_recipe(), "source": source}))
+    (tmp_path / "doc.json").write_text(json.dumps({**a_document(), "source": source}))
     with pytest.raises(DataError, match="is no document of a figure"):
-        Recipe.read(tmp_path / "doc.json")
+        FigureProvenance.read(tmp_path / "doc.json")
 
 
 @pytest.mark.parametrize("number", [-1, 10**9, True, "0", 0.0])
 def test_that_a_point_names_a_run_of_the_document(number: object, tmp_path: Path) -> None:
-    document = a_recipe()
+    document = a_document()
     document["points"][0]["run"] = number
     (tmp_path / "doc.json").write_text(json.dumps(document))
     with pytest.raises(DataError, match="there is no run"):
-        Recipe.read(tmp_path / "doc.json")
+        FigureProvenance.read(tmp_path / "doc.json")
 
 
 def test_that_specs_read_back_with_their_hash() -> None:

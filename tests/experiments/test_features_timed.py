@@ -11,7 +11,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments import representation
 from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan
-from slide_gui.experiments.evaluation.run import run_benchmark
+from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.representation import Reuse, feature_seconds
 from slide_gui.experiments.run import run
 from slide_gui.experiments.store import RunStore
@@ -61,7 +61,7 @@ def test_that_a_shared_fit_is_not_timed_and_the_evaluation_times_it_itself(
     for result, expected in ((shared, 42.0), (alone, alone.timings.features)):
         with RunStore(tmp_path / f"{expected}.sqlite") as store:
             store.save(result)
-            (cell,) = run_benchmark([CELL], load, store).cells
+            (cell,) = run_evaluation([CELL], load, store).cells
         assert cell.features == pytest.approx(expected)
         assert [each.spec_hash for each in cell.answers] == [final.hash]
 

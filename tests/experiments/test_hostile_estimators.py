@@ -13,7 +13,7 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.core.baselines import Estimator
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.run import run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.store import RunStore
@@ -48,7 +48,7 @@ def hostile(text: str, cache: Path) -> str:
 def test_that_drawing_a_document_runs_nothing(what: str, cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = DataSource(paths=("tiny.npz",))
     asked = spec(source.load(), method="custom", transformer=HARMLESS, widths="median", C=1.0)
-    text = Recipe.of_run("confusion", source, asked).text()
+    text = FigureProvenance.of_run("confusion", source, asked).text()
     Path("doc.json").write_text(text)
     assert main(["draw", "doc.json", "-o", "drawn.csv"]) == 0
     capsys.readouterr()

@@ -15,8 +15,8 @@ from slide_gui.experiments.choice import PointResult, choose, final_points
 from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
-from slide_gui.experiments.evaluation.run import run_benchmark
-from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, SplitAnswer, compare, read_benchmark
+from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, compare, read_evaluation
 from slide_gui.experiments.run import restore
 from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.splits import split_rows
@@ -43,13 +43,13 @@ def load(key: str, progress: Progress) -> Dataset:
 
 class Listener(Progress):
     def __init__(self, stop_after: int = 10**9) -> None:
-        self.states: list[BenchmarkState] = []
+        self.states: list[EvaluationState] = []
         self.fractions: list[float] = []
         self.left = stop_after
 
     def report(self, fraction: float, payload: object = None) -> None:
         self.fractions.append(fraction)
-        if isinstance(payload, BenchmarkState):
+        if isinstance(payload, EvaluationState):
             self.states.append(payload)
         self.left -= 1
         if self.left < 0:
@@ -57,14 +57,14 @@ class Listener(Progress):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[BenchmarkState, Path, Listener]:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> tuple[EvaluationState, Path, Listener]:
     path, listener = tmp_path_factory.mktemp("store") / "runs.sqlite", Listener()
     with RunStore(path) as store:
-        return run_benchmark(CELLS, load, store, progress=listener), path, listener
+        return run_evaluation(CELLS, load, store, progress=listener), path, listener
 
 
-def same(first: BenchmarkState, second: BenchmarkState) -> bool:
-    def plain(state: BenchmarkState) -> list[object]:
+def same(first: EvaluationState, second: EvaluationState) -> bool:
+    def plain(state: EvaluationState) -> list[object]:
         return [
             (
                 cell.data,
@@ -144,14 +144,14 @@ def test_that_a_split_is_a_seed_too() -> None:
 
 
 def test_that_splits_have_networks_projections_and_labelled_rows_of_their_own(
-    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path
+    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path
 ) -> None:
     cells = (
         CellPlan("rectangles", "randproj-svm", 2, (("kept", (20,)),), C=10.0),
         CellPlan("rectangles", "sda-svm", 2, (("n_units", ((6,),)), ("pretraining_epochs", (1,))), widths="median"),
     )
     with RunStore(tmp_path / "runs.sqlite") as store:
-        state = run_benchmark(cells, load, store)
+        state = run_evaluation(cells, load, store)
         for cell in state.cells:
             first, second = (restore(DATA, store.load(answer.spec_hash))[0] for answer in cell.answers)
             assert not np.allclose(first.transform(DATA.train[:5]), second.transform(DATA.train[:5]))
@@ -209,7 +209,7 @@ def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_
 
 
 def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
-    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path
+    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path
 ) -> None:
     state, path, _ = whole
     plan_of = CELLS[0]
@@ -240,7 +240,7 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
     assert cell.features is not None
 
 
-def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[BenchmarkState, Path, Listener]) -> None:
+def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[EvaluationState, Path, Listener]) -> None:
     state, path, _ = whole
     cell = state.cell("rectangles", "sda")
     assert cell is not None
@@ -256,18 +256,18 @@ def answer(split: int, wrong: int, n: int = 100, n_train: int = 50) -> SplitAnsw
     return SplitAnswer(split, "h", "", wrong / n, n_train, n, np.arange(wrong), None, None, 1.0)
 
 
-def table(*rows: tuple[int, ...]) -> BenchmarkState:
+def table(*rows: tuple[int, ...]) -> EvaluationState:
     """Return a state of SLIDE-SVM and then other methods, by the rows that each split gets wrong."""
     methods = ("slide-svm", "raw-svm", "pca-svm", "white-svm")[: len(rows)]
     cells = tuple(
         Cell("rectangles", method, 3, tuple(answer(split, wrong) for split, wrong in enumerate(row)))
         for method, row in zip(methods, rows, strict=True)
     )
-    return BenchmarkState((), methods, cells)
+    return EvaluationState((), methods, cells)
 
 
 def test_that_methods_are_compared_with_slide_svm_on_the_splits_they_share(
-    whole: tuple[BenchmarkState, Path, Listener],
+    whole: tuple[EvaluationState, Path, Listener],
 ) -> None:
     state = whole[0]
     slide, raw, _, sda = state.cells
@@ -329,7 +329,7 @@ def test_that_splits_judged_on_other_rows_are_not_compared() -> None:
     assert compare(answers, [answer(1, 10)]) is None
 
 
-def test_that_progress_rises_and_says_what_is_left(whole: tuple[BenchmarkState, Path, Listener]) -> None:
+def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState, Path, Listener]) -> None:
     state, _, listener = whole
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == 1.0
@@ -344,40 +344,40 @@ def test_that_progress_rises_and_says_what_is_left(whole: tuple[BenchmarkState, 
 
 
 def test_that_a_benchmark_broken_off_goes_on_to_the_same_answers(
-    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "broken.sqlite"
     for reports in (400, 900, 1500):
         with RunStore(path) as store, pytest.raises(Cancelled):
-            run_benchmark(CELLS, load, store, progress=Listener(reports))
+            run_evaluation(CELLS, load, store, progress=Listener(reports))
     with RunStore(path) as store:
-        assert same(run_benchmark(CELLS, load, store), whole[0])
+        assert same(run_evaluation(CELLS, load, store), whole[0])
 
         def no_run(*arguments: object, **options: object) -> None:
             raise AssertionError("a run was made again")
 
         monkeypatch.setattr(benchmark_module, "run_points", no_run)
-        again = run_benchmark(CELLS, load, store)
+        again = run_evaluation(CELLS, load, store)
         assert same(again, whole[0])
         assert again.done == again.total
 
 
 def test_that_the_store_is_read_without_running_anything(
-    whole: tuple[BenchmarkState, Path, Listener], tmp_path: Path
+    whole: tuple[EvaluationState, Path, Listener], tmp_path: Path
 ) -> None:
     state, path, _ = whole
     with RunStore(path) as store:
-        assert same(read_benchmark(CELLS, state.data, store), state)
-        assert not read_benchmark(CELLS, (), store).cells[0].answers
+        assert same(read_evaluation(CELLS, state.data, store), state)
+        assert not read_evaluation(CELLS, (), store).cells[0].answers
     with RunStore(tmp_path / "empty.sqlite") as store:
-        empty = read_benchmark(CELLS, state.data, store)
+        empty = read_evaluation(CELLS, state.data, store)
     assert all(cell.rate is None for cell in empty.cells)
 
 
 def test_that_a_choice_between_one_candidate_takes_no_run(tmp_path: Path) -> None:
     cell = CellPlan("rectangles", "randproj-svm", 1, (("kept", (20,)),), labels=30, train_rows=40, test_rows=100)
     with RunStore(tmp_path / "runs.sqlite") as store:
-        state = run_benchmark([cell], load, store, progress=NO_PROGRESS)
+        state = run_evaluation([cell], load, store, progress=NO_PROGRESS)
         assert len(store.runs()) == state.total == 1
         result = store.load(state.cells[0].answers[0].spec_hash)
     assert (result.n_train, result.n_test) == (40, 100)

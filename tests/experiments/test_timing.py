@@ -9,7 +9,7 @@ import pytest
 
 from slide_gui.core.sda.model import TUTORIAL, SdaParameters
 from slide_gui.experiments.evaluation import timing
-from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, DataInfo, SplitAnswer
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer
 from slide_gui.experiments.evaluation.timing import Extrapolated, extrapolated_seconds, time_rows
 from slide_gui.progress import Cancelled
 from tests.core.svm_data import StopAfter
@@ -49,7 +49,7 @@ def test_that_autoencoders_of_either_method_give_the_time_and_what_was_chosen() 
     info = DataInfo("rectangles", "Rectangles", False, "ab" * 32, 1200, 50_000)
 
     def row(*cells: Cell) -> timing.TimeRow:
-        (found,) = time_rows(BenchmarkState((info,), (), cells))
+        (found,) = time_rows(EvaluationState((info,), (), cells))
         return found
 
     both = row(_cell("slide-svm", 2.0), _cell("sda", 80.0, "that of SdA"), _cell("sda-svm", 60.0, "that of SdA-SVM"))

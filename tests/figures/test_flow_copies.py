@@ -17,9 +17,9 @@ from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.source import DataSource
-from slide_gui.figures.copies import copies_sheet, draw_copies
-from slide_gui.figures.export import Sheet, save_bundle
-from slide_gui.figures.flow import draw_flow, flow_sheet
+from slide_gui.figures.copies import copies_export, draw_copies
+from slide_gui.figures.export import FigureExport, save_bundle
+from slide_gui.figures.flow import draw_flow, flow_export
 from slide_gui.figures.style import WIDTHS, Style
 from tests.experiments.tiny import rectangles
 
@@ -97,15 +97,15 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_command(
     np.savez("tiny.npz", X_train=rectangles(60, 10).train.reshape(-1, 8, 8))
     source = DataSource(paths=("tiny.npz",))
     dataset = source.load()
-    sheet: Sheet
+    export: FigureExport
     if name == "flow":
         drawn = dataset.train[0].copy()
         drawn[5:20] = 1.0
         model = fit_model(dataset, PARAMETERS)
-        sheet = flow_sheet(flow_result(model, drawn, "training image 1, drawn on", 3), source)
+        export = flow_export(flow_result(model, drawn, "training image 1, drawn on", 3), source)
     else:
-        sheet = copies_sheet(copies_of(dataset), source)
-    save_bundle(Path("bundle"), sheet, Style(width="double", dpi=120))
+        export = copies_export(copies_of(dataset), source)
+    save_bundle(Path("bundle"), export, Style(width="double", dpi=120))
     figures = [f"{name}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
     before = {file: Path("bundle", file).read_bytes() for file in figures}
     os.makedirs("script")

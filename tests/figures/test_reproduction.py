@@ -24,15 +24,15 @@ from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.samples import draw_samples, sample_images
 from slide_gui.figures.style import Style
 from slide_gui.progress import Cancelled, Progress
-from slide_gui.reproduction.figures import Made
+from slide_gui.reproduction.figures import ReproducedItem
 from slide_gui.reproduction.page import reading_page
-from slide_gui.reproduction.plan import Extent, extent_of
+from slide_gui.reproduction.plan import ReproductionScale, reproduction_scale
 from slide_gui.reproduction.run import ReproductionState, reproduce
 from tests.experiments.tiny import rectangles
 
 DATA = rectangles(60, 80)
 DATA_KEYS = ("rectangles", "rectangles-images", "convex", "mnist")
-EXTENT = Extent(
+EXTENT = ReproductionScale(
     (
         CellPlan("rectangles", "slide-svm", 1, (("noise", (0.3,)), ("depth", (1,))), widths="median", C=10.0),
         CellPlan("rectangles", "raw-svm", 1, C=10.0),
@@ -72,7 +72,7 @@ class Links(HTMLParser):
 
 
 def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> None:
-    pages: list[tuple[Made, ...]] = []
+    pages: list[tuple[ReproducedItem, ...]] = []
     with RunStore(tmp_path / "runs.sqlite") as store:
         with pytest.raises(Cancelled):
             reproduce(tmp_path, EXTENT, load, store, progress=Stop("Tables 1 and 2"), seen=pages.append)
@@ -105,15 +105,15 @@ def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> Non
 
 
 def test_that_a_page_escapes_what_it_is_told() -> None:
-    one = Made("a", "<b>&", (), "<script>", "", "", 1.0)
+    one = ReproducedItem("a", "<b>&", (), "<script>", "", "", 1.0)
     assert "<script>" not in reading_page([one], ("<i>",), True)
 
 
 def test_that_the_small_version_says_what_it_leaves_out() -> None:
-    quick, full = extent_of(True), extent_of(False)
+    quick, full = reproduction_scale(True), reproduction_scale(False)
     assert any("600 training" in sentence for sentence in quick.left_out)
     assert (len(full.noises), len(full.depths)) == (10, 5)
-    assert {cell.n_splits for cell in extent_of(False, 2).cells} == {2}
+    assert {cell.n_splits for cell in reproduction_scale(False, 2).cells} == {2}
     assert {cell.data for cell in quick.cells} == {cell.data for cell in full.cells}
 
 

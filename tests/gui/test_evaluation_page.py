@@ -7,10 +7,10 @@ import pytest
 
 from slide_gui.core.sda.model import SdaEpoch, SdaHistory
 from slide_gui.experiments.evaluation.protocol import CellPlan
-from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, DataInfo
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState
 from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.store import RunStore
-from slide_gui.figures.export import save_sheet
+from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.evaluation_cells import error_rows
@@ -185,9 +185,9 @@ def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, 
     finished(window)
     assert [offer.name for offer in page.export_options()] == ["errors", "times"]
     for offer in page.export_options():
-        sheet = offer.sheet(NO_PROGRESS)
+        export = offer.export(NO_PROGRESS)
         for kind in offer.kinds:
-            save_sheet(tmp_path / f"{offer.name}.{kind}", sheet, Style(width="double"))
+            save_export(tmp_path / f"{offer.name}.{kind}", export, Style(width="double"))
             assert (tmp_path / f"{offer.name}.{kind}").stat().st_size > 200
     main = said(page, "raw-svm")[0].main
     assert main in (tmp_path / "errors.md").read_text()
@@ -232,10 +232,10 @@ def test_that_answers_on_other_data_are_not_shown_beside_those_that_are_run():
     from tests.figures.test_benchmark import answers
 
     info = DataInfo("rectangles", "Rectangles", False, "aa", 1200, 50_000)
-    stored = BenchmarkState((info,), ("raw-svm",), (Cell("rectangles", "raw-svm", 2, answers((0.1, 0.1), 1.0)),))
+    stored = EvaluationState((info,), ("raw-svm",), (Cell("rectangles", "raw-svm", 2, answers((0.1, 0.1), 1.0)),))
     cells = (Cell("rectangles", "raw-svm", 2),)
-    same = BenchmarkState((info,), ("raw-svm",), cells)
-    other = BenchmarkState((DataInfo("rectangles", "Rectangles", True, "bb", 1, 1),), ("raw-svm",), cells)
+    same = EvaluationState((info,), ("raw-svm",), cells)
+    other = EvaluationState((DataInfo("rectangles", "Rectangles", True, "bb", 1, 1),), ("raw-svm",), cells)
     assert len(merged(stored, same).cells[0].answers) == 2
     assert merged(stored, other).cells[0].answers == ()
     assert merged(stored, other).data[0].generated
@@ -244,7 +244,7 @@ def test_that_answers_on_other_data_are_not_shown_beside_those_that_are_run():
 def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
     choice = EvaluationChoice("full", ("rectangles",), ("slide-svm",), 3)
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
-    state = BenchmarkState((), (), cells, current=("rectangles", "slide-svm", 1), stage=(7, 28))
+    state = EvaluationState((), (), cells, current=("rectangles", "slide-svm", 1), stage=(7, 28))
     rows = {row.key: row for row in error_rows(state, choice, True)}
     first = rows["slide-svm"].cells[0]
     assert first.running
@@ -256,7 +256,7 @@ def test_that_a_running_cell_says_which_split_and_what_it_chooses_from():
 def test_that_median_widths_are_a_row_beside_slide_svm_but_where_no_widths_are_learned():
     choice = EvaluationChoice.everything()
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
-    rows = error_rows(BenchmarkState((), (), cells), choice, False)
+    rows = error_rows(EvaluationState((), (), cells), choice, False)
     keys = [row.key for row in rows]
     median = rows[keys.index("median")]
     assert keys.index("median") == keys.index("slide-svm") + 1
@@ -268,7 +268,7 @@ def test_that_a_cell_of_autoencoders_counts_their_epochs():
     choice = EvaluationChoice("full", ("rectangles",), ("sda",), 1)
     cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in choice.table())
     seen = RunProgress("ab", epochs=SdaHistory((SdaEpoch("pre-training", 2, 7, 81.0),)))
-    state = BenchmarkState((), (), cells, current=("rectangles", "sda", 0), stage=(0, 1), live=seen)
+    state = EvaluationState((), (), cells, current=("rectangles", "sda", 0), stage=(0, 1), live=seen)
     rows = {row.key: row for row in error_rows(state, choice, True)}
     assert rows["sda"].cells[0].note == "pre-training layer 2, epoch 7"
     assert error_rows(state, choice, True, paused=True)[1].cells[0].note == "paused"

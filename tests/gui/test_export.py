@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog
 
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.gui.export.dialog import ExportDialog
 from tests.gui.given import labelled, settle, wait
 
@@ -59,8 +59,8 @@ def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
     found = {path.name for path in (tmp_path / "bundle").iterdir()}
     assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= found
     if name != "weights":
-        recipe = Recipe.read(tmp_path / "bundle" / f"{name}.json")
-        assert [point.spec.hash for point in recipe.points] == [trained.session.runs.library.runs[0].hash]
+        provenance = FigureProvenance.read(tmp_path / "bundle" / f"{name}.json")
+        assert [point.spec.hash for point in provenance.points] == [trained.session.runs.library.runs[0].hash]
 
 
 def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(trained, tmp_path, monkeypatch):
@@ -97,7 +97,7 @@ def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(t
     first._bias.setChecked(True)
     choose(first._width, "single")
     first.reject()
-    assert (first._offers, first._sheet) == ((), None)
+    assert (first._offers, first._export) == ((), None)
     again = dialog_of(trained, "weights")
     assert again is first
     assert again.isVisible()

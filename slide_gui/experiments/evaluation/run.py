@@ -11,7 +11,7 @@ from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
-    BenchmarkState,
+    EvaluationState,
     Reader,
     Task,
     empty_state,
@@ -28,19 +28,19 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, run_points
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["run_benchmark"]
+__all__ = ["run_evaluation"]
 
 Load = Callable[[str, Progress], Dataset]
 
 
-def run_benchmark(
+def run_evaluation(
     cells: Sequence[CellPlan],
     load: Load,
     store: RunStore,
     *,
     progress: Progress = NO_PROGRESS,
     pause: Pause | None = None,
-) -> BenchmarkState:
+) -> EvaluationState:
     """Fill the cells of the evaluation, the first split of all, then the second, and so on.
 
     For each split of a cell the candidates are judged on the split's validation rows, the best is judged on the test
@@ -56,7 +56,7 @@ def run_benchmark(
     store : RunStore
         Opened by this thread.
     progress : Progress
-        Told a `BenchmarkState`.
+        Told a `EvaluationState`.
     pause : Pause, optional
         Holds it within about 0.1 s.
 
@@ -67,10 +67,10 @@ def run_benchmark(
     Cancelled
         By the progress.
     """
-    return _Benchmark(tuple(cells), load, store, progress, Pause() if pause is None else pause).run()
+    return _Evaluation(tuple(cells), load, store, progress, Pause() if pause is None else pause).run()
 
 
-class _Benchmark:
+class _Evaluation:
     def __init__(
         self, cells: tuple[CellPlan, ...], load: Load, store: RunStore, progress: Progress, pause: Pause
     ) -> None:
@@ -84,7 +84,7 @@ class _Benchmark:
         self._state = empty_state(cells, ())
         self._todo: list[tuple[Task, list[RunKind]]] = []
 
-    def run(self) -> BenchmarkState:
+    def run(self) -> EvaluationState:
         for cell in self._cells:
             if cell.data not in self._datasets:
                 whole = self._load(cell.data, self._progress.pulse)
@@ -212,7 +212,7 @@ class _Benchmark:
 class _Inner(Progress):
     """Hands the reports of a task's runs to the whole."""
 
-    def __init__(self, whole: _Benchmark, before: int) -> None:
+    def __init__(self, whole: _Evaluation, before: int) -> None:
         self._whole, self._before = whole, before
 
     def report(self, fraction: float, payload: object = None) -> None:

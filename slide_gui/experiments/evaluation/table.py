@@ -29,26 +29,28 @@ from slide_gui.text import count
 
 __all__ = [
     "REFERENCE",
-    "BenchmarkState",
     "Cell",
     "Comparison",
     "DataInfo",
+    "EvaluationState",
     "Reader",
     "SplitAnswer",
     "Task",
     "compare",
     "empty_state",
     "info_of",
-    "read_benchmark",
+    "read_evaluation",
     "split_answer",
-    "stored_benchmark",
     "stored_data",
+    "stored_evaluation",
     "tasks",
     "with_answer",
 ]
 
 
-def stored_benchmark(cells: Sequence[CellPlan], store: RunStore, *, progress: Progress = NO_PROGRESS) -> BenchmarkState:
+def stored_evaluation(
+    cells: Sequence[CellPlan], store: RunStore, *, progress: Progress = NO_PROGRESS
+) -> EvaluationState:
     """Return what the store holds of the evaluation; its table is read once, no data set is.
 
     Parameters
@@ -59,7 +61,7 @@ def stored_benchmark(cells: Sequence[CellPlan], store: RunStore, *, progress: Pr
     progress : Progress
     """
     rows = store.runs()
-    return read_benchmark(cells, stored_data(cells, rows), store, rows=rows, progress=progress)
+    return read_evaluation(cells, stored_data(cells, rows), store, rows=rows, progress=progress)
 
 
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
@@ -111,14 +113,14 @@ class Task:
     split: int
 
 
-def read_benchmark(
+def read_evaluation(
     cells: Sequence[CellPlan],
     data: Sequence[DataInfo],
     store: RunStore,
     *,
     rows: Sequence[StoredRun] | None = None,
     progress: Progress = NO_PROGRESS,
-) -> BenchmarkState:
+) -> EvaluationState:
     """Return what the store holds of the evaluation; nothing is run.
 
     Parameters
@@ -154,14 +156,14 @@ def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
                 yield Task(cell, split)
 
 
-def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> BenchmarkState:
+def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> EvaluationState:
     """Return the state before anything is known."""
     methods = tuple(dict.fromkeys(cell.method for cell in cells))
     own = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells)
-    return BenchmarkState(tuple(data), methods, own)
+    return EvaluationState(tuple(data), methods, own)
 
 
-def with_answer(state: BenchmarkState, task: Task, answer: SplitAnswer | None) -> BenchmarkState:
+def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) -> EvaluationState:
     """Return the state with one more answer."""
     if answer is None:
         return state
@@ -408,7 +410,7 @@ class Cell:
 
 
 @dataclass(frozen=True, eq=False)
-class BenchmarkState:
+class EvaluationState:
     """Everything known of the evaluation so far.
 
     Attributes

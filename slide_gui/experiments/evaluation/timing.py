@@ -10,7 +10,7 @@ from slide_gui.core.sda.model import TUTORIAL, SdaParameters
 from slide_gui.core.sda.training import into_range, pretrain, range_of
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import published_seconds
-from slide_gui.experiments.evaluation.table import BenchmarkState, DataInfo
+from slide_gui.experiments.evaluation.table import DataInfo, EvaluationState
 from slide_gui.experiments.splits import Classes, stratified_sample
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -106,12 +106,12 @@ def extrapolated_seconds(
     return Extrapolated(measured * scale, measured, len(rows), parameters)
 
 
-def time_rows(state: BenchmarkState, tutorial: Mapping[str, Extrapolated] | None = None) -> tuple[TimeRow, ...]:
+def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | None = None) -> tuple[TimeRow, ...]:
     """Return the running times of the data sets of an evaluation.
 
     Parameters
     ----------
-    state : BenchmarkState
+    state : EvaluationState
     tutorial : mapping from key to Extrapolated, optional
     """
     rows = []

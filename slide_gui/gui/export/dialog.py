@@ -31,7 +31,7 @@ from slide_gui.gui.state.jobs import Lane, sentence
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
 
 __all__ = ["ExportDialog", "ExportRequest"]
 
@@ -69,25 +69,25 @@ class ExportRequest:
         A file, or the folder of a bundle.
     kind : {"pdf", "svg", "png", "csv", "tex", "md", "bundle"}
     style : Style
-    sheet : callable
+    export : callable
         As in `ExportOption`.
     """
 
     path: Path
     kind: str
     style: Style
-    sheet: Callable[[Progress], Sheet]
+    export: Callable[[Progress], FigureExport]
 
     def write(self, progress: Progress) -> Path:
         """Write it; for the lane."""
-        from slide_gui.figures.export import save_bundle, save_sheet
+        from slide_gui.figures.export import save_bundle, save_export
 
-        sheet = self.sheet(progress.part(0.0, 0.5))
+        export = self.export(progress.part(0.0, 0.5))
         progress.report(0.5)
         if self.kind == "bundle":
-            save_bundle(self.path, sheet, self.style)
+            save_bundle(self.path, export, self.style)
         else:
-            save_sheet(self.path, sheet, self.style)
+            save_export(self.path, export, self.style)
         progress.report(1.0)
         return self.path
 
@@ -106,7 +106,7 @@ class ExportDialog(QDialog):
     def __init__(self, lane: Lane, settings: QSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._offers: tuple[ExportOption, ...] = ()
-        self._sheet: Sheet | None = None
+        self._export: FigureExport | None = None
         self._lane, self._settings = lane, settings
         self._preview = QLabel("", self)
         self._preview.setProperty("role", "preview")
@@ -192,7 +192,7 @@ class ExportDialog(QDialog):
         """Show what can be chosen for the figure."""
         offer = self._offer()
         self.setWindowTitle(f"Export {offer.title}")
-        self._sheet = None
+        self._export = None
         self._kind.blockSignals(True)
         self._kind.clear()
         for kind in offer.kinds:
@@ -233,29 +233,29 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _ask_preview(self) -> None:
-        offer, ready, style = self._offer(), self._sheet, self.style_chosen()
+        offer, ready, style = self._offer(), self._export, self.style_chosen()
         ratio = self.devicePixelRatioF()
         # Twice as fine as it is shown: small type is legible only where it is drawn large and made small.
         dots = min(max(round(2 * _PREVIEW[0] * ratio * 25.4 / style.width_mm), 50), 1200)
 
-        def work(progress: Progress) -> tuple[ExportOption, Sheet, bytes]:
+        def work(progress: Progress) -> tuple[ExportOption, FigureExport, bytes]:
             from slide_gui.figures.export import figure_bytes
 
-            sheet = offer.sheet(progress) if ready is None else ready
-            draw, small = sheet.draw, replace(style, dpi=dots)
+            export = offer.export(progress) if ready is None else ready
+            draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
             progress.report(0.5)  # drawing cannot be broken off
-            return offer, sheet, figure_bytes(lambda figure: draw(figure, small), ".png", small)
+            return offer, export, figure_bytes(lambda figure: draw(figure, small), ".png", small)
 
         self._lane.submit(
             "Drawing a preview", work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
         )
 
     @Slot(object)
-    def _previewed(self, drawn: tuple[ExportOption, Sheet, bytes]) -> None:
-        offer, sheet, content = drawn
+    def _previewed(self, drawn: tuple[ExportOption, FigureExport, bytes]) -> None:
+        offer, export, content = drawn
         if offer is self._offer():
-            self._sheet = sheet
+            self._export = export
             pixels = QPixmap()
             pixels.loadFromData(content, "PNG")
             self._show_preview(pixels, "")
@@ -281,7 +281,7 @@ class ExportDialog(QDialog):
         """Stop the preview, and let go of what was offered."""
         self._rest.stop()
         self._lane.cancel(channel="preview")
-        self._offers, self._sheet = (), None
+        self._offers, self._export = (), None
 
     # Place ------------------------------------------------------------------------------------------------------
 
@@ -302,7 +302,7 @@ class ExportDialog(QDialog):
         if len(offer.kinds) > 1:
             self._settings.setValue("export/format", kind)
         self._settings.setValue("export/width", self._width.currentData())
-        ready = self._sheet
-        sheet = offer.sheet if ready is None else lambda _progress: ready
-        self.requested.emit(ExportRequest(Path(name), kind, self.style_chosen(), sheet))
+        ready = self._export
+        export = offer.export if ready is None else lambda _progress: ready
+        self.requested.emit(ExportRequest(Path(name), kind, self.style_chosen(), export))
         self.accept()

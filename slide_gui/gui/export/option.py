@@ -10,7 +10,7 @@ from slide_gui.figures.style import Style
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
 
 __all__ = ["FIGURE", "TABLE", "TABLES", "ExportOption"]
 
@@ -30,7 +30,7 @@ class ExportOption:
         Of its files.
     title : str
         For people, as in “Export the weight figure”.
-    sheet : callable
+    export : callable
         Makes it; runs in the lane, so that what it needs is taken along and not asked of the window.
     style : Style
         What the dialog begins with.
@@ -42,7 +42,7 @@ class ExportOption:
 
     name: str
     title: str
-    sheet: Callable[[Progress], Sheet]
+    export: Callable[[Progress], FigureExport]
     style: Style = field(default_factory=lambda: Style(width="double"))
     kinds: tuple[str, ...] = FIGURE
     of_weights: bool = False

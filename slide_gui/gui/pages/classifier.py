@@ -32,7 +32,7 @@ from slide_gui.progress import Progress, Stage
 from slide_gui.text import count
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
 
 __all__ = ["ClassifierPage"]
 
@@ -130,14 +130,14 @@ class ClassifierPage(Page):
             return ()
 
         def offer(name: str, title: str) -> ExportOption:
-            def sheet(_progress: Progress) -> Sheet:
-                from slide_gui.experiments.recipe import Recipe
-                from slide_gui.figures.run_sheets import run_sheet
+            def export(_progress: Progress) -> FigureExport:
+                from slide_gui.experiments.provenance import FigureProvenance
+                from slide_gui.figures.run_exports import run_export
 
-                recipe = replace(Recipe.of_run(name, source, result.spec), numerics=result.numerics)
-                return run_sheet(recipe, dataset, [result])
+                provenance = replace(FigureProvenance.of_run(name, source, result.spec), numerics=result.numerics)
+                return run_export(provenance, dataset, [result])
 
-            return ExportOption(name, title, sheet, Style(width="single" if name == "confusion" else "double"))
+            return ExportOption(name, title, export, Style(width="single" if name == "confusion" else "double"))
 
         found = (offer("confusion", "the confusion matrix"),)
         learned = result.classifier is not None and result.classifier.history

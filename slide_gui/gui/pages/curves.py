@@ -29,7 +29,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import time_left
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
 
 __all__ = ["CurvesPage"]
 
@@ -143,19 +143,19 @@ class CurvesPage(Page):
         if dataset is None or source is None or not shown:
             return ()
 
-        def sheet(progress: Progress) -> Sheet:
-            from slide_gui.experiments.recipe import Recipe
+        def export(progress: Progress) -> FigureExport:
+            from slide_gui.experiments.provenance import FigureProvenance
             from slide_gui.experiments.spec import SweepPoint
-            from slide_gui.figures.run_sheets import run_sheet
+            from slide_gui.figures.run_exports import run_export
 
             results = load([key for _, _, key in shown], progress)
             points = [
                 SweepPoint(noise, depth, result.spec.split, result.spec.seed, result.spec)
                 for (noise, depth, _), result in zip(shown, results, strict=True)
             ]
-            return run_sheet(Recipe("curves", source, tuple(points)), dataset, results)
+            return run_export(FigureProvenance("curves", source, tuple(points)), dataset, results)
 
-        return (ExportOption("curves", "the error curves", sheet),)
+        return (ExportOption("curves", "the error curves", export),)
 
     def why_nothing_to_export(self) -> str:
         return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."

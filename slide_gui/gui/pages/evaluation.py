@@ -23,11 +23,11 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.table import BenchmarkState
+from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.methods import METHODS
 from slide_gui.figures.evaluation import INTERVALS, MARKS
-from slide_gui.figures.export import Sheet
+from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLES, ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
@@ -336,16 +336,16 @@ class EvaluationPage(Page):
             )
 
 
-def _errors(state: BenchmarkState, _progress: Progress) -> Sheet:
-    from slide_gui.figures.evaluation import errors_sheet
+def _errors(state: EvaluationState, _progress: Progress) -> FigureExport:
+    from slide_gui.figures.evaluation import errors_export
 
-    return errors_sheet(state)
+    return errors_export(state)
 
 
-def _times(rows: tuple[TimeRow, ...], _progress: Progress) -> Sheet:
-    from slide_gui.figures.evaluation import times_sheet
+def _times(rows: tuple[TimeRow, ...], _progress: Progress) -> FigureExport:
+    from slide_gui.figures.evaluation import times_export
 
-    return times_sheet(rows)
+    return times_export(rows)
 
 
 def _timed(row: TimeRow) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import published, published_seconds
-from slide_gui.experiments.evaluation.table import REFERENCE, BenchmarkState, Cell, Comparison, DataInfo
+from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, DataInfo, EvaluationState
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, standing
@@ -20,7 +20,7 @@ _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "judging", "test": "judging"}
 
 
-def error_heads(state: BenchmarkState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
+def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
     """Return a column's head for every data set of the table."""
     infos = {info.key: info for info in state.data}
     heads = []
@@ -36,13 +36,13 @@ def error_heads(state: BenchmarkState, choice: EvaluationChoice) -> tuple[Evalua
 
 
 def error_rows(
-    state: BenchmarkState, choice: EvaluationChoice, running: bool, paused: bool = False
+    state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
 ) -> tuple[EvaluationRow, ...]:
     """Return a row for every method in the paper's order, then those that others published.
 
     Parameters
     ----------
-    state : BenchmarkState
+    state : EvaluationState
         Of the whole table.
     choice : EvaluationChoice
         What is asked.
@@ -80,7 +80,7 @@ def _published(name: str, place: str, error: float | None) -> EvaluationCell:
 def _said(
     cell: Cell | None,
     infos: dict[str, DataInfo],
-    state: BenchmarkState,
+    state: EvaluationState,
     choice: EvaluationChoice,
     running: bool,
     paused: bool,
@@ -111,7 +111,7 @@ def _said(
     return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
 
 
-def _course(state: BenchmarkState, split: int, asked: int, paused: bool) -> tuple[str, float]:
+def _course(state: EvaluationState, split: int, asked: int, paused: bool) -> tuple[str, float]:
     """Return what the running split is at, and the share of it that is done."""
     done, of = state.stage
     where = f"split {split + 1} of {asked}: " if asked > 1 else ""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from slide_gui.experiments.comparison import Comparison
 from slide_gui.experiments.stored_run import SHOWN, StoredRun
-from slide_gui.figures.export import Sheet
+from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLE, ExportOption
 from slide_gui.gui.pages.comparison import ComparisonView
 from slide_gui.gui.pages.page import Page, add_button
@@ -116,7 +116,7 @@ class RunsPage(Page):
         lines = [place[key] for key in self._table.shown() if key in place]
         if not lines:
             return ()
-        return (ExportOption("runs", "the table of runs", partial(_sheet, lines), kinds=TABLE),)
+        return (ExportOption("runs", "the table of runs", partial(_export, lines), kinds=TABLE),)
 
     def why_nothing_to_export(self) -> str:
         return "No run is shown; train a classifier, start a sweep, or clear the filter."
@@ -144,10 +144,10 @@ class RunsPage(Page):
         self._comparison.show_comparison(found)
 
 
-def _sheet(lines: list[StoredRun], _progress: Progress) -> Sheet:
+def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:
     def write(path: Path) -> None:
         from slide_gui.figures.tables import runs_csv
 
         runs_csv(path, lines)
 
-    return Sheet("runs", None, write)
+    return FigureExport("runs", None, write)

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
-from slide_gui.experiments.evaluation.run import run_benchmark
-from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, stored_benchmark
+from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.table import Cell, EvaluationState, stored_evaluation
 from slide_gui.experiments.evaluation.timing import Extrapolated, TimeRow, extrapolated_seconds, time_rows
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import subset
@@ -65,7 +65,7 @@ class EvaluationController(QObject):
     Attributes
     ----------
     runs : Task
-        The evaluation itself; what it says is a `BenchmarkState`.
+        The evaluation itself; what it says is a `EvaluationState`.
     reading : Task
         The cells that are stored, with the table they were read for.
     timing : Task
@@ -100,14 +100,14 @@ class EvaluationController(QObject):
         """Whether the store was read for what is chosen."""
         return self.reading.latest is not None and self.reading.latest[0] == self.choice.table()
 
-    def state(self) -> BenchmarkState:
+    def state(self) -> EvaluationState:
         """Return all cells of the table: those of the store, and over them what the running evaluation says."""
         if self.known:
-            stored: BenchmarkState = self.reading.latest[1]
+            stored: EvaluationState = self.reading.latest[1]
         else:
             table = self.choice.table()
             cells = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in table)
-            stored = BenchmarkState((), tuple(dict.fromkeys(cell.method for cell in cells)), cells)
+            stored = EvaluationState((), tuple(dict.fromkeys(cell.method for cell in cells)), cells)
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def times(self) -> tuple[TimeRow, ...]:
@@ -122,9 +122,9 @@ class EvaluationController(QObject):
             return
         table, path = self.choice.table(), self._library.path
 
-        def work(progress: Progress) -> tuple[tuple[CellPlan, ...], BenchmarkState]:
+        def work(progress: Progress) -> tuple[tuple[CellPlan, ...], EvaluationState]:
             with RunStore(path, read_only=path.exists()) as store:
-                return table, stored_benchmark(table, store, progress=progress)
+                return table, stored_evaluation(table, store, progress=progress)
 
         self.reading.start(work)
 
@@ -162,9 +162,9 @@ class EvaluationController(QObject):
                 loaded[key] = load_data(key, progress)
             return loaded[key]
 
-        def work(progress: Progress) -> BenchmarkState:
+        def work(progress: Progress) -> EvaluationState:
             with RunStore(path) as store:
-                return run_benchmark(cells, load, store, progress=progress, pause=pause)
+                return run_evaluation(cells, load, store, progress=progress, pause=pause)
 
         self.runs.latest = None
         self.runs.start(work)
@@ -204,7 +204,7 @@ def load_data(key: str, progress: Progress) -> Dataset:
     return DataSource(key=key).load(progress=progress)
 
 
-def merged(stored: BenchmarkState, live: BenchmarkState) -> BenchmarkState:
+def merged(stored: EvaluationState, live: EvaluationState) -> EvaluationState:
     """Return the stored table with the cells, data and course of the running evaluation over it.
 
     Stored answers on other data than those it runs on, such as the real ones that are no longer found, are not shown

@@ -26,7 +26,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import count, pixel_name, significant
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
 
 __all__ = ["CopiesPart"]
 
@@ -167,12 +167,12 @@ class CopiesPart(View):
         shown = max((p.copies for p in done if p.copies <= wanted), default=done[0].copies)
         result = CopiesResult(model, copies.finished(), feature, shown)
 
-        def sheet(_progress: Progress) -> Sheet:
-            from slide_gui.figures.copies import copies_sheet
+        def export(_progress: Progress) -> FigureExport:
+            from slide_gui.figures.copies import copies_export
 
-            return copies_sheet(result, source)
+            return copies_export(result, source)
 
-        return (ExportOption("copies", "the copies against their limit", sheet, style),)
+        return (ExportOption("copies", "the copies against their limit", export, style),)
 
     def table(self) -> str | None:
         copies = self._copies

@@ -28,7 +28,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import count, layer_name, power
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
 
 __all__ = ["FlowPart", "flow_columns"]
 
@@ -159,13 +159,13 @@ class FlowPart(View):
         name = f"image {self._shown.caption}" + (", drawn on" if self.view.canvas.is_drawn_on else "")
         seed = self._seed if self._corrupt.isChecked() else None
 
-        def sheet(_progress: Progress) -> Sheet:
+        def export(_progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.flow import flow_result
-            from slide_gui.figures.flow import flow_sheet
+            from slide_gui.figures.flow import flow_export
 
-            return flow_sheet(flow_result(model, image, name, seed), source)
+            return flow_export(flow_result(model, image, name, seed), source)
 
-        return (ExportOption("flow", "the flow of this image", sheet, style),)
+        return (ExportOption("flow", "the flow of this image", export, style),)
 
     def table(self) -> str | None:
         flow = self._flow

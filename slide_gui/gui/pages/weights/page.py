@@ -26,7 +26,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import pixel_name
 
 if TYPE_CHECKING:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.all_rows import AllRows
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
@@ -207,14 +207,14 @@ class WeightsPage(Page):
         if model is None or source is None or not model.stack.layers:
             return ()
 
-        def sheet(_progress: Progress) -> Sheet:
+        def export(_progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.rows import weight_rows
-            from slide_gui.figures.weights import weights_sheet
+            from slide_gui.figures.weights import weights_export
 
-            return weights_sheet([weight_rows(model, pixels)], [source])
+            return weights_export([weight_rows(model, pixels)], [source])
 
         style = self._figure_style()
-        weights = ExportOption("weights", "the weight figure", sheet, style, of_weights=True)
+        weights = ExportOption("weights", "the weight figure", export, style, of_weights=True)
         return (*self.shown_view().export_options(style), weights)
 
     def why_nothing_to_export(self) -> str:

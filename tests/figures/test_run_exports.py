@@ -14,11 +14,11 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import SweepSpec
-from slide_gui.figures.export import save_bundle, save_sheet
-from slide_gui.figures.run_sheets import run_sheet
+from slide_gui.figures.export import save_bundle, save_export
+from slide_gui.figures.run_exports import run_export
 from slide_gui.figures.style import Style
 from tests.experiments.tiny import rectangles, spec
 
@@ -34,19 +34,19 @@ def source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> DataSource:
     return DataSource(paths=("tiny.npz",))
 
 
-def recipe_of(figure: str, source: DataSource) -> Recipe:
+def recipe_of(figure: str, source: DataSource) -> FigureProvenance:
     dataset = source.load()
     if figure != "curves":
-        return Recipe.of_run(figure, source, spec(dataset, noise=0.3))
+        return FigureProvenance.of_run(figure, source, spec(dataset, noise=0.3))
     sweep = SweepSpec(dataset.fingerprint, "tiny.npz", (0.1, 0.2, 0.4), (0, 1), svm=SvmParameters(starts=1))
-    return Recipe(figure, source, sweep.points())
+    return FigureProvenance(figure, source, sweep.points())
 
 
 @pytest.mark.parametrize("figure", ["curves", "confusion", "widths"])
 def test_that_a_bundle_makes_itself_again_by_script_and_by_command(source: DataSource, figure: str) -> None:
-    recipe = recipe_of(figure, source)
+    provenance = recipe_of(figure, source)
     dataset = source.load()
-    save_bundle(Path("bundle"), run_sheet(recipe, dataset, recipe.answers(dataset)), STYLE)
+    save_bundle(Path("bundle"), run_export(provenance, dataset, provenance.answers(dataset)), STYLE)
     figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
     assert sorted(os.listdir("bundle")) == sorted([*figures, f"{figure}.py", f"{figure}.json", "commands.txt"])
     before = {name: Path("bundle", name).read_bytes() for name in figures}
@@ -65,12 +65,12 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_command(source: DataS
 
 
 def test_that_a_recipe_reads_back_with_its_neighbours(source: DataSource) -> None:
-    recipe = recipe_of("curves", source)
-    Path("curves.json").write_text(recipe.text(), encoding="utf-8")
-    read = Recipe.read("curves.json")
-    assert read == recipe
+    provenance = recipe_of("curves", source)
+    Path("curves.json").write_text(provenance.text(), encoding="utf-8")
+    read = FigureProvenance.read("curves.json")
+    assert read == provenance
     assert any(point.spec.neighbour is not None for point in read.points)
-    assert [point.spec.hash for point in read.points] == [point.spec.hash for point in recipe.points]
+    assert [point.spec.hash for point in read.points] == [point.spec.hash for point in provenance.points]
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_that_a_damaged_recipe_is_refused_in_one_sentence(source: DataSource, da
     assert damage(text) != text
     Path("curves.json").write_text(damage(text), encoding="utf-8")
     with pytest.raises(DataError, match=r"curves\.json"):
-        Recipe.read("curves.json")
+        FigureProvenance.read("curves.json")
     assert main(["draw", "curves.json"]) == 1
 
 
@@ -115,21 +115,21 @@ def test_that_a_figure_of_another_version_of_the_numbers_is_drawn_with_a_warning
     Path("confusion.json").write_text(json.dumps(document), encoding="utf-8")
     assert main(["draw", "confusion.json", "-o", "confusion.csv"]) == 0
     assert said in capsys.readouterr().err
-    assert bool(Recipe.read("confusion.json").difference) == bool(said)
+    assert bool(FigureProvenance.read("confusion.json").difference) == bool(said)
 
 
 def test_that_widths_that_were_not_learned_are_refused(source: DataSource) -> None:
     dataset = source.load()
-    recipe = Recipe.of_run("widths", source, spec(dataset, widths="median", C=10.0))
+    provenance = FigureProvenance.of_run("widths", source, spec(dataset, widths="median", C=10.0))
     with pytest.raises(ValueError, match="not learned"):
-        run_sheet(recipe, dataset, recipe.answers(dataset))
+        run_export(provenance, dataset, provenance.answers(dataset))
 
 
 def test_that_a_table_has_no_picture(tmp_path: Path) -> None:
-    from slide_gui.figures.export import Sheet
+    from slide_gui.figures.export import FigureExport
 
-    sheet = Sheet("runs", None, lambda path: path.write_text("a"), lambda style: "", lambda style: "")
+    export = FigureExport("runs", None, lambda path: path.write_text("a"), lambda style: "", lambda style: "")
     with pytest.raises(ValueError, match="table"):
-        save_sheet(tmp_path / "runs.pdf", sheet, STYLE)
-    save_sheet(tmp_path / "runs.csv", sheet, STYLE)
+        save_export(tmp_path / "runs.pdf", export, STYLE)
+    save_export(tmp_path / "runs.csv", export, STYLE)
     assert (tmp_path / "runs.csv").exists()

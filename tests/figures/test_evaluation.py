@@ -10,7 +10,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from slide_gui.core.sda.model import TUTORIAL
-from slide_gui.experiments.evaluation.table import BenchmarkState, Cell, DataInfo, SplitAnswer
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer
 from slide_gui.experiments.evaluation.timing import Extrapolated, time_rows
 from slide_gui.figures.evaluation import (
     draw_errors,
@@ -39,13 +39,13 @@ def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ..
 ERRORS = {"raw-svm": (0.090, 0.091), "pca-svm": (0.020, 0.021), "white-svm": (0.052,)}
 
 
-def state() -> BenchmarkState:
+def state() -> EvaluationState:
     cells = [Cell("rectangles", "slide-svm", 2, answers((0.050, 0.052), 2.0))]
     cells += [Cell("rectangles", method, 2, answers(errors, 1.0)) for method, errors in ERRORS.items()]
     cells.append(Cell("rectangles", "sda-svm", 2, answers((0.0515,), 300.0)))
     cells.append(Cell("rectangles", "sda", 2))
     info = DataInfo("rectangles", "Rectangles", True, "ab" * 32, 1200, 1000)
-    return BenchmarkState((info,), tuple(cell.method for cell in cells), tuple(cells))
+    return EvaluationState((info,), tuple(cell.method for cell in cells), tuple(cells))
 
 
 def drawn_texts(figure: Figure) -> str:
@@ -70,7 +70,7 @@ def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
 
 def test_that_what_was_published_on_mnist_is_not_said_of_its_stand_in(tmp_path: Path) -> None:
     info = DataInfo("mnist", "Digits enlarged", True, "ab" * 32, 600, 500)
-    own = BenchmarkState((info,), ("slide-svm",), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
+    own = EvaluationState((info,), ("slide-svm",), (Cell("mnist", "slide-svm", 1, answers((0.05,), 2.0)),))
     table = error_table(own)
     assert table.rows[1] == ("  paper, MNIST", "1.36")
     assert any(note.startswith("Digits enlarged: no widths are learned there") for note in table.notes)
@@ -164,6 +164,6 @@ def test_that_the_figure_of_times_shows_both_speed_ups() -> None:
 
 def test_that_nothing_is_not_drawn() -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
-        draw_errors(Figure(), BenchmarkState((), (), ()), Style())
+        draw_errors(Figure(), EvaluationState((), (), ()), Style())
     with pytest.raises(ValueError, match="nothing to draw"):
         draw_times(Figure(), (), Style())

@@ -11,9 +11,9 @@ from slide_gui.data.entries import entry
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
-    BenchmarkState,
     Cell,
     DataInfo,
+    EvaluationState,
     SplitAnswer,
     Task,
     compare,
@@ -76,7 +76,7 @@ def test_that_data_say_where_they_are_not_the_whole_benchmark() -> None:
 
 def test_that_cells_are_found_by_data_and_method() -> None:
     cells = tuple(cell(data=data, method=method) for data in ("convex", "mnist") for method in ("slide-svm", "sda"))
-    state = BenchmarkState((), (), cells)
+    state = EvaluationState((), (), cells)
     assert state.of("mnist") == cells[2:]
     assert state.of_method("sda") == (cells[1], cells[3])
     assert state.cell("convex", "sda") is cells[1]

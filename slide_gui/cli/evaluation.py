@@ -12,7 +12,7 @@ from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, us
 from slide_gui.cli.options import Subparsers, add_json, computing
 
 if TYPE_CHECKING:
-    from slide_gui.experiments.evaluation.table import BenchmarkState, Cell
+    from slide_gui.experiments.evaluation.table import Cell, EvaluationState
     from slide_gui.experiments.evaluation.timing import TimeRow
 
 __all__ = ["NAME", "register", "save_tables"]
@@ -55,22 +55,22 @@ def _run(arguments: argparse.Namespace) -> int:
 
     with usage():
         cells = plan("quick" if arguments.quick else "full", arguments.data, arguments.methods, arguments.splits)
-    from slide_gui.experiments.evaluation.run import run_benchmark
-    from slide_gui.experiments.evaluation.table import stored_benchmark
+    from slide_gui.experiments.evaluation.run import run_evaluation
+    from slide_gui.experiments.evaluation.table import stored_evaluation
     from slide_gui.experiments.evaluation.timing import time_rows
     from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore
 
     with RunStore(arguments.store) as store:
         if arguments.stored:
-            state = stored_benchmark(cells, store)
+            state = stored_evaluation(cells, store)
         else:
 
             def load(key: str, progress: Any) -> Any:
                 return DataSource(key=key, generated=arguments.generated).load(progress=progress)
 
             with progress_bar("benchmark") as progress:
-                state = run_benchmark(cells, load, store, progress=progress)
+                state = run_evaluation(cells, load, store, progress=progress)
     times = time_rows(state)
     save_tables(arguments.tables, state, times)
     if arguments.json:
@@ -80,7 +80,7 @@ def _run(arguments: argparse.Namespace) -> int:
     return DONE
 
 
-def save_tables(paths: Sequence[Path], state: BenchmarkState, times: Sequence[TimeRow]) -> None:
+def save_tables(paths: Sequence[Path], state: EvaluationState, times: Sequence[TimeRow]) -> None:
     """Write the table of errors, or of times where the name begins so, as the suffix says.
 
     Raises
@@ -90,16 +90,16 @@ def save_tables(paths: Sequence[Path], state: BenchmarkState, times: Sequence[Ti
     OSError
         If a file cannot be written.
     """
-    from slide_gui.figures.evaluation import errors_sheet, times_sheet
-    from slide_gui.figures.export import save_sheet
+    from slide_gui.figures.evaluation import errors_export, times_export
+    from slide_gui.figures.export import save_export
     from slide_gui.figures.style import Style
 
     for path in paths:
-        sheet = times_sheet(times) if path.name.startswith("times") else errors_sheet(state)
-        save_sheet(path, sheet, Style(width="double"))
+        export = times_export(times) if path.name.startswith("times") else errors_export(state)
+        save_export(path, export, Style(width="double"))
 
 
-def _describe(state: BenchmarkState, cell: Cell) -> dict[str, Any]:
+def _describe(state: EvaluationState, cell: Cell) -> dict[str, Any]:
     other = state.comparison(cell)
     return {
         "data": cell.data,
@@ -128,7 +128,7 @@ def _describe(state: BenchmarkState, cell: Cell) -> dict[str, Any]:
     }
 
 
-def _document(state: BenchmarkState, times: Sequence[TimeRow]) -> dict[str, Any]:
+def _document(state: EvaluationState, times: Sequence[TimeRow]) -> dict[str, Any]:
     return {
         "data": [asdict(info) for info in state.data],
         "cells": [_describe(state, cell) for cell in state.cells],
@@ -139,7 +139,7 @@ def _document(state: BenchmarkState, times: Sequence[TimeRow]) -> dict[str, Any]
     }
 
 
-def _print(state: BenchmarkState, times: Sequence[TimeRow], written: Sequence[Path]) -> None:
+def _print(state: EvaluationState, times: Sequence[TimeRow], written: Sequence[Path]) -> None:
     from slide_gui.figures.evaluation import error_table, markdown, time_table
 
     for fault in state.faults:

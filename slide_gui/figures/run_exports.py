@@ -11,18 +11,18 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.curves import ErrorCurves, error_curves
 from slide_gui.experiments.evaluation.protocol import Published, data_key, published
-from slide_gui.experiments.recipe import Recipe
+from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.result import RunResult
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
-from slide_gui.figures.export import Sheet, all_forms
+from slide_gui.figures.export import FigureExport, all_forms
 from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["curve_marks", "run_sheet"]
+__all__ = ["curve_marks", "run_export"]
 
 _Parts = tuple[Callable[["Figure", Style], None], Callable[[Path], None]]  # draws; writes the table
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
@@ -33,48 +33,48 @@ _SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gu
 
 from pathlib import Path
 
-from slide_gui.experiments.recipe import Recipe
-from slide_gui.figures.run_sheets import run_sheet
-from slide_gui.figures.export import save_sheet
+from slide_gui.experiments.provenance import FigureProvenance
+from slide_gui.figures.run_exports import run_export
+from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 
 STYLE = {style!r}
 
-recipe = Recipe.read(Path(__file__).with_name("{name}.json"))
-dataset = recipe.source.load()
-results = recipe.answers(dataset)
-sheet = run_sheet(recipe, dataset, results)
+provenance = FigureProvenance.read(Path(__file__).with_name("{name}.json"))
+dataset = provenance.source.load()
+results = provenance.answers(dataset)
+export = run_export(provenance, dataset, results)
 for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_sheet(Path("{name}" + suffix), sheet, STYLE)
+    save_export(Path("{name}" + suffix), export, STYLE)
 '''
 
 
-def run_sheet(recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) -> Sheet:
+def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence[RunResult]) -> FigureExport:
     """Return a figure of runs as what can be exported.
 
     Parameters
     ----------
-    recipe : Recipe
+    provenance : FigureProvenance
     dataset : Dataset
-        Those of the recipe.
+        Those of the provenance.
     results : sequence of RunResult
-        Of each point of the recipe.
+        Of each point of the provenance.
 
     Raises
     ------
     ValueError
         If the runs do not make such a figure: curves of different methods, widths that were not learned.
     """
-    make = {"curves": _curves, "confusion": _confusion, "widths": _widths}[recipe.figure]
-    draw, table = make(recipe, dataset, results)
-    name = recipe.figure
-    return Sheet(
+    make = {"curves": _curves, "confusion": _confusion, "widths": _widths}[provenance.figure]
+    draw, table = make(provenance, dataset, results)
+    name = provenance.figure
+    return FigureExport(
         name,
         draw,
         table,
         lambda style: _commands(name, style),
         lambda style: _SCRIPT.format(name=name, version=__version__, style=style),
-        {f"{name}.json": recipe.text()},
+        {f"{name}.json": provenance.text()},
     )
 
 
@@ -84,14 +84,14 @@ def curve_marks(curves: ErrorCurves) -> list[Published]:
     return own if curves.evaluate == "test" else []
 
 
-def _curves(recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
-    answers = [PointResult.of(point, result) for point, result in zip(recipe.points, results, strict=True)]
+def _curves(provenance: FigureProvenance, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
+    answers = [PointResult.of(point, result) for point, result in zip(provenance.points, results, strict=True)]
     curves = error_curves(dataset, answers)
     marks = curve_marks(curves)
     return lambda figure, style: draw_curves(figure, curves, style, marks), lambda path: curves_csv(path, curves)
 
 
-def _confusion(_recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
+def _confusion(_recipe: FigureProvenance, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
     result = results[0]
     known = dataset.label_names
     names = [known[label] if 0 <= label < len(known) else str(label) for label in result.labels]
@@ -101,7 +101,7 @@ def _confusion(_recipe: Recipe, dataset: Dataset, results: Sequence[RunResult]) 
     )
 
 
-def _widths(_recipe: Recipe, _dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
+def _widths(_recipe: FigureProvenance, _dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
     result = results[0]
     if result.classifier is None or not result.classifier.history:
         raise ValueError("there is nothing to draw: the widths of this run were not learned")

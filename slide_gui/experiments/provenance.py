@@ -20,7 +20,7 @@ from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["FIGURES", "Recipe"]
+__all__ = ["FIGURES", "FigureProvenance"]
 
 FIGURES = ("curves", "confusion", "widths")
 _FORMAT = 1
@@ -29,7 +29,7 @@ _AXES = {"noise": float, "depth": int, "split": int, "seed": int}
 
 
 @dataclass(frozen=True)
-class Recipe:
+class FigureProvenance:
     """The runs behind a figure.
 
     Attributes
@@ -48,7 +48,7 @@ class Recipe:
     numerics: str = field(default_factory=lambda: str(numerics()))
 
     @classmethod
-    def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> Recipe:
+    def of_run(cls, figure: str, source: DataSource, spec: RunSpec) -> FigureProvenance:
         """Return the recipe of a figure that shows one run."""
         return cls(figure, source, (SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, spec.seed, spec),))
 
@@ -103,8 +103,8 @@ class Recipe:
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Recipe:
-        """Return the recipe in a file.
+    def read(cls, path: str | os.PathLike[str]) -> FigureProvenance:
+        """Return the provenance in a file.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Recipe:
             raise DataError(f"is no document of a figure ({error}); export the figure again", place) from None
 
     @classmethod
-    def _of(cls, document: dict[str, Any]) -> Recipe:
+    def _of(cls, document: dict[str, Any]) -> FigureProvenance:
         if document["format"] != _FORMAT:
             raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
         if document["figure"] not in FIGURES:
