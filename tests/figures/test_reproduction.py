@@ -58,7 +58,7 @@ class Stop(Progress):
         self.fractions.append(fraction)
         if isinstance(payload, ReproductionState):
             self.titles.append(payload.title)
-            if self.at and payload.title == self.at and payload.benchmark is not None:
+            if self.at and payload.title == self.at and payload.evaluation is not None:
                 raise Cancelled
 
 
