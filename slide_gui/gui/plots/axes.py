@@ -33,7 +33,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, STALE, Painted, focus_ring, paint_callout, paint_placeholder
+from slide_gui.gui.widgets.painted import MIDDLE, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
 from slide_gui.text import count, fixed, number
 
 __all__ = ["Margins", "Plot", "apart", "decade_ticks", "decimals_of", "linear_ticks", "nice_ticks"]
@@ -242,7 +242,7 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
         return picture
 
 
-class Plot(Painted):
+class Plot(Pointed):
     """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
 
     The wheel zooms about the mouse, over an axis along it only; a drag pans; + and − zoom about the middle; a double
@@ -431,11 +431,15 @@ class Plot(Painted):
     def _at(self, place: QPointF) -> Any:
         """Return what stands at a place, None for nothing."""
 
-    def _hover(self, target: Any) -> None:
-        """Point at something, None for nothing."""
+    def _where(self, target: Any) -> tuple[float, float]:
+        """Return the values at which something stands that a key led to."""
+        raise NotImplementedError
 
-    def _click(self, target: Any, place: QPointF) -> None:
-        """Do what a click does; `target` may be None."""
+    def _click_at(self, target: Any, place: QPointF) -> None:
+        """Do what a click at a place does; `target` is None where nothing stands."""
+        if target is not None:
+            self._hover(target)
+            self._click(target)
 
     def _unclick(self) -> None:
         """Take back what a click on nothing did, as it was the first half of a double one."""
@@ -566,7 +570,7 @@ class Plot(Painted):
         self._pressed, self._dragging = None, False
         self.update()
         if not dragged:
-            self._click(self._at(pressed), pressed)
+            self._click_at(self._at(pressed), pressed)
 
     def mouseDoubleClickEvent(self, _event: QMouseEvent) -> None:
         if self.is_zoomed():
@@ -587,15 +591,16 @@ class Plot(Painted):
         self._box.scaleBy(x=across, y=upwards, center=QPointF(x, y))
         self._seen_changed()
 
-    def _leave(self) -> None:
-        self._hover(None)
-
     # Keys
+
+    def _go(self, target: Any) -> None:
+        self._reveal(*self._where(target))
+        self._hover(target)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key = Qt.Key(event.key())
         if not self._is_filled():
-            super().keyPressEvent(event)
+            event.ignore()
         elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
             self._zoom(STEP, self.box().center())
         elif key == Qt.Key.Key_Minus:

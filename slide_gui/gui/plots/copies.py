@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter
+from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
@@ -67,7 +67,7 @@ class CopiesPlot(Plot):
         self._series: tuple[CopiesSeries, ...] = ()
         self._most = 1024
         self._chosen: int | None = None
-        self._hovered: int | None = None
+        self._current: int | None = None
         self._dots: Any = None  # until the axes are there
         super().__init__(
             Margins(head=26, foot=44, left=60, right=LABELS),
@@ -189,10 +189,10 @@ class CopiesPlot(Plot):
             painter.drawText(QRectF(box.right() + 21, place + 7, LABELS - 21, 16), MIDDLE, text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:
-        known = [p[1] for s in self._series for p in s.points if p[0] == self._hovered]
-        if self._hovered is None or not known:
+        known = [p[1] for s in self._series for p in s.points if p[0] == self._current]
+        if self._current is None or not known:
             return None
-        return self.position(self._hovered, known[0]), self.lines_at(self._hovered)
+        return self.position(self._current, known[0]), self.lines_at(self._current)
 
     # Mouse and keys
 
@@ -205,29 +205,27 @@ class CopiesPlot(Plot):
             (m for m in known if left <= math.log2(m) <= right), key=lambda m: abs(math.log2(m) - near), default=None
         )
 
-    def _hover(self, copies: int | None) -> None:
-        if copies != self._hovered:
-            self._hovered = copies
-            self.update()
+    def _click(self, target: int) -> None:
+        self.copies_chosen.emit(target)
 
-    def _click(self, copies: int | None, _place: QPointF) -> None:
-        if copies is not None:
-            self.copies_chosen.emit(copies)
+    def _go(self, target: int) -> None:
+        self._reveal(*self._where(target))
+        self.copies_chosen.emit(target)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        known, key = self.copies(), Qt.Key(event.key())
-        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
-        if not known or (step is None and key not in (Qt.Key.Key_Home, Qt.Key.Key_End)):
-            super().keyPressEvent(event)
-            return
-        if step is None:
-            index = 0 if key == Qt.Key.Key_Home else len(known) - 1
-        else:
-            here = known.index(self._chosen) if self._chosen in known else len(known) - 1
-            index = min(max(here + step, 0), len(known) - 1)
-        errors = [math.log10(p[1]) for s in self._series for p in s.points if p[0] == known[index]]
-        self._reveal(math.log2(known[index]), sum(errors) / len(errors))
-        self.copies_chosen.emit(known[index])
+    def _where(self, target: int) -> tuple[float, float]:
+        errors = [math.log10(p[1]) for s in self._series for p in s.points if p[0] == target]
+        return math.log2(target), sum(errors) / len(errors)
+
+    def _stepped(self, step: tuple[int, int]) -> int | None:
+        known = self.copies()
+        if not step[1] or not known:
+            return None
+        here = known.index(self._chosen) if self._chosen in known else len(known) - 1
+        return known[min(max(here + step[1], 0), len(known) - 1)]
+
+    def _end(self, last: bool) -> int | None:
+        known = self.copies()
+        return known[-1 if last else 0] if known else None
 
 
 def _enclosed(low: float, high: float) -> tuple[float, float]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
@@ -342,12 +342,8 @@ class CriterionPlot(Plot):
 
     # Mouse and keys
 
-    def _hover(self, place: tuple[int, int] | None) -> None:
-        if place != self._current:
-            self._current = place
-            self._describe()
-            self.step_hovered.emit(self.current())
-            self.update()
+    def _tell(self, target: tuple[int, int] | None) -> None:
+        self.step_hovered.emit(self.current())
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         return Qt.CursorShape.ArrowCursor  # nothing is clicked
@@ -365,26 +361,24 @@ class CriterionPlot(Plot):
 
         return min(near, key=away, default=None)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        step = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key)
-        start, index = self._current or (self.best_start(), -1)
-        many = len(self._traces[start].iteration) if self._traces else 0
-        if many and key == Qt.Key.Key_Escape and self._current is not None:
-            self._hover(None)
-        elif many and (step or key in (Qt.Key.Key_Home, Qt.Key.Key_End)):
-            if key == Qt.Key.Key_Home:
-                index = 0
-            elif key == Qt.Key.Key_End or self._current is None:
-                index = many - 1
-            else:
-                index = min(max(index + (step or 0), 0), many - 1)
-            place = self._step(start, index)
-            height = self._height(place.criterion)
-            self._reveal(place.iteration, height if math.isfinite(height) else sum(self.shown()[1]) / 2)
-            self._hover((start, index))
-        else:
-            super().keyPressEvent(event)
+    def _where(self, target: tuple[int, int]) -> tuple[float, float]:
+        step = self._step(*target)
+        height = self._height(step.criterion)
+        return step.iteration, height if math.isfinite(height) else sum(self.shown()[1]) / 2
+
+    def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
+        if not step[1] or not self._begun():
+            return None
+        if self._current is None:
+            return self._end(True)
+        start, index = self._current
+        return start, min(max(index + step[1], 0), len(self._traces[start].iteration) - 1)
+
+    def _end(self, last: bool) -> tuple[int, int] | None:
+        if not self._begun():
+            return None
+        start = self.best_start() if self._current is None else self._current[0]
+        return start, len(self._traces[start].iteration) - 1 if last else 0
 
 
 def _line() -> Any:

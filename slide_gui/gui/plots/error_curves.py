@@ -16,7 +16,7 @@ from slide_gui.gui.plots.axes import Margins, Plot, apart, nice_ticks
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_of, depth_pen, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
-from slide_gui.gui.widgets.painted import CLICKS, MIDDLE, snapped, washed
+from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
 from slide_gui.text import fixed, per_cent
 
 __all__ = ["ErrorPlot"]
@@ -362,11 +362,10 @@ class ErrorPlot(Plot):
         if mark != self._mark:
             self._mark = mark
             self.update()
-        if point != self._current:
-            self._current = point
-            self._describe()
-            self.update()
-            self.point_hovered.emit(point)
+        super()._hover(point)
+
+    def _tell(self, target: ErrorPoint | None) -> None:
+        self.point_hovered.emit(target)
 
     def _pointer(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
         if isinstance(target, ErrorPoint):
@@ -380,63 +379,64 @@ class ErrorPlot(Plot):
         return place.y() > box.bottom() or abs(self.at(self._noise, 0.0).x() - place.x()) <= 6
 
     def _drag(self, place: QPointF) -> None:
-        self._go(self.values(place)[0])
+        self._put_cursor(self.values(place)[0])
 
-    def _go(self, noise: float) -> None:
+    def _put_cursor(self, noise: float) -> None:
         noise = min(max(round(round(noise / NOISE_STEP) * NOISE_STEP, 10), 0.0), 1.0)
         if noise != self._noise:
             self.set_cursor(noise)
             self.cursor_moved.emit(noise)
 
-    def _click(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
+    def _click_at(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> None:
         self._before_click = None
         if isinstance(target, ErrorPoint):
-            self._hover(target)
-            self.point_clicked.emit(target)
+            super()._click_at(target, place)
         elif self._noise is not None and self.box().adjusted(0, 0, 0, 24).contains(place):
             self._before_click = self._noise
             self._drag(place)
 
+    def _click(self, target: ErrorPoint) -> None:
+        self.point_clicked.emit(target)
+
     def _unclick(self) -> None:
         if self._before_click is not None:
-            self._go(self._before_click)
+            self._put_cursor(self._before_click)
 
     # Keys
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        sideways = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(key, 0)
-        upwards = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(key, 0)
-        if not self._points:
-            super().keyPressEvent(event)
-        elif sideways and event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._noise is not None:
-            self._go(self._noise + sideways * NOISE_STEP)
-        elif key in CLICKS and self._current is not None:
-            self.point_clicked.emit(self._current)
-        elif key == Qt.Key.Key_Escape and self._current is not None:
-            self._hover(None)
-        elif sideways or upwards or key in (Qt.Key.Key_Home, Qt.Key.Key_End):
-            point = self._next(key, sideways, upwards)
-            self._reveal(point.noise, point.error if point.is_known else sum(self.shown()[1]) / 2)
-            self._hover(point)
+        sideways = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}.get(Qt.Key(event.key()), 0)
+        shifted = event.modifiers() & Qt.KeyboardModifier.ShiftModifier
+        if sideways and shifted and self._points and self._noise is not None:
+            self._put_cursor(self._noise + sideways * NOISE_STEP)
         else:
             super().keyPressEvent(event)
 
-    def _next(self, key: Qt.Key, sideways: int, upwards: int) -> ErrorPoint:
-        """Return where a key leads: along the line, or to the next line at this noise higher or lower."""
-        now = self._current
+    def _where(self, target: ErrorPoint) -> tuple[float, float]:
+        return target.noise, target.error if target.is_known else sum(self.shown()[1]) / 2
+
+    def _first(self) -> ErrorPoint | None:
+        """Return the point to begin with: the lowest near the cursor."""
+        noise = 0.0 if self._noise is None else self._noise
+        return min(
+            self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else math.inf), default=None
+        )
+
+    def _end(self, last: bool) -> ErrorPoint | None:
+        return self._first() if self._current is None else self._lines[self._current.depth][-1 if last else 0]
+
+    def _stepped(self, step: tuple[int, int]) -> ErrorPoint | None:
+        """Return where an arrow leads: along the line, or to the next line at this noise higher or lower."""
+        now, (down, right) = self._current, step
         if now is None:
-            noise = 0.0 if self._noise is None else self._noise
-            return min(self._points, key=lambda p: (abs(p.noise - noise), p.error if p.is_known else 1e9))
+            return self._first()
         line = self._lines[now.depth]
-        if key in (Qt.Key.Key_Home, Qt.Key.Key_End):
-            return line[0 if key == Qt.Key.Key_Home else -1]
-        if sideways:
-            return line[min(max(line.index(now) + sideways, 0), len(line) - 1)]
+        if right:
+            return line[min(max(line.index(now) + right, 0), len(line) - 1)]
         column = [min(other, key=lambda p: abs(p.noise - now.noise)) for other in self._lines.values()]
-        column.sort(key=lambda p: (-self.position(p).y(), p.depth))
+        column.sort(key=lambda p: (self.position(p).y(), -p.depth))
         at = next(i for i, p in enumerate(column) if p.depth == now.depth)
-        to = min(max(at + upwards, 0), len(column) - 1)
+        to = min(max(at + down, 0), len(column) - 1)
         return now if to == at else column[to]
 
 

@@ -12,15 +12,14 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPen
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.plots.points import ErrorPoint, best_of, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
-from slide_gui.gui.widgets.painted import CENTRE, CLICKS, MIDDLE, washed
-from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
 from slide_gui.text import fixed, per_cent
 
@@ -258,50 +257,36 @@ class HeatMap(Plot):
         box = self.cell(*self._current)
         return QPointF(box.center().x(), box.top() + 8), lines_of(point)
 
-    # Mouse and keys
+    # Mouse
 
     def _at(self, place: QPointF) -> tuple[int, int] | None:
         x, y = self.values(place)
         at = math.floor(-y), math.floor(x)
         return at if at in self._cells and self.box().contains(place) else None
 
-    def _hover(self, at: tuple[int, int] | None) -> None:
-        if at != self._current:
-            self._current = at
-            self._describe()
-            self.point_hovered.emit(self.current())
-            self.update()
+    def _tell(self, target: tuple[int, int] | None) -> None:
+        self.point_hovered.emit(self.current())
 
-    def _click(self, cell: tuple[int, int] | None, _place: QPointF) -> None:
-        if cell is not None:
-            self._hover(cell)
-            self.point_clicked.emit(self._cells[cell])
+    def _click(self, target: tuple[int, int]) -> None:
+        self.point_clicked.emit(self._cells[target])
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, point = Qt.Key(event.key()), self.current()
-        if not self._cells:
-            super().keyPressEvent(event)
-        elif key in ARROWS:
-            row, column = self._moved(ARROWS[key])
-            self._reveal(column + 0.5, -row - 0.5)
-            self._hover((row, column))
-        elif key in CLICKS and point is not None:
-            self.point_clicked.emit(point)
-        elif key == Qt.Key.Key_Escape and point is not None:
-            self._hover(None)
-        else:
-            super().keyPressEvent(event)
+    # Keys
 
-    def _moved(self, step: tuple[int, int]) -> tuple[int, int]:
+    def _where(self, target: tuple[int, int]) -> tuple[float, float]:
+        return target[1] + 0.5, -target[0] - 0.5
+
+    def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
         """Return the next cell that has a point in a direction, the present one if there is none."""
+        if not self._cells:
+            return None
         if self._current is None:
             return self.place_of(self._best) if self._best is not None else min(self._cells)
-        row, column = self._current
+        row, column = here = self._current
         while 0 <= row < len(self._depths) and 0 <= column < len(self._noises):
             row, column = row + step[0], column + step[1]
             if (row, column) in self._cells:
                 return row, column
-        return self._current
+        return here
 
 
 @cache

@@ -16,7 +16,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, frame
-from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid
+from slide_gui.gui.widgets.pixels import PixelGrid
 
 __all__ = ["Mosaic"]
 
@@ -43,7 +43,7 @@ class Mosaic(Plot):
         self._shape, self._grid = (1, 1), (1, 1)
         self._transposed = False
         self._selected: int | None = None
-        self._hovered: tuple[int, int] | None = None
+        self._current: tuple[int, int] | None = None
         self._image: Any = None
         super().__init__(Margins(4, 4, 4, 4), ("", ""), ruled=False, parent=parent)
         for axis in (self._x_axis, self._y_axis):
@@ -223,7 +223,7 @@ class Mosaic(Plot):
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
         for pixel, colour in (
-            (self._hovered[0] if self._hovered else None, theme.muted),
+            (self._current[0] if self._current else None, theme.muted),
             (self._selected, theme.accent),
         ):
             if pixel is not None:
@@ -231,7 +231,7 @@ class Mosaic(Plot):
                 frame(painter, box, colour)
                 frame(painter, box.adjusted(-1, -1, 1, 1), colour)
 
-    # Mouse and keys
+    # Mouse
 
     def _at(self, place: QPointF) -> tuple[int, int] | None:
         return self.pixel_at(place)
@@ -239,26 +239,30 @@ class Mosaic(Plot):
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         return Qt.CursorShape.ArrowCursor if target is None else Qt.CursorShape.CrossCursor
 
-    def _hover(self, spot: tuple[int, int] | None) -> None:
-        if spot != self._hovered:
-            self._hovered = spot
-            self.update()
-            self.pixel_hovered.emit(spot)
+    def _tell(self, target: tuple[int, int] | None) -> None:
+        self.pixel_hovered.emit(target)
 
-    def _click(self, spot: tuple[int, int] | None, _place: QPointF) -> None:
-        if spot is not None:
-            self.set_selected(spot[0])
-            self.pixel_clicked.emit(spot)
+    def _click(self, target: tuple[int, int]) -> None:
+        self.set_selected(target[0])
+        self.pixel_clicked.emit(target)
+
+    # Keys
+
+    def _where(self, target: tuple[int, int]) -> tuple[float, float]:
+        return self.values(self.field(target[0]).center())
+
+    def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
+        if self._fields is None:
+            return None
+        pixel = min(self._fields_grid().moved(self._selected, step), self._fields.shape[0] - 1)
+        return pixel, pixel
+
+    def _go(self, target: tuple[int, int]) -> None:
+        self.set_selected(target[0])
+        super()._go(target)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        if self._fields is not None and key in ARROWS:
-            pixel = min(self._fields_grid().moved(self._selected, ARROWS[key]), self._fields.shape[0] - 1)
-            self.set_selected(pixel)
-            x, y = self.values(self.field(pixel).center())
-            self._reveal(x, y)
-            self._hover((pixel, pixel))
-        elif key in CLICKS and self._selected is not None:
+        if event.key() in CLICKS and self._selected is not None:
             self.pixel_clicked.emit((self._selected, self._selected))
         else:
             super().keyPressEvent(event)

@@ -182,7 +182,6 @@ class Pointed(Painted):
 
     def _stepped(self, step: tuple[int, int]) -> Any:
         """Return what is pointed at one step on, None where a key of this direction does nothing."""
-        raise NotImplementedError
 
     def _end(self, last: bool) -> Any:
         """Return the first or last thing, None where Home and End do nothing."""
@@ -194,6 +193,10 @@ class Pointed(Painted):
             self._describe()
             self.update()
             self._tell(target)
+
+    def _go(self, target: Any) -> None:
+        """Point at what a key led to."""
+        self._hover(target)
 
     def _tell(self, target: Any) -> None:
         """Tell what is pointed at now."""
@@ -222,7 +225,7 @@ class Pointed(Painted):
         elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
             target = self._end(key == Qt.Key.Key_End)
         if target is not None:
-            self._hover(target)
+            self._go(target)
         elif key in CLICKS and self._current is not None:
             self._click(self._current)
         elif key == Qt.Key.Key_Escape and self._current is not None:

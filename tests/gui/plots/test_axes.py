@@ -41,7 +41,7 @@ class Bare(Plot):
     def empty(self) -> None:
         self._set_filled(False)
 
-    def _click(self, target: Any, place: QPointF) -> None:
+    def _click_at(self, target: Any, place: QPointF) -> None:
         self.clicks.append(place)
 
 
