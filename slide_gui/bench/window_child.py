@@ -163,7 +163,7 @@ def drag() -> dict[str, Any]:
 
     app, window = _open()
     _fitted(app, window)
-    slider = window.panel.noise_slider().findChild(QSlider)
+    slider = window.panel.noise_slider.findChild(QSlider)
     _, tiles = window.weights_page.pointer_and_tiles()
     paints, times, layers, images, paint_image = _painted(tiles), [], [], [], _one_image(app, tiles)
     workspace = window.workspace

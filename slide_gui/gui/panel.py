@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
@@ -21,6 +23,43 @@ __all__ = ["ParameterPanel"]
 
 _WIDTH = 248
 _OPEN = "open"
+
+
+class _ParameterSlider(NumberSlider):
+    """One number of the stack's parameters; a drag of it undoes in one step."""
+
+    def __init__(self, workspace: Workspace, name: str, label: str, *limits: float, tip: str, parent: QWidget) -> None:
+        low, high, step, default = limits
+        digits = None if step == 1 else 2
+        super().__init__(label, low, high, step, default, digits or 0, tip, parent)
+        self._workspace, self._name, self._digits = workspace, name, digits
+        self.value_changed.connect(self._change)
+        self.value_settled.connect(workspace.end_gesture)
+
+    @Slot(float)
+    def _change(self, value: float) -> None:
+        self._workspace.set_parameters(gesture=self._name, **{self._name: round(value, self._digits)})
+
+
+class _ChoiceBox(QComboBox):
+    """One choice; `change` is called with it by its name."""
+
+    def __init__(self, label: str, tip: str, name: str, change: Callable[..., None], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._name, self._change_by_name = name, change
+        self.setAccessibleName(label)
+        self.setToolTip(tip)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(8)
+        self.activated.connect(self._choose)
+
+    @Slot(int)
+    def _choose(self, index: int) -> None:
+        self._change_by_name(**{self._name: self.itemData(index)})
+
+    def set_choice(self, key: str) -> None:
+        """Show a choice by its key."""
+        self.setCurrentIndex(self.findData(key))
 
 
 class ParameterPanel(QScrollArea):
@@ -84,13 +123,8 @@ class ParameterPanel(QScrollArea):
         self._layout.addWidget(rule)
         self._layout.addSpacing(8)
 
-    def _choice(self, label: str, tip: str) -> QComboBox:
-        caption = QLabel(label, self)
-        box = QComboBox(self)
-        box.setAccessibleName(label)
-        box.setToolTip(tip)
-        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        box.setMinimumContentsLength(8)
+    def _choice(self, label: str, tip: str, name: str, change: Callable[..., None]) -> _ChoiceBox:
+        caption, box = QLabel(label, self), _ChoiceBox(label, tip, name, change, self)
         caption.setBuddy(box)
         self._layout.addWidget(caption)
         self._layout.addWidget(box)
@@ -127,61 +161,45 @@ class ParameterPanel(QScrollArea):
         self._layout.addSpacing(8)
 
     def _build_stack(self) -> None:
-        parameters = self._workspace.state.parameters
+        workspace = self._workspace
         self._heading("STACK")
-        self._noise = NumberSlider(
-            "Noise 1 − p",
-            *(0.0, LARGEST_NOISE, 0.01, 0.3),
+        self.noise_slider = _ParameterSlider(
+            *(workspace, "noise", "Noise 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3),
             tip=f"Probability 1 − p that a pixel is blanked, 0 to {LARGEST_NOISE:g}. The weights are the closed form "
             "over all corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
             parent=self,
         )
-        self._depth = NumberSlider(
-            "Depth l",
-            *(0, MOST_LAYERS, 1, 4),
-            decimals=0,
+        self.depth_slider = _ParameterSlider(
+            *(workspace, "depth", "Depth l", 0, MOST_LAYERS, 1, 4),
             tip=f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
             parent=self,
         )
-        self._threshold = NumberSlider(
-            "Threshold t",
-            *(0.0, 1.0, 0.01, 0.5),
+        self.threshold_slider = _ParameterSlider(
+            *(workspace, "threshold", "Threshold t", 0.0, 1.0, 0.01, 0.5),
             tip="T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6).",
             parent=self,
         )
-        for name, slider in (("noise", self._noise), ("depth", self._depth), ("threshold", self._threshold)):
-            slider.value_changed.connect(getattr(self, f"_{name}_moved"))
-            slider.value_settled.connect(self._workspace.end_gesture)
+        for slider in (self.noise_slider, self.depth_slider, self.threshold_slider):
             self._layout.addWidget(slider)
             self._layout.addSpacing(8)
-        self._squashing = self._choice(
-            "Squashing", "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
-        )
+        tip = "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
+        self._squashing = self._choice("Squashing", tip, "squashing", workspace.set_parameters)
         add_choices(self._squashing, SQUASHINGS.values())
-        self._squashing.activated.connect(self._squashing_chosen)
-        self._fit_on = self._choice(
-            "Fit on",
-            "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it",
-        )
+        tip = "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it"
+        self._fit_on = self._choice("Fit on", tip, "fit_on", workspace.set_parameters)
         add_choices(self._fit_on, FIT_ON.values())
-        self._fit_on.activated.connect(self._fit_on_chosen)
-        self._depth.set_value(parameters.depth)
 
     def _build_tiles(self) -> None:
         self._rule()
         self._heading("TILES")
-        self._levels = self._choice("Levels", "Which weights share the limits of the colour scale")
+        select, tip = self._workspace.select, "Which weights share the limits of the colour scale"
+        self._levels = self._choice("Levels", tip, "levels", select)
         add_choices(self._levels, LEVELS.values())
-        self._levels.activated.connect(self._levels_chosen)
-        self._colors = self._choice("Colours", "Zero is the neutral colour; jet is the paper’s look")
+        tip = "Zero is the neutral colour; jet is the paper’s look"
+        self._colors = self._choice("Colours", tip, "colors", select)
         self._colors.addItem("diverging, as the theme", "auto")
         for key in (*DIVERGING, "jet"):
             self._colors.addItem(MAPS[key], key)
-        self._colors.activated.connect(self._colors_chosen)
-
-    def noise_slider(self) -> NumberSlider:
-        """Return the control of the noise."""
-        return self._noise
 
     # From the controls -----------------------------------------------------------------------------------------
 
@@ -199,34 +217,6 @@ class ParameterPanel(QScrollArea):
         source = self._workspace.source
         if source is not None and source.key:
             self.download_requested.emit(source.key)
-
-    @Slot(float)
-    def _noise_moved(self, value: float) -> None:
-        self._workspace.set_parameters(gesture="noise", noise=round(value, 2))
-
-    @Slot(float)
-    def _depth_moved(self, value: float) -> None:
-        self._workspace.set_parameters(gesture="depth", depth=round(value))
-
-    @Slot(float)
-    def _threshold_moved(self, value: float) -> None:
-        self._workspace.set_parameters(gesture="threshold", threshold=round(value, 2))
-
-    @Slot(int)
-    def _squashing_chosen(self, index: int) -> None:
-        self._workspace.set_parameters(squashing=self._squashing.itemData(index))
-
-    @Slot(int)
-    def _fit_on_chosen(self, index: int) -> None:
-        self._workspace.set_parameters(fit_on=self._fit_on.itemData(index))
-
-    @Slot(int)
-    def _levels_chosen(self, index: int) -> None:
-        self._workspace.select(levels=self._levels.itemData(index))
-
-    @Slot(int)
-    def _colors_chosen(self, index: int) -> None:
-        self._workspace.select(colors=self._colors.itemData(index))
 
     # From the workspace ----------------------------------------------------------------------------------------
 
@@ -256,16 +246,22 @@ class ParameterPanel(QScrollArea):
     @Slot(object, object)
     def _show_state(self, state: State, _old: State) -> None:
         parameters, selection = state.parameters, state.selection
-        self._noise.set_value(parameters.noise)
-        self._noise.set_extra(f"p = {1 - parameters.noise:.2f}")
-        self._depth.set_value(parameters.depth)
-        self._depth.set_extra("layer" if parameters.depth == 1 else "layers")
-        self._threshold.set_value(parameters.threshold)
-        self._threshold.setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
-        self._squashing.setCurrentIndex(self._squashing.findData(parameters.squashing))
-        self._fit_on.setCurrentIndex(self._fit_on.findData(parameters.fit_on))
-        self._levels.setCurrentIndex(self._levels.findData(selection.levels))
-        self._colors.setCurrentIndex(self._colors.findData(selection.colors))
+        for slider, value in (
+            (self.noise_slider, parameters.noise),
+            (self.depth_slider, parameters.depth),
+            (self.threshold_slider, parameters.threshold),
+        ):
+            slider.set_value(value)
+        self.noise_slider.set_extra(f"p = {1 - parameters.noise:.2f}")
+        self.depth_slider.set_extra("layer" if parameters.depth == 1 else "layers")
+        self.threshold_slider.setEnabled(SQUASHINGS[parameters.squashing].uses_threshold)
+        for box, key in (
+            (self._squashing, parameters.squashing),
+            (self._fit_on, parameters.fit_on),
+            (self._levels, selection.levels),
+            (self._colors, selection.colors),
+        ):
+            box.set_choice(key)
 
     @Slot()
     def _show_fit(self) -> None:

@@ -64,7 +64,7 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
 
 def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
     _, tiles = window.weights_page.pointer_and_tiles()
-    slider = window.panel.noise_slider().findChild(QSlider)
+    slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(60)
     assert window.workspace.state.parameters.noise == 0.6
     assert all(tiles._rows[0].stale)
@@ -74,7 +74,7 @@ def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
 
 
 def test_that_undo_brings_the_slider_back(window):
-    slider = window.panel.noise_slider().findChild(QSlider)
+    slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(55)
     window.workspace.end_gesture()
     window.actions_by_name["undo"].trigger()

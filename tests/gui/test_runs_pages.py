@@ -224,7 +224,7 @@ def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
 
 def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
     curves = page(window, "curves")
-    slider = window.panel.noise_slider().findChild(QSlider)
+    slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(62)
     controller = window.session.runs
     wait(lambda: controller.estimated is not None and controller.estimate.latest.test is not None, 60)

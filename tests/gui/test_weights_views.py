@@ -125,7 +125,7 @@ def test_that_a_new_corruption_blanks_other_pixels(window):
 def test_that_the_noise_blanks_more_at_once_and_greys_the_layers_until_they_are_fitted(window):
     part = window.weights_page.flow_part()
     blanked = int((~part.flow().survivors).sum())
-    window.panel.noise_slider().findChild(QSlider).setValue(80)
+    window.panel.noise_slider.findChild(QSlider).setValue(80)
     assert int((~part.flow().survivors).sum()) > blanked
     assert all(column.stale for column in part.view.columns[1:])
     wait(lambda: window.workspace.model() is not None)
