@@ -169,7 +169,7 @@ class MainWindow(QMainWindow):
         self.opening = Opening(self.workspace, settings, self)
         self.exports = ExportController(self.lane, settings, self)
         self.lateness = LatenessMonitor(self)
-        self._faults = FaultReporter(self)
+        self.faults = FaultReporter(self)
         self.commands = Commands(self, self)
         self.actions_by_name = self.commands.actions
         self._build()
@@ -224,7 +224,7 @@ class MainWindow(QMainWindow):
         self.exports.written.connect(self._show_export)
         self.workspace.history_changed.connect(self._follow_history)
         self.lateness.measured.connect(self._show_lateness)
-        self._faults.reported.connect(self._show_fault)
+        self.faults.reported.connect(self._show_fault)
         self.notice.remedy_requested.connect(self.actions_by_name["show_log"].trigger)
         self.pages.turned.connect(self._navigation.mark)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
@@ -368,5 +368,5 @@ class MainWindow(QMainWindow):
         """Cancel, wait for the worker, and go."""
         self.lateness.stop()
         self.lane.close()
-        self._faults.close()
+        self.faults.close()
         super().closeEvent(event)

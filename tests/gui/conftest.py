@@ -47,7 +47,7 @@ def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
 def closed_window(app: QApplication, tmp_path: Path, faults: list[tuple[str, str]]) -> Iterator[MainWindow]:
     """Return a window that was not shown yet; at the end there must be no fault."""
     window = MainWindow(QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat), tmp_path / "runs.sqlite")
-    window._faults.reported.connect(lambda *fault: faults.append(fault))
+    window.faults.reported.connect(lambda *fault: faults.append(fault))
     yield window
     tear_down(window)
     apply_theme(app, "light")

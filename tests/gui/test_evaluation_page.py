@@ -56,12 +56,12 @@ def page(small_plan, window):
     window.actions_by_name["page_evaluation"].trigger()
     wait(lambda: window.session.evaluation.known and not window.lane.busy)
     found = window.pages.page("evaluation")
-    found._controls._data._boxes["convex"].setChecked(False)
+    found.controls.data_sets.boxes["convex"].setChecked(False)
     return found
 
 
 def said(page, method):
-    return next(row for row in page._errors.rows() if row.key == method).cells
+    return next(row for row in page.errors.rows() if row.key == method).cells
 
 
 def finished(window):
@@ -74,7 +74,7 @@ def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_
     assert (ours.main, ours.aside, ours.note) == ("", "paper 2.45", "not run yet")
     assert other.note == "not asked"
     assert said(page, "sda")[1].note == "not in the protocol"
-    assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page._errors.rows())
+    assert any(row.title == "SdA-3" and row.cells[0].aside == "1.99" for row in page.errors.rows())
     assert page.export_options() == ()
     assert page.table() == ""
 
@@ -83,7 +83,7 @@ def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
     window.session.evaluation.choose(replace(window.session.evaluation.choice, extent="full"))
     said = []
     for view in (0, 1):
-        page._show_view(view)
+        page.tabs.buttons()[view].click()
         said.append(page.subtitle.text())
     assert said[0].startswith("test error in %")
     assert said[1].startswith("time to generate the features")
@@ -92,11 +92,11 @@ def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
 def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time(window, page):
     counts = []
     window.session.evaluation.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
-    page._controls._toggle()
-    assert page._controls._start.text() == "Cancel"
+    page.controls.start_button.click()
+    assert page.controls.start_button.text() == "Cancel"
     assert said(page, "raw-svm")[0].note == "waiting"
     finished(window)
-    assert page._controls._start.text() == "Start"
+    assert page.controls.start_button.text() == "Start"
     filled = list(dict.fromkeys(counts))
     assert filled[-1] == 4
     assert len(filled) >= 3
@@ -110,30 +110,30 @@ def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time
     assert "n = 150 test rows" in ours.tip
     assert "McNemar" in ours.tip
     assert "Chosen on validation: noise" in said(page, "slide-svm")[0].tip
-    assert page._errors.horizontalHeader().model().heads[0].note.startswith("generated")
-    times = page._times.rows()
+    assert page.errors.horizontalHeader().model().heads[0].note.startswith("generated")
+    times = page.running_times.rows()
     assert times[0].cells[0].main.endswith("s")
     assert times[2].cells[0].main.startswith("×")
-    assert "5 of 5" not in page._said.text()
-    assert page._said.text() == "all 6 splits are done"
+    assert "5 of 5" not in page.course.text()
+    assert page.course.text() == "all 6 splits are done"
 
 
 def all_cells(page):
-    return [cell for row in page._errors.rows() for cell in row.cells]
+    return [cell for row in page.errors.rows() for cell in row.cells]
 
 
 def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page, tmp_path):
-    page._controls._toggle()
+    page.controls.start_button.click()
     wait(lambda: any(cell.main for cell in all_cells(page)), 60)
     window.actions_by_name["cancel"].trigger()
     assert not window.session.evaluation.runs.running
-    assert page._controls._start.text() == "Start"
+    assert page.controls.start_button.text() == "Start"
     finished(window)
     assert any(cell.main for cell in all_cells(page))
-    assert "of 6 splits are done" in page._said.text()
+    assert "of 6 splits are done" in page.course.text()
     with RunStore(tmp_path / "runs.sqlite") as store:
         before = {run.hash: run.created for run in store.runs()}
-    page._controls._toggle()
+    page.controls.start_button.click()
     finished(window)
     with RunStore(tmp_path / "runs.sqlite") as store:
         after = {run.hash: run.created for run in store.runs()}
@@ -142,24 +142,24 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
 
 
 def test_that_a_paused_benchmark_stands_still_until_it_goes_on(window, page):
-    page._controls._toggle()
+    page.controls.start_button.click()
     wait(
         lambda: window.session.evaluation.runs.latest is not None and window.session.evaluation.runs.latest.stage[1], 60
     )
-    page._controls._hold.click()
-    assert page._controls._hold.text() == "Go on"
+    page.controls.pause_button.click()
+    assert page.controls.pause_button.text() == "Go on"
     settle(0.3)
     done = window.session.evaluation.runs.latest.done
     settle(0.3)
     assert window.session.evaluation.runs.latest.done == done
-    assert "paused" in page._said.text()
-    page._controls._hold.click()
+    assert "paused" in page.course.text()
+    page.controls.pause_button.click()
     finished(window)
     assert window.session.evaluation.state().cell("rectangles", "raw-svm").complete
 
 
 def test_that_other_work_goes_first_and_the_benchmark_goes_on_after_it(window, page):
-    page._controls._toggle()
+    page.controls.start_button.click()
     wait(lambda: window.session.evaluation.runs.latest is not None, 60)
     window.workspace.set_parameters(noise=0.4)
     wait(lambda: window.workspace.model() is not None, 20)
@@ -169,7 +169,7 @@ def test_that_other_work_goes_first_and_the_benchmark_goes_on_after_it(window, p
 
 
 def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tmp_path):
-    page._controls._toggle()
+    page.controls.start_button.click()
     finished(window)
     errors = [cell.main for cell in all_cells(page)]
     again = MainWindow(window.settings, tmp_path / "runs.sqlite")
@@ -181,7 +181,7 @@ def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tm
 
 
 def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, tmp_path):
-    page._controls._toggle()
+    page.controls.start_button.click()
     finished(window)
     assert [offer.name for offer in page.export_options()] == ["errors", "times"]
     for offer in page.export_options():
@@ -200,22 +200,22 @@ def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, 
 
 
 def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(window, page):
-    page._controls._toggle()
+    page.controls.start_button.click()
     finished(window)
-    row = [row.key for row in page._errors.rows()].index("slide-svm")
-    page._errors._ask(page._errors.model().index(row, 1))
+    row = [row.key for row in page.errors.rows()].index("slide-svm")
+    page.errors.clicked.emit(page.errors.model().index(row, 1))
     runs = window.pages.page("runs")
     assert window.pages.shown() is runs
-    wait(lambda: runs._table.selected(), 20)
+    wait(lambda: runs.run_table.selected(), 20)
     hashes = {answer.spec_hash for answer in window.session.evaluation.state().cell("rectangles", "slide-svm").answers}
-    assert set(runs._table.selected()) == hashes
+    assert set(runs.run_table.selected()) == hashes
     wait(lambda: not window.lane.busy)
 
 
 def test_that_nothing_is_started_where_nothing_is_chosen(page):
-    page._controls._data._boxes["rectangles"].setChecked(False)
-    assert not page._controls._start.isEnabled()
-    assert page._said.text() == "No data set is chosen."
+    page.controls.data_sets.boxes["rectangles"].setChecked(False)
+    assert not page.controls.start_button.isEnabled()
+    assert page.course.text() == "No data set is chosen."
 
 
 def test_that_nothing_is_cut_in_a_small_window(window, page):
@@ -223,7 +223,7 @@ def test_that_nothing_is_cut_in_a_small_window(window, page):
     settle(0.05)
     assert page.minimumSizeHint().width() <= page.width()
     assert page.subtitle.fontMetrics().horizontalAdvance(page.subtitle.text()) <= page.subtitle.width()
-    table = page._errors
+    table = page.errors
     assert not table.horizontalScrollBar().isVisible()
     assert not table.verticalScrollBar().isVisible()
 

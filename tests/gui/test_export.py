@@ -50,10 +50,10 @@ def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
     trained, tmp_path, monkeypatch, page, figure, name
 ):
     dialog = dialog_of(trained, page)
-    choose(dialog._figure, figure)
-    choose(dialog._kind, "bundle")
+    choose(dialog.figure_box, figure)
+    choose(dialog.format_box, "bundle")
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "bundle"))
-    dialog._choose_place()
+    dialog.save_button.click()
     wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
     assert "Exported" in trained.notice.accessibleName()
     found = {path.name for path in (tmp_path / "bundle").iterdir()}
@@ -66,7 +66,7 @@ def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
 def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(trained, tmp_path, monkeypatch):
     dialog = dialog_of(trained, "classifier")
     assert dialog.windowTitle() == "Export the confusion matrix"
-    choose(dialog._kind, "svg")
+    choose(dialog.format_box, "svg")
     suggested = []
 
     def ask(_parent, _title, suggestion, _filter):
@@ -74,7 +74,7 @@ def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(tra
         return str(tmp_path / "figure"), ""
 
     monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
-    dialog._choose_place()
+    dialog.save_button.click()
     wait((tmp_path / "figure.svg").exists, 60)
     assert Path(suggested[0]).name == "confusion.svg"
     wait(lambda: not trained.lane.busy, 60)
@@ -82,40 +82,40 @@ def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(tra
 
 def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
     dialog = dialog_of(trained, "classifier")
-    wait(lambda: not dialog._preview.pixmap().isNull(), 60)
-    first = dialog._preview.pixmap().toImage()
-    choose(dialog._figure, "1")
+    wait(lambda: not dialog.preview.pixmap().isNull(), 60)
+    first = dialog.preview.pixmap().toImage()
+    choose(dialog.figure_box, "1")
     assert dialog.windowTitle() == "Export the course of the widths"
-    wait(lambda: not dialog._preview.pixmap().isNull() and dialog._preview.pixmap().toImage() != first, 60)
+    wait(lambda: not dialog.preview.pixmap().isNull() and dialog.preview.pixmap().toImage() != first, 60)
     dialog.reject()
     wait(lambda: not trained.lane.busy, 60)
 
 
 def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(trained):
     first = dialog_of(trained, "weights")
-    assert (first._figure.count(), first._bias.isVisible()) == (1, True)
-    first._bias.setChecked(True)
-    choose(first._width, "single")
+    assert (first.figure_box.count(), first.bias_box.isVisible()) == (1, True)
+    first.bias_box.setChecked(True)
+    choose(first.width_box, "single")
     first.reject()
-    assert (first._offers, first._export) == ((), None)
+    assert first.options == ()
     again = dialog_of(trained, "weights")
     assert again is first
     assert again.isVisible()
-    assert not again._bias.isChecked()
-    assert again._width.currentData() == "double"
+    assert not again.bias_box.isChecked()
+    assert again.width_box.currentData() == "double"
     again.reject()
     other = dialog_of(trained, "classifier")
-    assert (other._figure.count(), other._bias.isVisible()) == (2, False)
-    assert other.focusWidget() is other._figure
+    assert (other.figure_box.count(), other.bias_box.isVisible()) == (2, False)
+    assert other.focusWidget() is other.figure_box
     other.reject()
     wait(lambda: not trained.lane.busy, 60)
 
 
 def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monkeypatch):
     dialog = dialog_of(trained, "runs")
-    assert [dialog._kind.itemData(i) for i in range(dialog._kind.count())] == ["csv"]
+    assert [dialog.format_box.itemData(i) for i in range(dialog.format_box.count())] == ["csv"]
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "runs.csv"), ""))
-    dialog._choose_place()
+    dialog.save_button.click()
     wait((tmp_path / "runs.csv").exists)
     with (tmp_path / "runs.csv").open(newline="", encoding="utf-8") as file:
         (line,) = csv.DictReader(file)

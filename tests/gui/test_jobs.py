@@ -82,9 +82,11 @@ def test_that_a_newer_request_on_a_channel_supersedes_the_older_which_delivers_n
 
 
 def test_that_a_superseded_job_that_had_already_finished_delivers_nothing(lane):
-    delivered = []
-    number = lane.submit("x", lambda progress: "old", channel="fit", on_result=delivered.append)
-    assert lane._jobs[number].future.result(5) == "old"  # finished, but it still waits in the event queue
+    delivered, looping = [], Looping()
+    lane.submit("x", lambda progress: "old", channel="fit", on_result=delivered.append)
+    lane.submit("x", looping, channel="after")
+    assert looping.begun.wait(5)  # the first has finished, but it still waits in the event queue
+    lane.cancel(channel="after")
     lane.submit("x", lambda progress: "new", channel="fit", on_result=delivered.append)
     wait(lambda: delivered)
     settle(0.15)

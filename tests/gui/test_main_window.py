@@ -1,7 +1,7 @@
 import numpy as np
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenuBar, QSlider
+from PySide6.QtWidgets import QLineEdit, QMenuBar, QSlider, QTreeWidget
 
 from slide_gui.gui.commands import COMMANDS, ShortcutList
 from slide_gui.gui.pages.weights.page import PINNED
@@ -53,13 +53,13 @@ def test_that_moving_over_the_image_shows_the_rows_of_that_pixel_and_a_click_pin
     image, tiles = window.weights_page.pointer_and_tiles()
     QTest.mouseMove(image, pixel_at(image, 2, 5))
     settle(0.05)
-    assert tiles._rows[0].title == "2, 5"
+    assert tiles.rows[0].title == "2, 5"
     expected = window.workspace.stack.layers[1].weights[21, :-1].astype("float32").reshape(8, 8)
-    np.testing.assert_array_equal(tiles._rows[0].tiles[1].values, expected)
+    np.testing.assert_array_equal(tiles.rows[0].tiles[1].values, expected)
     QTest.mouseClick(image, Qt.MouseButton.LeftButton, pos=pixel_at(image, 2, 5))
     assert window.workspace.state.selection.pins[-1] == 21
-    assert tiles._rows[-1].title == "2, 5"
-    assert tiles._rows[-1].removable
+    assert tiles.rows[-1].title == "2, 5"
+    assert tiles.rows[-1].removable
 
 
 def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
@@ -67,9 +67,9 @@ def test_that_dragging_the_noise_greys_deep_tiles_until_they_arrive(window):
     slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(60)
     assert window.workspace.state.parameters.noise == 0.6
-    assert all(tiles._rows[0].stale)
+    assert all(tiles.rows[0].stale)
     wait(lambda: window.workspace.model() is not None)
-    assert not any(tiles._rows[0].stale)
+    assert not any(tiles.rows[0].stale)
     assert window.workspace.model().stack.parameters.noise == 0.6
 
 
@@ -86,11 +86,11 @@ def test_that_undo_brings_the_slider_back(window):
 def test_that_depth_changes_the_columns(window):
     _, tiles = window.weights_page.pointer_and_tiles()
     window.actions_by_name["shallower"].trigger()
-    assert [title.split(" · ")[0] for title in tiles._columns] == ["layer 1", "layer 2", "layer 3"]
+    assert tiles.layout_of().columns == 3
     for _ in range(5):
         window.actions_by_name["deeper"].trigger()
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    assert len(tiles._columns) == 8
+    assert tiles.layout_of().columns == 8
     window.actions_by_name["deeper"].trigger()
     assert window.workspace.state.parameters.depth == 8
 
@@ -101,7 +101,7 @@ def test_that_depth_zero_shows_an_empty_page_that_says_why(window):
     wait(lambda: not window.lane.busy)
     assert window.workspace.state.parameters.depth == 0
     _, tiles = window.weights_page.pointer_and_tiles()
-    assert tiles._columns == ()
+    assert tiles.rows[0].tiles == ()
 
 
 def test_that_all_rows_shows_the_mosaic_of_the_chosen_layer_and_a_click_pins(window):
@@ -140,8 +140,9 @@ def test_that_both_themes_paint_the_window_and_are_remembered(window, app):
 def test_that_the_palette_finds_and_runs_a_command(window):
     window.actions_by_name["palette"].trigger()
     palette = window.findChild(CommandPalette)
-    QTest.keyClicks(palette.focusWidget() or palette._filter, "layer less")
-    QTest.keyClick(palette._filter, Qt.Key.Key_Return)
+    words = palette.findChild(QLineEdit)
+    QTest.keyClicks(words, "layer less")
+    QTest.keyClick(words, Qt.Key.Key_Return)
     assert window.workspace.state.parameters.depth == 3
     wait(lambda: not window.lane.busy)
 
@@ -149,13 +150,15 @@ def test_that_the_palette_finds_and_runs_a_command(window):
 def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
     def listed():
         window.actions_by_name["palette"].trigger()
-        found = [item.text(0) for item in palette._items() if not item.isHidden()]
-        assert (palette._filter.text(), palette._list.currentItem().text(0)) == ("", found[0])
-        return found
+        lines = palette.findChild(QTreeWidget)
+        items = [lines.topLevelItem(row) for row in range(lines.topLevelItemCount())]
+        texts = [item.text(0) for item in items if not item.isHidden()]
+        assert (palette.findChild(QLineEdit).text(), lines.currentItem().text(0)) == ("", texts[0])
+        return texts
 
     window.actions_by_name["palette"].trigger()
     palette = window.findChild(CommandPalette)
-    QTest.keyClicks(palette._filter, "undo")
+    QTest.keyClicks(palette.findChild(QLineEdit), "undo")
     palette.reject()
     assert "Undo" not in listed()
     palette.reject()
@@ -187,10 +190,10 @@ def test_that_features_without_a_picture_are_shown_as_bars(window):
     window.workspace.open(Given(Dataset("plain", rows, rows[:0])))
     wait(lambda: window.workspace.dataset.name == "plain" and window.workspace.model() is not None)
     bars, tiles = window.weights_page.pointer_and_tiles()
-    assert tiles._rows[0].tiles[0].values.shape == (12,)
+    assert tiles.rows[0].tiles[0].values.shape == (12,)
     QTest.mouseMove(bars, QPoint(bars.width() // 2, bars.height() // 2))
     settle(0.02)
-    assert tiles._rows[0].title.startswith("x")
+    assert tiles.rows[0].title.startswith("x")
     window.actions_by_name["view_all"].trigger()
     settle(0.02)
     wait(lambda: not window.lane.busy)

@@ -105,15 +105,15 @@ class ExportDialog(QDialog):
 
     def __init__(self, lane: Lane, settings: QSettings, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._offers: tuple[ExportOption, ...] = ()
+        self.options: tuple[ExportOption, ...] = ()
         self._export: FigureExport | None = None
         self._lane, self._settings = lane, settings
-        self._preview = QLabel("", self)
-        self._preview.setProperty("role", "preview")
-        self._preview.setFixedSize(*_PREVIEW)
-        self._preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._preview.setWordWrap(True)
-        self._preview.setAccessibleName("Preview")
+        self.preview = QLabel("", self)
+        self.preview.setProperty("role", "preview")
+        self.preview.setFixedSize(*_PREVIEW)
+        self.preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.preview.setWordWrap(True)
+        self.preview.setAccessibleName("Preview")
         self._note = QLabel("", self)
         self._note.setProperty("role", "secondary")
         self._note.setWordWrap(True)
@@ -122,33 +122,33 @@ class ExportDialog(QDialog):
         self._rest.setSingleShot(True)
         self._rest.setInterval(_REST_MILLISECONDS)
         self._rest.timeout.connect(self._ask_preview)
-        self._figure.currentIndexChanged.connect(self._choose_figure)
-        for box in (self._kind, self._width, self._levels, self._colors):
+        self.figure_box.currentIndexChanged.connect(self._choose_figure)
+        for box in (self.format_box, self.width_box, self._levels, self._colors):
             box.currentIndexChanged.connect(self._changed)
-        self._bias.toggled.connect(self._changed)
+        self.bias_box.toggled.connect(self._changed)
         self.finished.connect(self._end)
 
     def _arrange(self) -> None:
         layout = QHBoxLayout(self)
         layout.setContentsMargins(20, 20, 20, 16)
         layout.setSpacing(20)
-        layout.addWidget(self._preview)
+        layout.addWidget(self.preview)
         left = nested(layout, QVBoxLayout(), 1)
         left.setSpacing(16)
         self._form = nested(left, QFormLayout())
         self._form.setHorizontalSpacing(16)
         self._form.setVerticalSpacing(8)
-        self._figure = self._choices("Figure", {})
-        self._kind = self._choices("Format", {})
+        self.figure_box = self._choices("Figure", {})
+        self.format_box = self._choices("Format", {})
         widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
-        self._width = self._choices("Width", widths)
+        self.width_box = self._choices("Width", widths)
         self._levels = self._choices("Levels", {})
         add_choices(self._levels, LEVELS.values())
         self._colors = self._choices("Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")})
-        self._bias = QCheckBox("Write each bias below its tile", self)
-        self._form.addRow("", self._bias)
+        self.bias_box = QCheckBox("Write each bias below its tile", self)
+        self._form.addRow("", self.bias_box)
         buttons = QDialogButtonBox(self)
-        save = buttons.addButton("Choose a place…", QDialogButtonBox.ButtonRole.AcceptRole)
+        self.save_button = save = buttons.addButton("Choose a place…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
         save.style().polish(save)  # the button was polished when it was added
         save.setDefault(True)
@@ -167,65 +167,70 @@ class ExportDialog(QDialog):
         self._form.addRow(label, box)
         return box
 
-    def ask(self, offers: Sequence[ExportOption]) -> None:
-        """Open, to ask about these offers; there is at least one."""
-        self._offers = tuple(offers)
-        self._figure.blockSignals(True)
-        self._figure.clear()
-        for number, offer in enumerate(self._offers):
-            self._figure.addItem(offer.title.capitalize(), str(number))
-        self._figure.blockSignals(False)
-        self._form.setRowVisible(self._figure, len(self._offers) > 1)
-        self._width.setCurrentIndex(max(self._width.findData(str(self._settings.value("export/width", "double"))), 0))
-        self._bias.setChecked(False)
+    def ask(self, options: Sequence[ExportOption]) -> None:
+        """Open, to ask about these options; there is at least one."""
+        self.options = tuple(options)
+        self.figure_box.blockSignals(True)
+        self.figure_box.clear()
+        for number, option in enumerate(self.options):
+            self.figure_box.addItem(option.title.capitalize(), str(number))
+        self.figure_box.blockSignals(False)
+        self._form.setRowVisible(self.figure_box, len(self.options) > 1)
+        self._choose(self.width_box, str(self._settings.value("export/width", "double")))
+        self.bias_box.setChecked(False)
         self._choose_figure()
-        (self._figure if len(self._offers) > 1 else self._kind).setFocus()
+        (self.figure_box if len(self.options) > 1 else self.format_box).setFocus()
         self.open()
+
+    @staticmethod
+    def _choose(box: QComboBox, key: str) -> None:
+        """Choose by the key; the first where there is none such."""
+        box.setCurrentIndex(max(box.findData(key), 0))
 
     # Choices ----------------------------------------------------------------------------------------------------
 
-    def _offer(self) -> ExportOption:
-        return self._offers[self._figure.currentIndex()]
+    def _option(self) -> ExportOption:
+        return self.options[self.figure_box.currentIndex()]
 
     @Slot()
     def _choose_figure(self) -> None:
         """Show what can be chosen for the figure."""
-        offer = self._offer()
-        self.setWindowTitle(f"Export {offer.title}")
+        option = self._option()
+        self.setWindowTitle(f"Export {option.title}")
         self._export = None
-        self._kind.blockSignals(True)
-        self._kind.clear()
-        for kind in offer.kinds:
-            self._kind.addItem(_FORMATS[kind], kind)
-        self._kind.setCurrentIndex(max(self._kind.findData(str(self._settings.value("export/format", "pdf"))), 0))
-        self._kind.blockSignals(False)
-        for box, value in ((self._levels, offer.style.levels), (self._colors, offer.style.colors)):
-            box.setCurrentIndex(max(box.findData(value), 0))
-        for row in (self._levels, self._colors, self._bias):
-            self._form.setRowVisible(row, offer.of_weights)
-        self._preview.setVisible(len(offer.kinds) > 1)
+        self.format_box.blockSignals(True)
+        self.format_box.clear()
+        for kind in option.kinds:
+            self.format_box.addItem(_FORMATS[kind], kind)
+        self._choose(self.format_box, str(self._settings.value("export/format", "pdf")))
+        self.format_box.blockSignals(False)
+        for box, value in ((self._levels, option.style.levels), (self._colors, option.style.colors)):
+            self._choose(box, value)
+        for row in (self._levels, self._colors, self.bias_box):
+            self._form.setRowVisible(row, option.of_weights)
+        self.preview.setVisible(len(option.kinds) > 1)
         self._show_preview(None, "drawing…")
         self._changed()
 
     @Slot()
     def _changed(self) -> None:
-        kind = self._kind.currentData()
-        self._form.setRowVisible(self._width, kind not in _NOTES)
+        kind = self.format_box.currentData()
+        self._form.setRowVisible(self.width_box, kind not in _NOTES)
         self._note.setText(_NOTES.get(kind, "Text stays text; the same figure gives the same bytes."))
-        if self._preview.isVisibleTo(self):
+        if self.preview.isVisibleTo(self):
             self._rest.start()
         self.adjustSize()
 
     def style_chosen(self) -> Style:
         """Return the style as it is set."""
-        offer = self._offer()
-        style = replace(offer.style, width=self._width.currentData())
-        if offer.of_weights:
+        option = self._option()
+        style = replace(option.style, width=self.width_box.currentData())
+        if option.of_weights:
             style = replace(
                 style,
                 colors=self._colors.currentData(),
                 levels=self._levels.currentData(),
-                bias=self._bias.isChecked(),
+                bias=self.bias_box.isChecked(),
             )
         return style
 
@@ -233,7 +238,7 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _ask_preview(self) -> None:
-        offer, ready, style = self._offer(), self._export, self.style_chosen()
+        option, ready, style = self._option(), self._export, self.style_chosen()
         ratio = self.devicePixelRatioF()
         # Twice as fine as it is shown: small type is legible only where it is drawn large and made small.
         dots = min(max(round(2 * _PREVIEW[0] * ratio * 25.4 / style.width_mm), 50), 1200)
@@ -241,11 +246,11 @@ class ExportDialog(QDialog):
         def work(progress: Progress) -> tuple[ExportOption, FigureExport, bytes]:
             from slide_gui.figures.export import figure_bytes
 
-            export = offer.export(progress) if ready is None else ready
+            export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
             progress.report(0.5)  # drawing cannot be broken off
-            return offer, export, figure_bytes(lambda figure: draw(figure, small), ".png", small)
+            return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small)
 
         self._lane.submit(
             "Drawing a preview", work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
@@ -253,8 +258,8 @@ class ExportDialog(QDialog):
 
     @Slot(object)
     def _previewed(self, drawn: tuple[ExportOption, FigureExport, bytes]) -> None:
-        offer, export, content = drawn
-        if offer is self._offer():
+        option, export, content = drawn
+        if option is self._option():
             self._export = export
             pixels = QPixmap()
             pixels.loadFromData(content, "PNG")
@@ -266,43 +271,43 @@ class ExportDialog(QDialog):
 
     def _show_preview(self, pixels: QPixmap | None, text: str) -> None:
         if pixels is None:
-            self._preview.setText(text)
+            self.preview.setText(text)
             return
         ratio = self.devicePixelRatioF()
-        room = self._preview.size() * ratio
+        room = self.preview.size() * ratio
         if pixels.width() > room.width() or pixels.height() > room.height():
             smooth = Qt.TransformationMode.SmoothTransformation
             pixels = pixels.scaled(room, Qt.AspectRatioMode.KeepAspectRatio, smooth)
         pixels.setDevicePixelRatio(ratio)
-        self._preview.setPixmap(pixels)
+        self.preview.setPixmap(pixels)
 
     @Slot()
     def _end(self) -> None:
-        """Stop the preview, and let go of what was offered."""
+        """Stop the preview, and let go of what was shown."""
         self._rest.stop()
         self._lane.cancel(channel="preview")
-        self._offers, self._export = (), None
+        self.options, self._export = (), None
 
     # Place ------------------------------------------------------------------------------------------------------
 
     @Slot()
     def _choose_place(self) -> None:
-        kind, offer = self._kind.currentData(), self._offer()
+        kind, option = self.format_box.currentData(), self._option()
         folder = Path(str(self._settings.value("folder/export", str(Path.home()))))
         if kind == "bundle":
             name = QFileDialog.getExistingDirectory(self, "Folder for the figure and its data", str(folder))
         else:
-            suggestion = str(folder / f"{offer.name}.{kind}")
+            suggestion = str(folder / f"{option.name}.{kind}")
             name, _ = QFileDialog.getSaveFileName(self, "Export as", suggestion, f"{kind.upper()} (*.{kind})")
             if name and Path(name).suffix.lower() != f".{kind}":
                 name += f".{kind}"
         if not name:
             return
         self._settings.setValue("folder/export", str(Path(name) if kind == "bundle" else Path(name).parent))
-        if len(offer.kinds) > 1:
+        if len(option.kinds) > 1:
             self._settings.setValue("export/format", kind)
-        self._settings.setValue("export/width", self._width.currentData())
+        self._settings.setValue("export/width", self.width_box.currentData())
         ready = self._export
-        export = offer.export if ready is None else lambda _progress: ready
+        export = option.export if ready is None else lambda _progress: ready
         self.requested.emit(ExportRequest(Path(name), kind, self.style_chosen(), export))
         self.accept()

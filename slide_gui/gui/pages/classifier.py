@@ -54,28 +54,28 @@ class ClassifierPage(Page):
         body = nested(self.column, QHBoxLayout(), 1)
         body.setSpacing(20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1)
-        self._criterion, self._shares = CriterionPlot(self), ShareBars(self)
-        self._criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
+        self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
+        self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
         self._shares.set_placeholder("Each layer’s share of the exponent comes with the widths.")
-        self._confusion, self._gallery = ConfusionMatrix(self), Thumbnails(self)
-        self._confusion.set_placeholder("The confusion matrix comes with the test error.")
-        self._gallery.set_placeholder("Misclassified images come with the test error.")
-        self._gallery.image_clicked.connect(self._show_layers)
-        self._confusion.cell_clicked.connect(self._narrow)
-        self._found = QLabel("", self)
-        self._found.setProperty("role", "title")
-        self._details = QLabel("", self)
-        self._details.setProperty("role", "secondary")
-        self._details.setWordWrap(True)
-        self._details.setMinimumHeight(30)
-        self._details.setAlignment(Qt.AlignmentFlag.AlignTop)
-        left.addWidget(self._criterion, 3)
+        self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
+        self.confusion.set_placeholder("The confusion matrix comes with the test error.")
+        self.gallery.set_placeholder("Misclassified images come with the test error.")
+        self.gallery.image_clicked.connect(self._show_layers)
+        self.confusion.cell_clicked.connect(self._narrow)
+        self.rate = QLabel("", self)
+        self.rate.setProperty("role", "title")
+        self.details = QLabel("", self)
+        self.details.setProperty("role", "secondary")
+        self.details.setWordWrap(True)
+        self.details.setMinimumHeight(30)
+        self.details.setAlignment(Qt.AlignmentFlag.AlignTop)
+        left.addWidget(self.criterion, 3)
         left.addWidget(self._shares, 2)
         right.setSpacing(4)
-        right.addWidget(self._found)
-        right.addWidget(self._details)
-        right.addWidget(self._confusion, 3)
-        right.addWidget(self._gallery, 3)
+        right.addWidget(self.rate)
+        right.addWidget(self.details)
+        right.addWidget(self.confusion, 3)
+        right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
         workspace.dataset_changed.connect(self.refresh)
@@ -84,10 +84,10 @@ class ClassifierPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         row.setSpacing(8)
-        self._train = add_button(
+        self.train_button = add_button(
             self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
         )
-        self._train.clicked.connect(self._toggle)
+        self.train_button.clicked.connect(self._toggle)
         self._method = self._choice(row, "Method", [method for method in METHODS.values() if method.plain])
         self._by = self._choice(row, "Widths by", LEARNED_BY.values())
         self._loss = self._choice(row, "Loss", LOSSES.values())
@@ -163,43 +163,43 @@ class ClassifierPage(Page):
     def refresh(self) -> None:
         """Show what the controller holds now."""
         controller = self._controller
-        self._train.setText("Cancel" if controller.training.running else "Train")
+        self.train_button.setText("Cancel" if controller.training.running else "Train")
         problem = controller.why_not()
-        self._train.setEnabled(not problem)
+        self.train_button.setEnabled(not problem)
         if problem:
-            self._details.setText(problem)
+            self.details.setText(problem)
         if controller.training.running:
             self._show_training(controller.training.latest)
         elif controller.result is not None:
             self._show_result(controller.result)
         else:
-            self._found.setText("")
-            self._details.setText(problem)
-            self._criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
-            self._criterion.set_steps([])
+            self.rate.setText("")
+            self.details.setText(problem)
+            self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
+            self.criterion.set_steps([])
             self._shares.set_shares([])
-            self._confusion.set_counts([], ())
-            self._gallery.set_images([])
+            self.confusion.set_counts([], ())
+            self.gallery.set_images([])
 
     def _show_training(self, seen: RunProgress) -> None:
-        self._criterion.set_placeholder("The criterion is drawn as the widths are learned.")
+        self.criterion.set_placeholder("The criterion is drawn as the widths are learned.")
         if seen.history and not self._steps:
-            self._criterion.set_name(f"Criterion: {self._asked()}, with its prior")
+            self.criterion.set_name(f"Criterion: {self._asked()}, with its prior")
         self._set_history(seen.history)
         if seen.test is not None and seen.test.done:
-            self._found.setText(str(seen.test.rate))
+            self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
-            self._details.setText(f"test error so far, {done} of {total} images")
+            self.details.setText(f"test error so far, {done} of {total} images")
             return
-        self._found.setText("…")
+        self.rate.setText("…")
         chosen, solver = seen.chosen, seen.training
         parts = [_doing(seen, self._controller.spec)]
         if solver is not None:
             parts.append(f"gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors")
         if chosen is not None:
             parts.append(describe_widths(chosen.name))
-        self._details.setText(" · ".join(parts))
-        self._details.setToolTip("" if chosen is None else describe_chosen(chosen))
+        self.details.setText(" · ".join(parts))
+        self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
 
     def _asked(self) -> str:
         """Return the criterion that a training learns by, "auto" resolved."""
@@ -212,9 +212,9 @@ class ClassifierPage(Page):
     def _set_history(self, history: tuple) -> None:  # type: ignore[type-arg]
         steps = [CriterionStep(s.iteration, s.objective, s.C, s.n_support, s.start) for s in history]
         if len(steps) < self._steps or not steps:
-            self._criterion.set_steps(steps)
+            self.criterion.set_steps(steps)
         else:
-            self._criterion.extend(steps[self._steps :])
+            self.criterion.extend(steps[self._steps :])
         self._steps = len(steps)
         if history:
             last = history[-1]
@@ -228,23 +228,23 @@ class ClassifierPage(Page):
         stale = self._is_stale(result)
         pairs = () if own is None else zip(own.shares, own.widths, strict=True)
         self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
-        self._criterion.set_stale(stale)
-        self._found.setText(str(result.rate))
+        self.criterion.set_stale(stale)
+        self.rate.setText(str(result.rate))
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
         svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
         chosen = None if own is None else own.chosen
         if chosen is not None:
             svm = f"{describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name)} · {svm}"
-        self._details.setToolTip("" if chosen is None else describe_chosen(chosen))
-        self._criterion.set_name("Criterion" if chosen is None else f"Criterion: {chosen.criterion}, with its prior")
+        self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
+        self.criterion.set_name("Criterion" if chosen is None else f"Criterion: {chosen.criterion}, with its prior")
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         behind += "" if result.is_current else f" · by version {result.numerics} of the numbers, not this program’s"
-        self._details.setText(
+        self.details.setText(
             f"test error on {count(result.n_test)} images with its 95 % interval{behind} · "
             f"training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
         )
         names = self._names(result)
-        self._confusion.set_counts(result.confusion, names, stale)
+        self.confusion.set_counts(result.confusion, names, stale)
         self._show_gallery(result, None, stale)
 
     def _is_stale(self, result: RunResult) -> bool:
@@ -266,7 +266,7 @@ class ClassifierPage(Page):
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
-            self._gallery.set_images([])
+            self.gallery.set_images([])
             return
         if dataset.test_labels is None:
             return
@@ -284,7 +284,7 @@ class ClassifierPage(Page):
             items.append(
                 Thumbnail(int(row), shaped, caption, f"test image {count(int(row) + 1)}: {was}, taken for {taken}")
             )
-        self._gallery.set_images(items, stale)
+        self.gallery.set_images(items, stale)
 
 
 _PHASES = {

@@ -37,20 +37,20 @@ class ComparisonView(QWidget):
         self._pixel = 0
         self.answer = QLabel(_EMPTY, self)
         self.answer.setWordWrap(True)
-        self._tiles, self._bar = WeightTiles(self), ColorBar(self)
-        self._tiles.set_placeholder("")
-        self._why_not = QLabel("", self)
-        self._why_not.setProperty("role", "secondary")
-        self._why_not.setWordWrap(True)
-        self._why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.tiles, self._bar = WeightTiles(self), ColorBar(self)
+        self.tiles.set_placeholder("")
+        self.why_not = QLabel("", self)
+        self.why_not.setProperty("role", "secondary")
+        self.why_not.setWordWrap(True)
+        self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pixels = ChoiceButtons(self)
         self._pixels.idClicked.connect(self._choose_pixel)
         self._weights_title = QLabel("", self)
         self._weights_title.setProperty("role", "secondary")
-        self._matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
+        self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
         self._captions = (QLabel("", self), QLabel("", self))
         self._weights = QStackedWidget(self)
-        self._weights.addWidget(self._why_not)
+        self._weights.addWidget(self.why_not)
         self._weights.addWidget(self._build_weights())
         self._body = self._build_body()
         layout = QVBoxLayout(self)
@@ -66,7 +66,7 @@ class ComparisonView(QWidget):
         row = QHBoxLayout(holder)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(16)
-        row.addWidget(TileScroll(self._tiles, self), 1)
+        row.addWidget(TileScroll(self.tiles, self), 1)
         row.addWidget(self._bar)
         return holder
 
@@ -85,7 +85,7 @@ class ComparisonView(QWidget):
         self._pixel_row.setSpacing(4)
         pixels.addStretch(1)
         left.addWidget(self._weights, 1)
-        for caption, matrix in zip(self._captions, self._matrices, strict=True):
+        for caption, matrix in zip(self._captions, self.matrices, strict=True):
             caption.setProperty("role", "secondary")
             right.addWidget(caption)
             right.addWidget(matrix, 1)
@@ -101,7 +101,7 @@ class ComparisonView(QWidget):
         self.answer.setText(_sentence(shown))
         worst = max(worst_mistake(result.confusion) for result in (shown.first, shown.second))
         for name, result, caption, matrix in zip(
-            "AB", (shown.first, shown.second), self._captions, self._matrices, strict=True
+            "AB", (shown.first, shown.second), self._captions, self.matrices, strict=True
         ):
             caption.setText(f"{name} · {_describe(result)}")
             known = shown.label_names
@@ -139,7 +139,7 @@ class ComparisonView(QWidget):
     def _show_weights(self) -> None:
         shown = self._shown
         if shown is None or shown.rows is None:
-            self._why_not.setText("" if shown is None else shown.why_not)
+            self.why_not.setText("" if shown is None else shown.why_not)
             self._weights.setCurrentIndex(0)
             return
         rows, number, shape = shown.rows, self._pixel, shown.image_shape
@@ -157,7 +157,7 @@ class ComparisonView(QWidget):
         ):
             tiles = tuple(_tile(own[k], scale, shape, pixel) if k < len(own) else None for k in range(depth))
             lines.append(TileRow(title, said, color, False, tiles))
-        self._tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
+        self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._bar.set_scale(scale)
         self._weights.setCurrentIndex(1)
 

@@ -65,19 +65,19 @@ class CurvesPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         row.setSpacing(8)
-        self._sweep = add_button(
+        self.sweep_button = add_button(
             self,
             row,
             "Sweep",
             "Learn and judge at every noise 0 … 0.9 by 0.1 and depth 0 … 4; goes on where it was, also after a crash",
             kind="primary",
         )
-        self._sweep.clicked.connect(self._toggle_sweep)
-        self._hold = add_button(self, row, "Pause", "Hold the sweep, or let it go on")
-        self._hold.clicked.connect(self._controller.sweep.toggle_pause)
-        self._said = QLabel(self)
-        self._said.setProperty("role", "secondary")
-        row.addWidget(self._said, 1)
+        self.sweep_button.clicked.connect(self._toggle_sweep)
+        self.pause_button = add_button(self, row, "Pause", "Hold the sweep, or let it go on")
+        self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
+        self.course = QLabel(self)
+        self.course.setProperty("role", "secondary")
+        row.addWidget(self.course, 1)
 
     # What is asked ---------------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ class CurvesPage(Page):
 
     def export_options(self) -> tuple[ExportOption, ...]:
         dataset, source, load = self._workspace.dataset, self._workspace.source, self._controller.library.load_results
-        shown = [(point.noise, point.depth, point.key) for point in self._points() if point.key]
+        shown = [(point.noise, point.depth, point.key) for point in self.points() if point.key]
         if dataset is None or source is None or not shown:
             return ()
 
@@ -161,7 +161,7 @@ class CurvesPage(Page):
         return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
 
     def table(self) -> str:
-        points = [(point, point.rate) for point in self._points() if point.rate is not None]
+        points = [(point, point.rate) for point in self.points() if point.rate is not None]
         lines = ["\t".join(("noise", "depth", "error %", "low %", "high %", "n"))]
         lines += [f"{p.noise:g}\t{p.depth}\t{p.error:.3f}\t{p.low:.3f}\t{p.high:.3f}\t{rate.n}" for p, rate in points]
         return "\n".join(lines) if points else ""
@@ -179,7 +179,7 @@ class CurvesPage(Page):
         """Show what the controller holds now."""
         if not self.isVisible():
             return
-        points = self._points()
+        points = self.points()
         for view in (self._plot, self._map):
             view.set_points(points)
             view.set_placeholder(
@@ -189,7 +189,8 @@ class CurvesPage(Page):
         self._plot.set_marks(self._marks())
         self._show_sweep(_decided(points))
 
-    def _points(self) -> list[ErrorPoint]:
+    def points(self) -> list[ErrorPoint]:
+        """Return the points shown: stored, running, and estimated."""
         points = {}
         stored = [run for run in self._controller.current_runs() if run.method == "slide-svm"]
         noises = sorted({run.noise for run in stored if run.depth})
@@ -227,16 +228,16 @@ class CurvesPage(Page):
         """Say how far the sweep is, or what is being estimated, and what chose the widths of the points there are."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
-        self._sweep.setText("Stop" if running else "Sweep")
-        self._hold.setEnabled(running)
-        self._hold.setText("Go on" if controller.sweep.paused else "Pause")
+        self.sweep_button.setText("Stop" if running else "Sweep")
+        self.pause_button.setEnabled(running)
+        self.pause_button.setText("Go on" if controller.sweep.paused else "Pause")
         if running and sweep is not None:
             left = "" if sweep.seconds_left is None else f" · about {time_left(sweep.seconds_left)}"
             held = " · paused" if controller.sweep.paused else ""
             course = f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}"
         else:
             course = "estimating the point under the sliders…" if controller.estimate.running else ""
-        self._said.setText(" · ".join(filter(None, [course, decided])))
+        self.course.setText(" · ".join(filter(None, [course, decided])))
 
 
 def _done(place: tuple[float, int], rate: ErrorRate, key: str, chosen_by: str | None, seconds: float) -> ErrorPoint:

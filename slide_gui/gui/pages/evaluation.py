@@ -54,13 +54,13 @@ class EvaluationControls(QWidget):
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(8)
-        self._start = add_button(self, row, "Start", "", kind="primary")
-        self._start.setToolTip("Run what is chosen and not done yet; finished runs are kept, also after a crash")
-        self._start.setMinimumWidth(80)
-        self._start.clicked.connect(self._toggle)
-        self._hold = add_button(self, row, "Pause", "Hold the benchmark, or let it go on")
-        self._hold.setMinimumWidth(72)
-        self._hold.clicked.connect(controller.runs.toggle_pause)
+        self.start_button = add_button(self, row, "Start", "", kind="primary")
+        self.start_button.setToolTip("Run what is chosen and not done yet; finished runs are kept, also after a crash")
+        self.start_button.setMinimumWidth(80)
+        self.start_button.clicked.connect(self._toggle)
+        self.pause_button = add_button(self, row, "Pause", "Hold the benchmark, or let it go on")
+        self.pause_button.setMinimumWidth(72)
+        self.pause_button.clicked.connect(controller.runs.toggle_pause)
         row.addSpacing(8)
         self._extent = QComboBox(self)
         for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
@@ -88,9 +88,9 @@ class EvaluationControls(QWidget):
         row.addWidget(self._splits)
         data = {key: entry(key).title for key in controller.choice.data}
         methods = {key: METHODS[key].text for key in controller.choice.methods}
-        self._data = _Several("Data sets", data, self._chosen, self)
-        self._methods = _Several("Methods", methods, self._chosen, self)
-        for button in (self._data, self._methods):
+        self.data_sets = _Several("Data sets", data, self._chosen, self)
+        self.methods = _Several("Methods", methods, self._chosen, self)
+        for button in (self.data_sets, self.methods):
             row.addWidget(button)
         row.addStretch(1)
 
@@ -104,7 +104,7 @@ class EvaluationControls(QWidget):
     @Slot()
     def _chosen(self) -> None:
         choice = EvaluationChoice(
-            self._extent.currentData(), self._data.chosen(), self._methods.chosen(), self._splits.value() or None
+            self._extent.currentData(), self.data_sets.chosen(), self.methods.chosen(), self._splits.value() or None
         )
         self._controller.choose(choice)
 
@@ -112,11 +112,11 @@ class EvaluationControls(QWidget):
     def refresh(self) -> None:
         """Show what the controller is asked, and what can be done now."""
         controller, choice = self._controller, self._controller.choice
-        self._start.setText("Cancel" if controller.runs.running else "Start")
-        self._start.setEnabled(controller.runs.running or not controller.why_not())
-        self._hold.setEnabled(controller.runs.running)
-        self._hold.setText("Go on" if controller.runs.paused else "Pause")
-        controls = (self._extent, self._splits, self._data, self._methods)
+        self.start_button.setText("Cancel" if controller.runs.running else "Start")
+        self.start_button.setEnabled(controller.runs.running or not controller.why_not())
+        self.pause_button.setEnabled(controller.runs.running)
+        self.pause_button.setText("Go on" if controller.runs.paused else "Pause")
+        controls = (self._extent, self._splits, self.data_sets, self.methods)
         for control in controls:
             control.setEnabled(not controller.runs.running)
             control.blockSignals(True)
@@ -124,8 +124,8 @@ class EvaluationControls(QWidget):
         self._splits.setValue(choice.splits or 0)
         for control in controls:
             control.blockSignals(False)
-        self._data.choose(choice.data)
-        self._methods.choose(choice.methods)
+        self.data_sets.choose(choice.data)
+        self.methods.choose(choice.methods)
 
 
 class _Several(QPushButton):
@@ -135,7 +135,7 @@ class _Several(QPushButton):
         super().__init__(parent)
         self._title = title
         menu = QMenu(self)
-        self._boxes: dict[str, QCheckBox] = {}
+        self.boxes: dict[str, QCheckBox] = {}
         for key, text in choices.items():
             box = QCheckBox(text, menu)
             box.setChecked(True)
@@ -144,23 +144,23 @@ class _Several(QPushButton):
             action.setDefaultWidget(box)
             menu.addAction(action)
             box.toggled.connect(changed)
-            self._boxes[key] = box
+            self.boxes[key] = box
         self.setMenu(menu)
         self.setToolTip(f"Which {title.lower()} are run; the others show what is in the store")
         self.choose(tuple(choices))
 
     def chosen(self) -> tuple[str, ...]:
         """Return the keys that are ticked."""
-        return tuple(key for key, box in self._boxes.items() if box.isChecked())
+        return tuple(key for key, box in self.boxes.items() if box.isChecked())
 
     def choose(self, keys: tuple[str, ...]) -> None:
         """Tick these."""
-        for key, box in self._boxes.items():
+        for key, box in self.boxes.items():
             box.blockSignals(True)
             box.setChecked(key in keys)
             box.blockSignals(False)
-        names = [box.text() for key, box in self._boxes.items() if key in keys]
-        said = "all" if len(names) == len(self._boxes) else names[0] if len(names) == 1 else f"{len(names)}"
+        names = [box.text() for key, box in self.boxes.items() if key in keys]
+        said = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
         self.setText(f"{self._title}: {said if names else 'none'}")
 
 
@@ -185,14 +185,14 @@ class EvaluationPage(Page):
         self.tabs.idClicked.connect(self._show_view)
         export = add_button(self, self.head, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
-        self._controls = EvaluationControls(controller, self)
-        self.column.addWidget(self._controls)
+        self.controls = EvaluationControls(controller, self)
+        self.column.addWidget(self.controls)
         self._build_course(nested(self.column, QHBoxLayout()))
-        self._errors = EvaluationTable(self, name="Error rates")
-        self._errors.set_order(0)
-        self._errors.runs_requested.connect(self._ask_runs)
+        self.errors = EvaluationTable(self, name="Error rates")
+        self.errors.set_order(0)
+        self.errors.runs_requested.connect(self._ask_runs)
         self._views = QStackedWidget(self)
-        self._views.addWidget(self._errors)
+        self._views.addWidget(self.errors)
         self._views.addWidget(self._build_times())
         self.column.addWidget(self._views, 1)
         self._legend = StandingLegend(self)
@@ -212,19 +212,19 @@ class EvaluationPage(Page):
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(160, 4)
         self._bar.setAccessibleName("Share of the runs done")
-        self._said = QLabel(self)
-        self._said.setProperty("role", "secondary")
+        self.course = QLabel(self)
+        self.course.setProperty("role", "secondary")
         row.addStrut(16)
         row.addWidget(self._bar)
-        row.addWidget(self._said, 1)
+        row.addWidget(self.course, 1)
 
     def _build_times(self) -> QWidget:
         view = QWidget(self)
-        self._times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
+        self.running_times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
         column = QVBoxLayout(view)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(8)
-        column.addWidget(self._times, 1)
+        column.addWidget(self.running_times, 1)
         self._measure = nested(column, QHBoxLayout())
         self._time = add_button(
             view,
@@ -290,7 +290,7 @@ class EvaluationPage(Page):
     def table(self) -> str:
         if not self.export_options():
             return ""
-        return (self._errors if self._views.currentIndex() == 0 else self._times).text()
+        return (self.errors if self._views.currentIndex() == 0 else self.running_times).text()
 
     # What is shown ---------------------------------------------------------------------------------------------
 
@@ -302,11 +302,11 @@ class EvaluationPage(Page):
         controller, state = self._controller, self._controller.state()
         self._show_subtitle()
         rows = error_rows(state, controller.choice, controller.runs.running, controller.runs.paused)
-        self._errors.set_table(error_heads(state, controller.choice), rows)
+        self.errors.set_table(error_heads(state, controller.choice), rows)
         times = all_times(controller.times(), controller.choice)
-        self._times.set_table(time_heads(times), time_rows_of(times))
+        self.running_times.set_table(time_heads(times), time_rows_of(times))
         self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
-        self._controls.refresh()
+        self.controls.refresh()
         self._show_course()
 
     def _show_course(self) -> None:
@@ -317,19 +317,19 @@ class EvaluationPage(Page):
             left = "" if live.seconds_left is None else f" · about {time_left(live.seconds_left)}"
             held = " · paused" if controller.runs.paused else ""
             faults = f" · {len(live.faults)} damaged runs made again" if live.faults else ""
-            self._said.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
+            self.course.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
         elif controller.runs.running:
             self._bar.setValue(0)
-            self._said.setText("opening the data…")
+            self.course.setText("opening the data…")
         elif controller.timing.running:
-            self._said.setText("timing the tutorial’s autoencoders…")
+            self.course.setText("timing the tutorial’s autoencoders…")
         elif not controller.known:
-            self._said.setText("reading the runs…" if controller.reading.running else "")
+            self.course.setText("reading the runs…" if controller.reading.running else "")
         else:
             cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]
             done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
-            self._said.setText(
+            self.course.setText(
                 controller.why_not()
                 or (f"all {asked} splits are done" if done == asked else f"{done} of {asked} splits are done")
                 + (": Start goes on where it was" if 0 < done < asked else "")

@@ -42,17 +42,17 @@ class RunsPage(Page):
             self, self.head, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)"
         )
         export.clicked.connect(self.export_requested)
-        self._table = RunTable(SHOWN, self)
-        self._table.set_placeholder("No runs yet: train a classifier or start a sweep.")
-        self._table.open_requested.connect(controller.open_run)
-        self._table.delete_requested.connect(self._delete)
-        self._table.compare_requested.connect(self._compare)
-        self._table.tag_edited.connect(self._library.tag)
-        self._comparison = ComparisonView(self)
+        self.run_table = RunTable(SHOWN, self)
+        self.run_table.set_placeholder("No runs yet: train a classifier or start a sweep.")
+        self.run_table.open_requested.connect(controller.open_run)
+        self.run_table.delete_requested.connect(self._delete)
+        self.run_table.compare_requested.connect(self._compare)
+        self.run_table.tag_edited.connect(self._library.tag)
+        self.comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
         self._views = QStackedWidget(self)
-        self._views.addWidget(self._table)
-        self._views.addWidget(self._comparison)
+        self._views.addWidget(self.run_table)
+        self._views.addWidget(self.comparison)
         self.column.addWidget(self._views, 1)
         self._library.changed.connect(self.refresh)
 
@@ -64,31 +64,30 @@ class RunsPage(Page):
     def refresh(self) -> None:
         """Show the controller's list."""
         if self.isVisible():
-            self._table.set_rows(self._library.runs)
-            self.subtitle.setText(self._count())
-            empty = "No runs yet: train a classifier or start a sweep." if self._is_read() else "Reading the runs…"
-            self._table.set_placeholder(empty)
+            self.run_table.set_rows(self._library.runs)
+            subtitle, empty = self._words()
+            self.subtitle.setText(subtitle)
+            self.run_table.set_placeholder(empty)
             self._undelete.setEnabled(self._library.can_undelete)
             self._choose_wanted()
 
-    def _is_read(self) -> bool:
+    def _words(self) -> tuple[str, str]:
+        """Return how many runs there are, and what an empty table says; what was not read is not called empty."""
         library = self._library
-        return bool(library.runs) or (library.listed and not library.reading)
-
-    def _count(self) -> str:
-        """Return how many runs there are; while they are read, none is not said to be all."""
-        if not self._is_read():
-            return "reading…" if self._library.reading else "could not be read"
-        runs = self._library.runs
-        others = sum(not run.is_current for run in runs)
-        return f"{len(runs)} kept" + (f", {others} of them (grey) by another version of the numbers" if others else "")
+        others = sum(not run.is_current for run in library.runs)
+        of_others = f", {others} of them (grey) by another version of the numbers" if others else ""
+        if library.reading and not library.runs:
+            return "reading…", "The runs are being read."
+        if not library.listed:
+            return "could not be read", "The runs could not be read."
+        return f"{len(library.runs)} kept{of_others}", "No runs yet: train a classifier or start a sweep."
 
     def show_item(self, item: object) -> None:
         """Show some runs, a `RunSelection`, and choose them once they are listed."""
         assert isinstance(item, RunSelection)
         keys, words = item.keys, item.words
         self._show_view(0)
-        self._table.set_filter(words)
+        self.run_table.set_filter(words)
         self._wanted = keys
         if set(keys) - {run.hash for run in self._library.runs}:
             self._library.refresh()
@@ -97,7 +96,7 @@ class RunsPage(Page):
     def _choose_wanted(self) -> None:
         listed = {run.hash for run in self._library.runs}
         if self._wanted and listed.issuperset(self._wanted):
-            self._table.select(self._wanted)
+            self.run_table.select(self._wanted)
             self._wanted = ()
 
     @Slot(int)
@@ -113,7 +112,7 @@ class RunsPage(Page):
 
     def export_options(self) -> tuple[ExportOption, ...]:
         place = {run.hash: run for run in self._library.runs}
-        lines = [place[key] for key in self._table.shown() if key in place]
+        lines = [place[key] for key in self.run_table.shown() if key in place]
         if not lines:
             return ()
         return (ExportOption("runs", "the table of runs", partial(_export, lines), kinds=TABLE),)
@@ -122,11 +121,11 @@ class RunsPage(Page):
         return "No run is shown; train a classifier, start a sweep, or clear the filter."
 
     def table(self) -> str:
-        return self._table.text() if self._table.shown() else ""
+        return self.run_table.text() if self.run_table.shown() else ""
 
     @Slot()
     def _copy(self) -> None:
-        QApplication.clipboard().setText(self._table.text())
+        QApplication.clipboard().setText(self.run_table.text())
 
     # Comparison -------------------------------------------------------------------------------------------------
 
@@ -135,13 +134,13 @@ class RunsPage(Page):
         pixels = self._workspace.state.selection.pins[:_MOST_PIXELS]
         dataset = self._workspace.dataset
         middle = (0 if dataset is None else dataset.n_features // 2,)
-        self._comparison.show_waiting()
+        self.comparison.show_waiting()
         self._show_view(1)
         self._library.compare(keys, pixels or middle, self._compared)
 
     @Slot(object)
     def _compared(self, found: Comparison) -> None:
-        self._comparison.show_comparison(found)
+        self.comparison.show_comparison(found)
 
 
 def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:

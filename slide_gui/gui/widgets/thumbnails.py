@@ -133,6 +133,16 @@ class Thumbnails(QAbstractScrollArea):
         return [item.caption or f"image {item.index}", *filter(None, [item.note])]
 
     @property
+    def images(self) -> tuple[Thumbnail, ...]:
+        """What is shown."""
+        return self._items
+
+    @property
+    def stale(self) -> bool:
+        """Whether it is greyed."""
+        return self._stale
+
+    @property
     def current(self) -> int | None:
         """Position of the image under mouse or keys."""
         return self._current
