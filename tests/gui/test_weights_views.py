@@ -200,6 +200,21 @@ def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_t
     wait(lambda: mosaic.width() == narrow)
 
 
+# Pinned rows -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_that_the_colour_bar_stands_beside_the_pinned_rows_which_are_as_large_as_the_room_allows(window, depth):
+    view = window.weights_page.shown_view()
+    window.resize(1920, 1080)
+    window.workspace.set_parameters(depth=depth)
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    settle(0.2)
+    layout, bar = view.tiles.layout_of(), view.findChild(ColorBar)
+    assert layout.size == view.tiles.layout_of(view.width()).size
+    assert bar.geometry().left() - layout.needed < 40
+
+
 # Copies ------------------------------------------------------------------------------------------------------
 
 

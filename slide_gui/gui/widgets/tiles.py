@@ -214,6 +214,11 @@ class TileLayout:
         """Height of everything."""
         return int(2 * EDGE + HEAD + self.rows * self.pitch[1] + 0.5)
 
+    @property
+    def needed(self) -> float:
+        """Width that tiles of this size need: with no more, they are laid out just so."""
+        return 2 * EDGE + self.label_width + max(self.columns, 1) * self.pitch[0] - self.gap
+
     def tile(self, row: int, column: int) -> QRectF:
         """Return the box of a tile, on whole device pixels."""
         return QRectF(self._lefts[column], self._tops[row], *self.size)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.gui.pages.weights.view import View, ViewContext
@@ -13,6 +15,8 @@ from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll
 from slide_gui.text import pixel_name
 
 __all__ = ["PinnedRows"]
+
+_SPACING = 16
 
 
 class PinnedRows(View):
@@ -25,9 +29,11 @@ class PinnedRows(View):
         self._bar = ColorBar(self)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(16)
-        layout.addWidget(TileScroll(self.tiles, self), 1)
+        layout.setSpacing(_SPACING)
+        self._scroll = TileScroll(self.tiles, self)
+        layout.addWidget(self._scroll, 1000)  # as wide as the tiles need it; the rest of the room is right of the bar
         layout.addWidget(self._bar)
+        layout.addStretch(1)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
 
@@ -51,6 +57,17 @@ class PinnedRows(View):
             )
         self.tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))
         self._bar.set_scale(*self._source.bar())
+        self._limit_width()
+
+    def _limit_width(self) -> None:
+        """Let the tiles take no more room than they need, so that the colours stand beside them."""
+        scroll_bar = self._scroll.verticalScrollBar().sizeHint().width()
+        room = self.width() - self._bar.sizeHint().width() - _SPACING - scroll_bar
+        self._scroll.setMaximumWidth(math.ceil(self.tiles.layout_of(max(room, 1)).needed) + scroll_bar)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._limit_width()
 
     @Slot()
     def _moved(self) -> None:
