@@ -113,14 +113,10 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
         with progress_bar("training") as progress:
             return run(dataset, spec, progress=progress)
     from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.sweep import stored_or_run
 
-    with RunStore(output) as store:
-        result = store.find(spec)
-        if result is None:
-            with progress_bar("training") as progress:
-                result = run(dataset, spec, progress=progress)
-        store.save(result)
-        return result
+    with RunStore(output) as store, progress_bar("training") as progress:
+        return stored_or_run(dataset, spec, store, progress=progress)
 
 
 def print_result(result: RunResult) -> None:

@@ -190,18 +190,12 @@ class RunStore:
         self._check_row(row, result)
         return result
 
-    def find(self, spec: RunSpec) -> RunResult | None:
-        """Return the result of a spec, or None if there is none that can be trusted (`check` says why).
-
-        Raises
-        ------
-        DataError
-            If the store itself is damaged.
-        """
-        try:
-            return self.load(spec.hash)
-        except (KeyError, DamagedRun):
-            return None
+    def take(self, spec: RunSpec) -> RunResult:
+        """Return the result of a spec, as `load` does; a run that was deleted is in the table again."""
+        result = self.load(spec.hash)
+        if self.stored(spec.hash).deleted:
+            self.delete([spec.hash], undo=True)
+        return result
 
     def check(self) -> StoreReport:
         """Check the file and every run in it, row by row, however damaged the others are."""

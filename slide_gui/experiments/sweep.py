@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
@@ -15,9 +16,48 @@ from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Pause", "SweepState", "run_points", "run_sweep"]
+__all__ = ["Pause", "SweepState", "run_points", "run_sweep", "stored_or_run"]
 
 _LOOK = 0.05  # seconds between two looks at whether a paused sweep goes on, or is cancelled
+
+
+def stored_or_run(
+    dataset: Dataset, spec: RunSpec, store: RunStore, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None
+) -> RunResult:
+    """Return the result of a run: the store's where it holds one that can be trusted, else it is run and kept.
+
+    Runs that it starts from are answered so before it. A result that was deleted is in the table again.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    spec : RunSpec
+        Checked.
+    store : RunStore
+        Opened by this thread.
+    progress : Progress
+        Told what `run` tells, of each run from 0 to 1.
+    reuse : Reuse, optional
+        What is shared with other runs on the same data.
+
+    Raises
+    ------
+    DataError
+        If the data are not those of the spec, or do not allow it, or the store is damaged.
+    Cancelled
+        By the progress.
+    """
+    with suppress(KeyError, DamagedRun):
+        return store.take(spec)
+    reuse = Reuse(deepest=spec.stack.depth) if reuse is None else reuse
+    neighbours = {}
+    if spec.neighbour is not None:
+        near = stored_or_run(dataset, spec.neighbour, store, progress=progress, reuse=reuse)
+        neighbours[spec.neighbour.hash] = near
+    reuse.results = neighbours
+    result = run(dataset, spec, progress=progress, reuse=reuse)
+    store.save(result)
+    return result
 
 
 class Pause:
@@ -152,10 +192,7 @@ class _Sweep:
         for point in list(self._left):
             self._state = replace(self._state, current=point, live=None)
             self._report(0.0)
-            for near in self._missing(point.spec):
-                self._store.save(run(self._dataset, near, progress=_Point(self), reuse=self._needed(near)))
-            result = run(self._dataset, point.spec, progress=_Point(self), reuse=self._needed(point.spec))
-            self._store.save(result)
+            result = stored_or_run(self._dataset, point.spec, self._store, progress=_Point(self), reuse=self._reuse)
             self._cost.add(self._kind(point), result.timings.total)
             self._left.remove(point)
             self._answer(result)
@@ -173,15 +210,13 @@ class _Sweep:
             asked.add(spec_hash)
             self._report(0.0, news=False)
             try:
-                result = self._store.load(spec_hash)
+                result = self._store.take(point.spec)
             except KeyError:
                 self._left.append(point)
             except DamagedRun as error:
                 self._left.append(point)
                 self._state = replace(self._state, faults=(*self._state.faults, str(error)))
             else:
-                if self._store.stored(spec_hash).deleted:
-                    self._store.delete([spec_hash], undo=True)
                 self._cost.add(self._kind(point), result.timings.total)
                 self._answer(result)
 
@@ -195,25 +230,6 @@ class _Sweep:
 
     def _kind(self, point: SweepPoint) -> RunKind:
         return RunKind.of(point.spec, len(self._dataset.train))
-
-    def _missing(self, spec: RunSpec) -> list[RunSpec]:
-        """Return the neighbours that the store does not hold, the one that the others start from first."""
-        near = spec.neighbour
-        if near is None:
-            return []
-        try:
-            self._store.load(near.hash)
-        except (KeyError, DamagedRun):
-            return [*self._missing(near), near]
-        return []
-
-    def _needed(self, spec: RunSpec) -> Reuse:
-        """Return what is shared, with the neighbour's result and no other."""
-        near = spec.neighbour
-        self._reuse.results = {}
-        if near is not None:
-            self._reuse.results[near.hash] = self._store.load(near.hash)
-        return self._reuse
 
     def seen(self, fraction: float, payload: object) -> None:
         """Take in what the current run reports."""

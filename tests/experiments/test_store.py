@@ -21,7 +21,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments.result import RunResult, same_numbers
 from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import SweepPoint
-from slide_gui.experiments.store import FORMAT, RunStore
+from slide_gui.experiments.store import FORMAT, DamagedRun, RunStore
 from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
 from slide_gui.progress import Progress
@@ -112,7 +112,8 @@ def test_that_a_missing_or_altered_file_is_reported_and_made_again(path: Path, h
         assert str(file) in store.check().faults[RESULT.spec.hash]
         with pytest.raises(DataError, match="made again"):
             store.load(RESULT.spec.hash)
-        assert store.find(RESULT.spec) is None
+        with pytest.raises(DamagedRun):
+            store.take(RESULT.spec)
         store.save(RESULT)
         assert same_numbers(store.load(RESULT.spec.hash), RESULT)
     with RunStore(path) as store:
@@ -359,7 +360,7 @@ def test_that_reading_leaves_everything_as_it_was(
 _READ_ONLY = """
 import sys
 from pathlib import Path
-from slide_gui.experiments.store import FORMAT, RunStore
+from slide_gui.experiments.store import DamagedRun, FORMAT, RunStore
 path = Path(sys.argv[1])
 try:
     (path.parent / "x").touch()

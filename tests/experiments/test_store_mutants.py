@@ -215,7 +215,6 @@ def reading(path: Path) -> Iterator[Callable[[], object]]:
         for spec_hash in BY_HASH:
             yield lambda: store.stored(spec_hash)  # noqa: B023 - called before the next
             yield lambda: store.load(spec_hash)  # noqa: B023
-            yield lambda: store.find(BY_HASH[spec_hash].spec)  # noqa: B023
 
 
 def whole_runs(path: Path) -> set[str]:

@@ -54,14 +54,13 @@ def test_that_a_run_records_the_version_of_its_numbers() -> None:
 
 def test_that_a_run_of_another_version_is_no_answer(path: Path) -> None:
     with RunStore(path) as store:
-        assert store.find(RESULT.spec) is None
+        with pytest.raises(KeyError):
+            store.take(RESULT.spec)
         assert RESULT.spec.hash not in store
         state = run_points(DATA, [POINT], store)
         assert state.faults == ()
         assert [line.is_current for line in store.runs()] == [False, True]
-        answered = store.find(RESULT.spec)
-        assert answered is not None
-        assert answered.is_current
+        assert store.take(RESULT.spec).is_current
 
 
 def test_that_a_run_of_another_version_is_listed_and_read(path: Path) -> None:

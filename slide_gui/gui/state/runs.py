@@ -10,7 +10,7 @@ from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.experiments.sweep import SweepState, run_sweep
+from slide_gui.experiments.sweep import SweepState, run_sweep, stored_or_run
 from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
@@ -92,11 +92,7 @@ class RunController(QObject):
 
         def work(progress: Progress) -> RunResult:
             with RunStore(path) as store:
-                result = store.find(spec)
-                if result is None:
-                    result = run(dataset, spec, progress=progress, reuse=reuse)
-                    store.save(result)
-                return result
+                return stored_or_run(dataset, spec, store, progress=progress, reuse=reuse)
 
         self.training.start(work, RunProgress(spec.hash))
 
