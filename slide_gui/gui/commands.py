@@ -60,8 +60,6 @@ class Command:
 
     Attributes
     ----------
-    name : str
-        Its identity.
     text : str
         As in the menu and the palette.
     menu : str

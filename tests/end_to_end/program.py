@@ -22,27 +22,27 @@ SIZE = (1280, 800)
 _ROOT = Path(__file__).parents[2]
 _RESTING = (640, 12)  # over the bar, where nothing answers the mouse, not even with a tooltip
 _FOREIGN = ("QT_", "XDG_", "DBUS_", "GTK_", "KDE_", "GNOME_", "DESKTOP_", "WAYLAND_", "SLIDE_GUI_")
-Found = TypeVar("Found")
+Answer = TypeVar("Answer")
 
 
 def environment(home: Path, display: str | None) -> dict[str, str]:
     """Return the variables of a person who starts the program for the first time, at no particular desktop."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
-    kept.pop("DISPLAY", None)
+    variables = {name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN)}
+    variables.pop("DISPLAY", None)
     if display is not None:
-        kept |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
-    return {**kept, "HOME": str(home), "PYTHONPATH": str(_ROOT)}
+        variables |= {"DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
+    return {**variables, "HOME": str(home), "PYTHONPATH": str(_ROOT)}
 
 
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "slide_gui", *map(str, arguments)]
 
 
-def until(found: Callable[[], Found | None], what: str, seconds: float = 60.0) -> Found:
+def until(ask: Callable[[], Answer | None], what: str, seconds: float = 60.0) -> Answer:
     """Return the first result that is neither None nor False."""
     end = time.monotonic() + seconds
     while True:
-        result = found()
+        result = ask()
         if result is not None and result is not False:
             return result
         assert time.monotonic() < end, f"{what}: not within {seconds:.0f} s"
@@ -92,8 +92,8 @@ class Program:
     def find(self, name: str) -> str | None:
         """Return the visible window with this in its title."""
         assert self.process.poll() is None, f"the program has ended: {self.process.communicate()}"
-        found = self.xdotool("search", "--onlyvisible", "--name", name, check=False).split()
-        return found[0] if found else None
+        windows = self.xdotool("search", "--onlyvisible", "--name", name, check=False).split()
+        return windows[0] if windows else None
 
     def wait_for(self, name: str) -> str:
         """Wait for a window with this in its title, focus it and return it."""
@@ -170,15 +170,15 @@ class Program:
 
         return self._at_rest(whole, f"a page at rest with {rows or 'its'} rows", seconds)
 
-    def _at_rest(self, found: Callable[[Picture], Found | None], what: str, seconds: float) -> Found:
+    def _at_rest(self, read: Callable[[Picture], Answer | None], what: str, seconds: float) -> Answer:
         self.rest()
         before: list[Picture] = [self.picture()]
 
-        def same() -> Found | None:
+        def same() -> Answer | None:
             time.sleep(0.35)
             now = self.picture()
             still, before[0] = bool((now == before[0]).all()), now
-            return found(now) if still and not self.busy(now) else None
+            return read(now) if still and not self.busy(now) else None
 
         return until(same, what, seconds)
 

@@ -20,13 +20,13 @@ PLOT = slice(150, 700)  # lines of the picture in which the error curves are dra
 
 def write_rectangles(path: Path, n_train: int, n_test: int, side: int = 28) -> Path:
     """Write generated rectangles, of which few are tested on, as a file of one's own; `side` divides 28."""
-    made, step = rectangles(n_train, n_test, seed=3), 28 // side
+    data, step = rectangles(n_train, n_test, seed=3), 28 // side
 
     def images(rows: NDArray[np.float32]) -> NDArray[np.float32]:
         return np.asarray(rows.reshape(-1, side, step, side, step).max(axis=(2, 4)))
 
-    labels = {"y_train": made.train_labels, "y_test": made.test_labels}
-    np.savez(path, X_train=images(made.train), X_test=images(made.test), **labels)
+    labels = {"y_train": data.train_labels, "y_test": data.test_labels}
+    np.savez(path, X_train=images(data.train), X_test=images(data.test), **labels)
     return path
 
 
@@ -73,14 +73,14 @@ def stored(program: Program) -> list[tuple[str, float, str, float, int]]:
 def main_button(program: Program) -> tuple[int, int]:
     """Return where the first button of a page is, the one in the accent's colour, once the page is there."""
 
-    def found() -> Box | None:
+    def button() -> Box | None:
         mask = of_colour(program.picture(), program.theme.accent)
         mask[:80] = mask[120:] = False
         mask[:, :CONTENT] = mask[:, 600:] = False
         return extent(mask)
 
     program.rest()  # under the mouse the button has another colour
-    return until(found, "the page with its button").center
+    return until(button, "the page with its button").center
 
 
 def shares(program: Program, picture: Picture, depth: int) -> tuple[int, ...]:

@@ -72,13 +72,13 @@ def frames(picture: Picture, theme: Theme) -> list[Box]:
     for y in np.flatnonzero(mask.sum(axis=1) >= _LEAST):
         for run in _runs(mask[y]):
             runs.setdefault(run, []).append(int(y))
-    found = []
+    boxes = []
     for (left, right), rows in runs.items():
         for top, bottom in pairwise(rows):
             sides = mask[top : bottom + 1, left].mean(), mask[top : bottom + 1, right].mean()
             if bottom - top > _LEAST and min(sides) > 0.9:
-                found.append(Box(left + 1, top + 1, right - left - 1, bottom - top - 1))
-    return sorted(found, key=lambda box: (box.top, box.left))
+                boxes.append(Box(left + 1, top + 1, right - left - 1, bottom - top - 1))
+    return sorted(boxes, key=lambda box: (box.top, box.left))
 
 
 def _runs(line: NDArray[np.bool_]) -> list[tuple[int, int]]:
@@ -143,11 +143,11 @@ def sliders(picture: Picture, theme: Theme) -> list[Box]:
     mask[:, :76] = mask[:, CONTENT:] = False
     lines = np.flatnonzero(mask.any(axis=1))
     groups = np.split(lines, np.flatnonzero(np.diff(lines) > 6) + 1)
-    found = []
+    boxes = []
     for group in groups:
         part = np.zeros_like(mask)
         part[group] = mask[group]
         box = extent(part)
         if box is not None and box.height >= 8:
-            found.append(box)
-    return found
+            boxes.append(box)
+    return boxes

@@ -53,11 +53,11 @@ def test_that_a_signal_closes_it_in_a_sweep_and_the_store_is_whole(start, tmp_pa
     begin_sweep(program)
     until(lambda: len(stored(program)) >= 2, "two points")
     assert program.end_by(number) == (128 + number, "", "")
-    kept = stored(program)
-    assert len(kept) < 50  # not a whole sweep
-    assert sorted(os.listdir(store_of(program).with_name("runs.sqlite.arrays"))) == sorted(row[2] for row in kept)
+    runs = stored(program)
+    assert len(runs) < 50  # not a whole sweep
+    assert sorted(os.listdir(store_of(program).with_name("runs.sqlite.arrays"))) == sorted(row[2] for row in runs)
     with RunStore(store_of(program)) as store:
-        for key, *_ in kept:
+        for key, *_ in runs:
             assert store.load(key).spec.hash == key
 
 

@@ -129,14 +129,14 @@ def real(*names):
 def near_and_far(page, layer, near):
     """Return the mean weight of each pinned row near its own pixel, by `near`, and elsewhere."""
     down, across = np.indices((28, 28))
-    found = []
+    means = []
     for number, row in enumerate(page.rows[1:]):
         values = row[layer - 1].values(page.picture)
-        own = page.pinned(number)
-        inside = near(np.abs(down - own[0]), np.abs(across - own[1]))
-        marker = np.maximum(np.abs(down - own[0]), np.abs(across - own[1])) <= 2  # hides these
-        found.append((values[inside & ~marker].mean(), values[~inside & ~marker].mean()))
-    return found
+        pin = page.pinned(number)
+        inside = near(np.abs(down - pin[0]), np.abs(across - pin[1]))
+        marker = np.maximum(np.abs(down - pin[0]), np.abs(across - pin[1])) <= 2  # hides these
+        means.append((values[inside & ~marker].mean(), values[~inside & ~marker].mean()))
+    return means
 
 
 def test_that_the_rectangles_archive_shows_crosses(start):
@@ -171,9 +171,9 @@ def test_that_the_four_mnist_files_show_round_patches(start):
 def patch(page, number, layer):
     """Return the mean size of a pinned row's weights beside its pixel, obliquely beside it, and further out."""
     values = page.rows[number + 1][layer - 1].values(page.picture)
-    own = page.pinned(number)
-    assert values[own] > 200  # dark red
-    down, across = np.indices((28, 28))[0] - own[0], np.indices((28, 28))[1] - own[1]
+    pin = page.pinned(number)
+    assert values[pin] > 200  # dark red
+    down, across = np.indices((28, 28))[0] - pin[0], np.indices((28, 28))[1] - pin[1]
     distance = np.hypot(down, across)
     near, rim = (distance > 1.9) & (distance < 3.7), (distance >= 3.7) & (distance < 7)
     oblique = (abs(down) > 1) & (abs(across) > 1)

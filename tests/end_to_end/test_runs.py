@@ -44,9 +44,9 @@ def test_that_the_shares_move_while_training_and_a_cancelled_training_is_not_kep
     seen = []
 
     def moved():
-        found = shares(program, program.picture(), DEPTH)
-        if sum(found) > 100 and (not seen or found != seen[-1]):
-            seen.append(found)
+        widths = shares(program, program.picture(), DEPTH)
+        if sum(widths) > 100 and (not seen or widths != seen[-1]):
+            seen.append(widths)
         return bool(seen) and max(np.ptp(seen, axis=0)) > 20  # pixels
 
     until(moved, "shares that move")
@@ -76,8 +76,8 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     turn_to(program, "curves")
     here = until(lambda: cursor(program, program.picture()), "the curves")
     first = program.still()
-    kept = dot(program, first, here, DEPTH)
-    assert kept is not None
+    trained = dot(program, first, here, DEPTH)
+    assert trained is not None
     x, y = handle.left + handle.width - handle.height // 2, handle.center[1]
     program.xdotool("mousemove", x, y, "mousedown", 1)
     try:

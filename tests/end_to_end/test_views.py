@@ -22,12 +22,12 @@ def program(start):
 
 def places(program):
     """Return the frames of x, and of x̃ and every layer's output from the left, once all ten images are there."""
-    found = frames(program.picture(), LIGHT)
-    if len(found) != 10:
+    boxes = frames(program.picture(), LIGHT)
+    if len(boxes) != 10:
         return None
-    lower = max(box.top for box in found)
-    outputs = sorted((box for box in found if box.top == lower), key=lambda box: box.left)
-    return max(found, key=lambda box: box.width), outputs
+    lower = max(box.top for box in boxes)
+    outputs = sorted((box for box in boxes if box.top == lower), key=lambda box: box.left)
+    return max(boxes, key=lambda box: box.width), outputs
 
 
 def test_that_drawing_on_the_input_changes_every_layer_and_undo_brings_them_back(program):

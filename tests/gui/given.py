@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
@@ -16,6 +16,9 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.progress import Progress
 from tests.core.test_stack import images
+
+if TYPE_CHECKING:
+    from slide_gui.gui.main_window import MainWindow
 
 
 class Given:
@@ -89,6 +92,13 @@ def settle(seconds: float = 0.02) -> None:
         rounds -= 1
         QCoreApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 10)
         time.sleep(0.001)
+
+
+def show_page(window: MainWindow, name: str) -> Any:
+    """Turn to a page and return it, painted."""
+    window.actions_by_name[f"page_{name}"].trigger()
+    settle()
+    return window.pages.page(name)
 
 
 def calls_in(action: Callable[[], object]) -> int:

@@ -55,9 +55,9 @@ def named(key):
 def page(small_plan, window):
     window.actions_by_name["page_evaluation"].trigger()
     wait(lambda: window.session.evaluation.known and not window.lane.busy)
-    found = window.pages.page("evaluation")
-    found.controls.data_sets.boxes["convex"].setChecked(False)
-    return found
+    shown = window.pages.page("evaluation")
+    shown.controls.data_sets.boxes["convex"].setChecked(False)
+    return shown
 
 
 def said(page, method):

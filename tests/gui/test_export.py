@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.gui.export.dialog import ExportDialog
-from tests.gui.given import labelled, settle, wait
+from tests.gui.given import labelled, show_page, wait
 
 
 @pytest.fixture
@@ -25,8 +25,7 @@ def trained(window):
 
 
 def dialog_of(window, page):
-    window.actions_by_name[f"page_{page}"].trigger()
-    settle(0.02)
+    show_page(window, page)
     window.actions_by_name["export"].trigger()
     (dialog,) = window.findChildren(ExportDialog)
     return dialog
@@ -56,8 +55,8 @@ def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
     dialog.save_button.click()
     wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
     assert "Exported" in trained.notice.accessibleName()
-    found = {path.name for path in (tmp_path / "bundle").iterdir()}
-    assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= found
+    names = {path.name for path in (tmp_path / "bundle").iterdir()}
+    assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= names
     if name != "weights":
         provenance = FigureProvenance.read(tmp_path / "bundle" / f"{name}.json")
         assert [point.spec.hash for point in provenance.points] == [trained.session.runs.library.runs[0].hash]
@@ -154,8 +153,7 @@ def test_that_no_layer_is_no_weight_figure(window):
     ],
 )
 def test_that_each_page_copies_its_numbers(trained, page, head):
-    trained.actions_by_name[f"page_{page}"].trigger()
-    settle(0.02)
+    show_page(trained, page)
     trained.actions_by_name["copy_table"].trigger()
     text = QApplication.clipboard().text()
     assert text.startswith(head)

@@ -44,7 +44,7 @@ def test_that_warnings_windows_timers_and_threads_left_fail_a_test(tmp_path: Pat
     (tmp_path / "conftest.py").write_text("from tests.conftest import *", encoding="utf-8")
     (tmp_path / "test_cases.py").write_text(CASES, encoding="utf-8")
     root = Path(__file__).parents[2]
-    found = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--rootdir", str(tmp_path), "-rA", str(tmp_path)],
         cwd=root,
         env={"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "LANG": "C.UTF-8"},
@@ -52,10 +52,10 @@ def test_that_warnings_windows_timers_and_threads_left_fail_a_test(tmp_path: Pat
         text=True,
         check=False,
     )
-    outcome = {line for line in found.stdout.splitlines() if line.startswith(("PASSED", "FAILED", "ERROR"))}
+    outcome = {line for line in done.stdout.splitlines() if line.startswith(("PASSED", "FAILED", "ERROR"))}
     bad = {line.split("::")[1].split(" ")[0] for line in outcome if line.startswith(("ERROR", "FAILED"))}
-    assert bad == {"test_warning", "test_window", "test_timer", "test_thread", "test_broken"}, found.stdout
+    assert bad == {"test_warning", "test_window", "test_timer", "test_thread", "test_broken"}, done.stdout
     for said in ("something is wrong", "window still there", "timer still runs", "thread still runs: forgotten"):
-        assert said in found.stdout
+        assert said in done.stdout
     errors = [line for line in outcome if line.startswith("ERROR")]
     assert len(errors) == 4, errors

@@ -14,7 +14,7 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.gui.plots.points import lines_of
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import Stage
-from tests.gui.given import Given, labelled, settle, wait
+from tests.gui.given import Given, labelled, settle, show_page, wait
 
 
 @pytest.fixture
@@ -28,14 +28,8 @@ def small_sweep(monkeypatch):
     monkeypatch.setattr(runs_module, "SWEEP_DEPTHS", (0, 1))
 
 
-def page(window, name):
-    window.actions_by_name[f"page_{name}"].trigger()
-    settle(0.05)
-    return window.pages.page(name)
-
-
 def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistakes(window):
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     classifier.train_button.click()
     assert classifier.train_button.text() == "Cancel"
     wait(lambda: window.session.runs.result is not None, 60)
@@ -49,7 +43,7 @@ def test_that_training_shows_its_course_and_ends_with_error_confusion_and_mistak
 
 
 def test_that_a_run_made_before_is_shown_without_training_again(window):
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     classifier.train_button.click()
     wait(lambda: window.session.runs.result is not None and window.session.runs.library.runs, 60)
     first = window.session.runs.result
@@ -60,7 +54,7 @@ def test_that_a_run_made_before_is_shown_without_training_again(window):
 
 
 def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     classifier.train_button.click()
     settle(0.02)
     classifier.train_button.click()
@@ -72,7 +66,7 @@ def test_that_cancelling_keeps_nothing_and_frees_the_lane(window):
 
 
 def test_that_a_result_of_other_parameters_says_so(window):
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     classifier.train_button.click()
     wait(lambda: window.session.runs.result is not None, 60)
     window.workspace.set_parameters(noise=0.8)
@@ -86,7 +80,7 @@ def test_that_a_result_of_other_parameters_says_so(window):
 
 
 def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterion(window):
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     classifier.train_button.click()
     wait(lambda: window.session.runs.result is not None, 60)
     wait(lambda: not window.lane.busy)
@@ -102,7 +96,7 @@ def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterio
 def test_that_a_training_shows_its_first_sign_with_the_click(window):
     window.workspace.set_parameters(depth=3)
     wait(lambda: not window.lane.busy)
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     classifier.train_button.click()  # nothing has been computed yet: no event was processed
     assert classifier.details.text() == "fitting the layers, 1 of 3"
     assert classifier.rate.text() == "…"
@@ -123,7 +117,7 @@ def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins
     wait(lambda: window.workspace.dataset.name == "ten" and not window.lane.busy)
     window.workspace.set_parameters(depth=2)
     wait(lambda: not window.lane.busy)
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     said = [""]
 
     def look():
@@ -152,7 +146,7 @@ def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins
 
 
 def test_that_a_training_says_what_it_does_before_the_first_widths_are_there(window):
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     training, begun = window.session.runs.training, threading.Event()
     training.start(
         lambda _progress: begun.wait(10), RunProgress("x", phase="learn", stage=Stage("starts of press", 2, 12))
@@ -168,10 +162,10 @@ def test_that_curves_and_runs_name_what_decided_the_widths(window):
     window.session.runs.train(window.session.runs.spec_of(SvmParameters(starts=1)))
     wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
     assert window.session.runs.library.runs[0].chosen_by == window.session.runs.result.chosen_by == "span"
-    (point,) = [point for point in page(window, "curves").points() if point.key]
+    (point,) = [point for point in show_page(window, "curves").points() if point.key]
     assert point.by == "widths by span"
-    assert page(window, "curves").course.text().endswith("widths by span")
-    runs = page(window, "runs")
+    assert show_page(window, "curves").course.text().endswith("widths by span")
+    runs = show_page(window, "runs")
     model = runs.run_table.view().model()
     assert "\nWidths by span\n" in model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
     runs.run_table.set_filter("span")
@@ -182,17 +176,17 @@ def test_that_curves_and_runs_name_what_decided_the_widths(window):
 
 def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_path):
     spec = window.session.runs.spec_of(SvmParameters(C=1.0))
-    made = [
+    results = [
         run(labelled(), replace(spec, stack=replace(spec.stack, depth=1, noise=noise))) for noise in (0.2, 0.4, 0.6)
     ]
     overruled = ChosenBy("span", True, 0.334, 0.251)
-    made[1] = replace(made[1], classifier=replace(made[1].classifier, chosen=overruled))
+    results[1] = replace(results[1], classifier=replace(results[1].classifier, chosen=overruled))
     with RunStore(tmp_path / "runs.sqlite") as store:
-        for result in made:
+        for result in results:
             store.save(result)
     window.session.runs.library.refresh()
     wait(lambda: len(window.session.runs.library.runs) == 3)
-    curves = page(window, "curves")
+    curves = show_page(window, "curves")
     assert curves.course.text().endswith("widths by span at 2 points, median widths (guard) at 1 point")
     (point,) = [point for point in curves.points() if point.noise == 0.4]
     assert "median widths (guard)" in lines_of(point)
@@ -203,13 +197,13 @@ def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):
     plain = labelled()
     window.workspace.open(Given(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
     wait(lambda: window.workspace.dataset.name == "plain" and not window.lane.busy)
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     assert not classifier.train_button.isEnabled()
     assert "no labels" in classifier.details.text()
 
 
 def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
-    curves = page(window, "curves")
+    curves = show_page(window, "curves")
     curves.sweep_button.click()
     wait(lambda: not window.session.runs.sweep.running, 100)
     wait(lambda: len(window.session.runs.library.runs) == 3, 10)  # depth 0 is one run for all noises
@@ -223,7 +217,7 @@ def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
 
 
 def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
-    curves = page(window, "curves")
+    curves = show_page(window, "curves")
     slider = window.panel.noise_slider.findChild(QSlider)
     slider.setValue(62)
     controller = window.session.runs
@@ -237,11 +231,11 @@ def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
 
 
 def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     classifier.train_button.click()
     wait(lambda: window.session.runs.library.runs, 60)
     key = window.session.runs.library.runs[0].hash
-    runs = page(window, "runs")
+    runs = show_page(window, "runs")
     window.workspace.set_parameters(noise=0.8)
     window.session.runs.open_run(key)
     wait(lambda: window.workspace.state.parameters.noise == 0.3)
@@ -259,7 +253,7 @@ def test_that_two_runs_are_compared_on_the_same_rows(window):
         window.session.runs.train(window.session.runs.spec_of(SvmParameters(criterion=criterion)))
         wait(lambda: not window.lane.busy, 60)
     wait(lambda: len(window.session.runs.library.runs) == 2)
-    runs = page(window, "runs")
+    runs = show_page(window, "runs")
     runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.runs.library.runs))
     wait(lambda: "McNemar" in runs.comparison.answer.text())
     assert "same 160 rows" in runs.comparison.answer.text()
@@ -280,7 +274,7 @@ def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window
     wait(lambda: len(window.session.runs.library.runs) == 2)
     window.workspace.open(Given(labelled(seed=1)))
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    runs = page(window, "runs")
+    runs = show_page(window, "runs")
     runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.runs.library.runs))
     wait(lambda: "McNemar" in runs.comparison.answer.text())
     assert "other data" in runs.comparison.why_not.text()
@@ -289,7 +283,7 @@ def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window
 
 
 def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
-    classifier, curves = page(window, "classifier"), page(window, "curves")
+    classifier, curves = show_page(window, "classifier"), show_page(window, "curves")
     curves.sweep_button.click()
     classifier.train_button.click()
     settle(0.05)
@@ -301,7 +295,7 @@ def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
 
 
 def test_that_other_data_stop_what_ran_on_the_old(window):
-    curves = page(window, "curves")
+    curves = show_page(window, "curves")
     curves.sweep_button.click()
     settle(0.05)
     window.workspace.open(Given(labelled(seed=1)))
@@ -316,14 +310,14 @@ def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers
     old = replace(result, versions=tuple((name, "1" if name == "numerics" else said) for name, said in result.versions))
     with RunStore(tmp_path / "runs.sqlite") as store:
         store.save(old)
-    runs = page(window, "runs")
+    runs = show_page(window, "runs")
     window.session.runs.library.refresh()
     wait(lambda: window.session.runs.library.runs)
     assert runs.subtitle.text() == "1 kept, 1 of them (grey) by another version of the numbers"
     assert window.session.runs.current_runs() == []
     window.session.runs.open_run(old.hash)
     wait(lambda: window.session.runs.result is not None)
-    classifier = page(window, "classifier")
+    classifier = show_page(window, "classifier")
     assert "by version 1 of the numbers, not this program’s" in classifier.details.text()
     window.session.runs.train(spec)
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
@@ -342,7 +336,7 @@ def test_that_the_table_of_runs_says_that_it_is_being_read_until_it_is(window):
 
 def test_that_a_store_which_another_process_is_only_making_is_read_once_it_is_made(window, tmp_path):
     (tmp_path / "runs.sqlite").touch()
-    runs = page(window, "runs")
+    runs = show_page(window, "runs")
     wait(lambda: not window.lane.busy)
     assert runs.subtitle.text() == "0 kept"
     assert not window.notice.isVisible()
@@ -350,7 +344,7 @@ def test_that_a_store_which_another_process_is_only_making_is_read_once_it_is_ma
 
 def test_that_a_store_that_cannot_be_read_is_not_said_to_be_empty(window, tmp_path):
     (tmp_path / "runs.sqlite").write_bytes(b"no database at all" * 100)
-    runs = page(window, "runs")
+    runs = show_page(window, "runs")
     wait(lambda: not window.lane.busy)
     assert runs.subtitle.text() == "could not be read"
     assert "The runs could not be read" in window.notice.accessibleName()

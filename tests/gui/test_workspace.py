@@ -1,9 +1,13 @@
+import ast
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.gui import state
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import MAX_PINS, Workspace
 from slide_gui.gui.teardown import tear_down
@@ -143,3 +147,11 @@ def test_that_one_row_is_refused_with_a_sentence(workspace):
     workspace.open(Given(Dataset("one", np.zeros((1, 4), "float32"), np.zeros((0, 4), "float32"))))
     wait(lambda: problems)
     assert "at least 2 samples" in problems[0].sentence
+
+
+def test_that_what_a_window_holds_needs_qtcore_alone():
+    modules = sorted(Path(state.__file__).parent.glob("*.py"))
+    nodes = [node for path in modules for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))]
+    imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+    assert {name for name in imported if name.startswith("PySide6")} == {"PySide6.QtCore"}
+    assert not [node for node in nodes if isinstance(node, ast.Import) and "PySide6" in ast.dump(node)]

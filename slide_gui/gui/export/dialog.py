@@ -68,7 +68,6 @@ class ExportRequest:
     path : Path
         A file, or the folder of a bundle.
     kind : {"pdf", "svg", "png", "csv", "tex", "md", "bundle"}
-    style : Style
     export : callable
         As in `ExportOption`.
     """

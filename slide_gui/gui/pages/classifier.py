@@ -139,9 +139,9 @@ class ClassifierPage(Page):
 
             return ExportOption(name, title, export, Style(width="single" if name == "confusion" else "double"))
 
-        found = (offer("confusion", "the confusion matrix"),)
+        options = (offer("confusion", "the confusion matrix"),)
         learned = result.classifier is not None and result.classifier.history
-        return (*found, offer("widths", "the course of the widths")) if learned else found
+        return (*options, offer("widths", "the course of the widths")) if learned else options
 
     def why_nothing_to_export(self) -> str:
         if self._controller.result is not None:
@@ -222,17 +222,17 @@ class ClassifierPage(Page):
             self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)])
 
     def _show_result(self, result: RunResult) -> None:
-        own = result.classifier
-        self._set_history(() if own is None else own.history)
+        classifier = result.classifier
+        self._set_history(() if classifier is None else classifier.history)
         asked = result.spec.stack
         stale = self._is_stale(result)
-        pairs = () if own is None else zip(own.shares, own.widths, strict=True)
+        pairs = () if classifier is None else zip(classifier.shares, classifier.widths, strict=True)
         self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
         self.criterion.set_stale(stale)
         self.rate.setText(str(result.rate))
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
-        svm = "" if own is None else f"C = {own.C:.3g} · {own.n_support} support vectors · "
-        chosen = None if own is None else own.chosen
+        svm = "" if classifier is None else f"C = {classifier.C:.3g} · {classifier.n_support} support vectors · "
+        chosen = None if classifier is None else classifier.chosen
         if chosen is not None:
             svm = f"{describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name)} · {svm}"
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
@@ -249,9 +249,9 @@ class ClassifierPage(Page):
 
     def _is_stale(self, result: RunResult) -> bool:
         """Whether the layers set in the panel are not those of the result."""
-        asked, own = result.spec.stack, self._workspace.state.parameters
+        asked, now = result.spec.stack, self._workspace.state.parameters
         fields = ("noise", "depth", "threshold", "squashing", "fit_on")
-        return result.spec.stacked and any(getattr(asked, f) != getattr(own, f) for f in fields)
+        return result.spec.stacked and any(getattr(asked, f) != getattr(now, f) for f in fields)
 
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset
@@ -279,10 +279,10 @@ class ClassifierPage(Page):
             pixels = dataset.test[row]
             shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else pixels
             was = names[true] if true >= 0 else "?"
-            taken = names[int(predicted)]
-            caption = f"{was} → {taken}" if len(was + taken) <= 4 else f"→ {taken}"
+            said = names[int(predicted)]
+            caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {said}"
             items.append(
-                Thumbnail(int(row), shaped, caption, f"test image {count(int(row) + 1)}: {was}, taken for {taken}")
+                Thumbnail(int(row), shaped, caption, f"test image {count(int(row) + 1)}: {was}, taken for {said}")
             )
         self.gallery.set_images(items, stale)
 

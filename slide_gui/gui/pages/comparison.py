@@ -150,12 +150,12 @@ class ComparisonView(QWidget):
         depth = max(rows.first.shape[1], rows.second.shape[1])
         theme = theme_of(self)
         lines = []
-        for title, said, color, own in (
+        for title, said, color, weights in (
             ("A", _brief(shown.first), theme.pin(0), rows.first[number]),
             ("B", _brief(shown.second), theme.pin(3), rows.second[number]),
             ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
-            tiles = tuple(_tile(own[k], scale, shape, pixel) if k < len(own) else None for k in range(depth))
+            tiles = tuple(_tile(weights[k], scale, shape, pixel) if k < len(weights) else None for k in range(depth))
             lines.append(TileRow(title, said, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._bar.set_scale(scale)

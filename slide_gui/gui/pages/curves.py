@@ -253,8 +253,8 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
 
 
 def _running(noise: float, depth: int, seen: RunProgress | None) -> ErrorPoint:
-    found: Estimate | None = None if seen is None else seen.test
-    if found is None or found.done == 0:
+    estimate: Estimate | None = None if seen is None else seen.test
+    if estimate is None or estimate.done == 0:
         return ErrorPoint(noise, depth, None, "", "running")
     note = "live estimate: median widths, or those of the nearest run"
-    return ErrorPoint(noise, depth, found.rate, "", "refining" if found.done < found.total else "done", note)
+    return ErrorPoint(noise, depth, estimate.rate, "", "refining" if estimate.done < estimate.total else "done", note)

@@ -277,12 +277,12 @@ class EvaluationPage(Page):
 
     def export_options(self) -> tuple[ExportOption, ...]:
         state, times = self._controller.state(), self._controller.times()
-        found = []
+        options = []
         if any(cell.answers for cell in state.cells):
-            found.append(ExportOption("errors", "the table of error rates", partial(_errors, state), kinds=TABLES))
+            options.append(ExportOption("errors", "the table of error rates", partial(_errors, state), kinds=TABLES))
         if any(_timed(row) for row in times):
-            found.append(ExportOption("times", "the table of running times", partial(_times, times), kinds=TABLES))
-        return tuple(found if self._views.currentIndex() == 0 else reversed(found))
+            options.append(ExportOption("times", "the table of running times", partial(_times, times), kinds=TABLES))
+        return tuple(options if self._views.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:
         return "No cell has a result yet; press Start."

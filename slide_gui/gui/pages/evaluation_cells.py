@@ -59,15 +59,15 @@ def error_rows(
             said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
             title, _, note = name.partition(", ")
             rows.append(EvaluationRow(method, title, said, note=note, strong=method == REFERENCE))
-    own = {row.title for row in rows}
+    ours = {row.title for row in rows}
     others: dict[tuple[str, str], dict[str, float]] = {}
     for key in keys:
         for one in published(key):
-            if one.method not in own:
+            if one.method not in ours:
                 others.setdefault((one.method, one.place), {})[key] = 100 * one.error
     for (name, place), errors in others.items():
-        found = tuple(_published(name, place, errors.get(key)) for key in keys)
-        rows.append(EvaluationRow("", f"{name}", found, note=place))
+        said = tuple(_published(name, place, errors.get(key)) for key in keys)
+        rows.append(EvaluationRow("", name, said, note=place))
     return tuple(rows)
 
 
@@ -166,11 +166,11 @@ def _probability(p: float) -> str:
 def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
     """Return a row for every data set of the table, those that were not timed with the paper's figures alone."""
     known = {row.data.key: row for row in rows}
-    found = []
+    all_rows = []
     for key in dict.fromkeys(cell.data for cell in choice.table()):
         empty = DataInfo(key, entry(key).title, False, "", 0, 0)
-        found.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
-    return tuple(found)
+        all_rows.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
+    return tuple(all_rows)
 
 
 def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:

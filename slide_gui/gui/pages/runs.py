@@ -139,8 +139,8 @@ class RunsPage(Page):
         self._library.compare(keys, pixels or middle, self._compared)
 
     @Slot(object)
-    def _compared(self, found: Comparison) -> None:
-        self.comparison.show_comparison(found)
+    def _compared(self, comparison: Comparison) -> None:
+        self.comparison.show_comparison(comparison)
 
 
 def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:

@@ -32,7 +32,6 @@ class JobStatus:
     ----------
     number : int
         Identity of the job.
-    title : str
     fraction : float
         Share done, 0 to 1.
     seconds_left : float or None
@@ -106,6 +105,11 @@ class _Job(Progress):
             raise Cancelled
         return self.function(self)
 
+    @property
+    def ended(self) -> bool:
+        """Whether the function has returned or raised."""
+        return self.future is not None and self.future.done()
+
     def status(self) -> JobStatus:
         spent = time.monotonic() - self.started
         left = self.seconds_left  # as the function knows it, else as what is done so far says
@@ -138,10 +142,10 @@ class Lane(QObject):
         self._jobs: dict[int, _Job] = {}
         self._count = 0
         self._shown = False
-        self._wake.connect(self._drain_all, Qt.ConnectionType.QueuedConnection)
+        self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.timeout.connect(self._drain_all)
+        self._timer.timeout.connect(self._drain)
 
     @property
     def busy(self) -> bool:
@@ -229,30 +233,27 @@ class Lane(QObject):
             job.awake = True
         self._wake.emit()
 
-    def _drain(self, job: _Job) -> None:
-        ended = job.future is not None and job.future.done()
-        wait = job.delivered + _REDRAW_SECONDS - time.monotonic()
-        if not ended and wait > 0:
-            if not self._timer.isActive():
-                self._timer.start(max(1, round(wait * 1000)))
-            return
-        with job.lock:
-            job.awake = False
-            payload, job.payload = job.payload, None
-        # Asked again: an end that came before the lines above has woken nobody.
-        ended = job.future is not None and job.future.done()
-        job.delivered = time.monotonic()
-        if payload is not None and job.on_payload is not None:
-            job.on_payload(payload)
-        if ended and self._jobs.get(job.number) is job:  # a payload's receiver may have dropped it
-            self._finish(job)
-        self._announce()
-
     @Slot()
-    def _drain_all(self) -> None:
+    def _drain(self) -> None:
+        """Deliver what the jobs have said; of each at most every `_REDRAW_SECONDS`, its end at once."""
         for job in list(self._jobs.values()):
-            if job.awake and self.wants(job.number):  # an earlier one's receiver may have dropped it
-                self._drain(job)
+            if not job.awake or not self.wants(job.number):  # an earlier one's receiver may have dropped it
+                continue
+            wait = job.delivered + _REDRAW_SECONDS - time.monotonic()
+            if wait > 0 and not job.ended:
+                if not self._timer.isActive():
+                    self._timer.start(max(1, round(wait * 1000)))
+                continue
+            with job.lock:
+                job.awake = False
+                payload, job.payload = job.payload, None
+            ended = job.ended  # asked again: an end that came before the lines above has woken nobody
+            job.delivered = time.monotonic()
+            if payload is not None and job.on_payload is not None:
+                job.on_payload(payload)
+            if ended and self._jobs.get(job.number) is job:  # a payload's receiver may have dropped it
+                self._finish(job)
+            self._announce()
 
     def _finish(self, job: _Job) -> None:
         assert job.future is not None

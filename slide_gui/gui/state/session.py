@@ -59,12 +59,12 @@ class Session(QObject):
 
     def stop(self) -> None:
         """Stop what runs; what is shown stays, what is finished is stored, and what was being read is read again."""
-        made = vars(self)
-        was_reading = "library" in made and self.library.reading
+        parts = vars(self)
+        was_reading = "library" in parts and self.library.reading
         self.workspace.cancel()
         if was_reading:
             self.library.refresh()
-        if "runs" in made:
+        if "runs" in parts:
             self.runs.stop()
-        if "evaluation" in made:
+        if "evaluation" in parts:
             self.evaluation.stop()
