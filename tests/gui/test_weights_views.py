@@ -215,6 +215,17 @@ def test_that_the_colour_bar_stands_beside_the_pinned_rows_which_are_as_large_as
     assert bar.geometry().left() - layout.needed < 40
 
 
+def test_that_the_colour_bar_stands_beside_the_flow_which_is_as_large_as_the_room_allows(window):
+    part = window.weights_page.flow_part()
+    window.resize(1920, 1080)
+    window.workspace.set_parameters(depth=2)
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    settle(0.2)
+    layout, bar = part.view.layout_of(), part.findChild(ColorBar)
+    assert layout.size == part.view.layout_of(part.width()).size
+    assert bar.geometry().left() - layout.needed < 40
+
+
 # Copies ------------------------------------------------------------------------------------------------------
 
 

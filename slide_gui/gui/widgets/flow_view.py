@@ -78,9 +78,19 @@ class FlowLayout:
         wanted = min(_DRAWABLE, 1.5 * tile) if max(self.shown) * _DRAWABLE <= _CANVAS else tile
         return max(tile, snapped(wanted, self.ratio))
 
+    @property
+    def needed(self) -> float:
+        """Width that everything of this size needs: with no more, it is laid out just so."""
+        if self.bars:
+            return 2 * EDGE + (self.depth + 1) * self._bar_width + self.depth * ARROW
+        return self._across(*self.scales)
+
+    def _across(self, canvas: float, tile: float) -> float:
+        columns = self.shown[1]
+        return 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns) + _beyond(tile * columns)
+
     def _fits(self, canvas: float, tile: float) -> bool:
-        rows, columns = self.shown
-        across = 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns) + _beyond(tile * columns)
+        rows, across = self.shown[0], self._across(canvas, tile)
         down = EDGE + 2 * HEAD + canvas * rows + LINE + DOWN + tile * rows + _LINES * LINE + EDGE
         return across <= self.width and down <= self.height
 
@@ -282,13 +292,14 @@ class FlowView(QWidget):
             self.canvas.set_cursor(index)
             self.update()
 
-    def layout_of(self) -> FlowLayout:
-        """Return the geometry for the widget's size."""
-        depth = max(len(self._columns) - 1, 0)
-        layout = FlowLayout(self.width(), self.height(), self.devicePixelRatioF(), depth, self._shape, self._transposed)
-        if layout != self._layout:
+    def layout_of(self, width: int | None = None) -> FlowLayout:
+        """Return the geometry for a width, by default the widget's own."""
+        depth, width = max(len(self._columns) - 1, 0), self.width() if width is None else width
+        layout = FlowLayout(width, self.height(), self.devicePixelRatioF(), depth, self._shape, self._transposed)
+        if width != self.width():
+            return layout
+        if self._layout is None or layout != self._layout:
             self._layout = layout
-        assert self._layout is not None
         return self._layout
 
     def _place(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,7 @@ __all__ = ["FlowPart", "flow_columns"]
 
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
+_SPACING = 16
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
@@ -67,9 +69,10 @@ class FlowPart(View):
         self._tools = nested(layout, QGridLayout())
         self._build_tools()
         body = nested(layout, QHBoxLayout(), 1)
-        body.setSpacing(16)
-        body.addWidget(self.view, 1)
+        body.setSpacing(_SPACING)
+        body.addWidget(self.view, 1000)  # as wide as the tiles need it; the rest of the room is right of the bar
         body.addWidget(self._bar)
+        body.addStretch(1)
         layout.addWidget(self._legend)
         self._shown.changed.connect(self._take_image)
         self._take_image()
@@ -122,6 +125,7 @@ class FlowPart(View):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the tools for drawing a line of their own where one does not hold all."""
         super().resizeEvent(event)
+        self._limit_width()
         narrow = self.width() < _ONE_LINE
         if narrow != self._narrow:
             self._narrow = narrow
@@ -239,6 +243,12 @@ class FlowPart(View):
         stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
         shown = flow_columns(flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, stale)
         self.view.set_columns(shown)
+        self._limit_width()
+
+    def _limit_width(self) -> None:
+        """Let the tiles take no more room than they need, so that the colours stand beside them."""
+        room = self.width() - self._bar.sizeHint().width() - _SPACING
+        self.view.setMaximumWidth(math.ceil(self.view.layout_of(max(room, 1)).needed))
 
     def showEvent(self, event: Any) -> None:
         """Catch up with what changed while another view was shown."""
