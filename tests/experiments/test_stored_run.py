@@ -1,0 +1,94 @@
+"""The table of runs: what each column keeps, gives back, refuses and says."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slide_gui.experiments.run import run
+from slide_gui.experiments.stored_run import COLUMNS, SHOWN, StoredRun, tags_of
+from slide_gui.figures.tables import runs_csv
+from tests.experiments.tiny import rectangles, spec
+
+DATA = rectangles(60, 40)
+RESULT = run(DATA, spec(DATA, widths="median", C=1.0))
+LINE = StoredRun.of(RESULT, 1.0, ("first", "of all"))
+
+
+def test_that_the_row_of_a_line_gives_the_line_back() -> None:
+    for line in (LINE, replace(LINE, deleted=True, tags=(), C=None, n_support=None, numerics=None, chosen_by=None)):
+        assert list(line.row()) == [column.name for column in COLUMNS]
+        assert StoredRun.from_row(line.row()) == line
+
+
+def test_that_what_a_line_says_is_read_off_the_result() -> None:
+    assert (LINE.hash, LINE.data, LINE.generated) == (RESULT.hash, "tiny", True)
+    assert (LINE.method, LINE.noise, LINE.depth) == ("slide-svm", 0.4, 1)
+    assert (LINE.error, LINE.n_test, LINE.seconds) == (RESULT.error, 40, RESULT.timings.total)
+    assert RESULT.classifier is not None
+    assert (LINE.C, LINE.n_support) == (1.0, RESULT.classifier.n_support)
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("error", 1.5), ("error", math.nan), ("n_test", 0), ("seconds", math.inf), ("noise", "much"), ("depth", None),
+        ("created", -1.0), ("deleted", 2), ("data", b"\xff"), ("C", "large"), ("hash", None),
+    ],
+)  # fmt: skip
+def test_that_a_value_that_no_line_has_is_refused_by_name(column: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"^{column} is "):
+        StoredRun.from_row(LINE.row() | {column: value})
+
+
+def test_that_a_mark_in_the_name_of_generated_data_is_no_part_of_it() -> None:
+    row = LINE.row() | {"data": "Convex (generated)"}
+    assert StoredRun.from_row(row).title == "Convex (generated)"
+    assert StoredRun.from_row(row).data == "Convex"
+    assert StoredRun.from_row(row | {"generated": 0}).data == "Convex (generated)"
+
+
+def test_that_every_column_that_is_shown_says_something_of_any_line() -> None:
+    unknown = replace(LINE, method="of tomorrow", depth=0, C=None, n_support=None, tags=())
+    said = {column.title: (column.text(LINE), column.text(unknown)) for column in SHOWN}
+    assert said["Data"] == ("tiny gen.",) * 2
+    assert said["Method"] == ("SLIDE-SVM", "of tomorrow")
+    assert said["Noise"] == ("0.40", "–")
+    assert said["C"] == ("1", "–")
+    assert said["Error %"] == (LINE.rate.value,) * 2
+    assert said["95 %"] == (LINE.rate.interval,) * 2
+    assert said["Tag"] == ("first, of all", "")
+    assert all(text for texts in said.values() for text in texts[:1])
+
+
+def test_that_a_filter_finds_names_numbers_tags_and_why_a_run_counts_less() -> None:
+    assert all(
+        word in LINE.words for word in ("slide-svm", "noise=0.40;", "depth=1;", "seed=0;", "of all", "(generated)")
+    )
+    old = replace(LINE, numerics="2")
+    assert LINE.note == ""
+    assert "Version 2" in old.note
+    assert old.note.lower() in old.words
+    assert old.note in old.tip
+
+
+@pytest.mark.parametrize(("text", "tags"), [("", ()), (" a , b c,, ", ("a", "b c")), (",", ())])
+def test_that_tags_stand_between_commas(text: str, tags: tuple[str, ...]) -> None:
+    assert tags_of(text) == tags
+    assert LINE.with_tags(text).tags == tags
+
+
+def test_that_the_csv_has_every_column_and_the_interval(tmp_path: Path) -> None:
+    runs_csv(tmp_path / "runs.csv", [LINE])
+    with (tmp_path / "runs.csv").open(newline="", encoding="utf-8") as file:
+        (row,) = csv.DictReader(file)
+    known: dict[str, Any] = {item.name: getattr(LINE, item.name) for item in fields(StoredRun)}
+    assert list(row) == [*known, "low", "high"]
+    assert float(row["error"]) == LINE.error
+    assert (float(row["low"]), float(row["high"])) == (LINE.rate.low, LINE.rate.high)
+    assert (row["generated"], row["tags"]) == ("1", "first of all")
