@@ -13,9 +13,9 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS
-from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.widgets.choices import add_choices
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count
 

@@ -24,10 +24,10 @@ from PySide6.QtWidgets import (
 
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
-from slide_gui.gui.choice_box import add_choices
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.jobs import Lane, sentence
+from slide_gui.gui.widgets.choices import add_choices
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:

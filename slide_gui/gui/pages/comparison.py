@@ -17,7 +17,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
+from slide_gui.gui.widgets.choices import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles

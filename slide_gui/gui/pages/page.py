@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
+from slide_gui.gui.widgets.choices import ChoiceButtons
 
 __all__ = ["Page", "add_button"]
 

@@ -21,7 +21,7 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import add_button
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
-from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
+from slide_gui.gui.widgets.choices import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.widgets.pixels import INK

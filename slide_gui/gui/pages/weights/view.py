@@ -14,7 +14,7 @@ from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.choice_buttons import ChoiceButtons
+from slide_gui.gui.widgets.choices import ChoiceButtons
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
 __all__ = ["LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]

@@ -1,10 +1,22 @@
-"""Buttons of which one is chosen."""
+"""One of several: a box made from the table of a kind of choice, or buttons that look like one control."""
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QButtonGroup, QPushButton, QWidget
+from collections.abc import Iterable
 
-__all__ = ["ChoiceButtons"]
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QButtonGroup, QComboBox, QPushButton, QWidget
+
+from slide_gui.core.choices import Choice
+
+__all__ = ["ChoiceButtons", "add_choices"]
+
+
+def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
+    """Add choices by their texts, with their tips; the data of an item is the key."""
+    for choice in choices:
+        box.addItem(choice.text, choice.key)
+        box.setItemData(box.count() - 1, choice.tip, Qt.ItemDataRole.ToolTipRole)
 
 
 class ChoiceButtons(QButtonGroup):
