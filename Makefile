@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export QT_LOGGING_RULES ?= qt.qpa.*.info=false
 
-.PHONY: run test setup lint bench clean
+.PHONY: run test lowest setup lint bench clean
 
 run: .venv/ready
 	@problem=$$($(BIN)/python -c 'from slide_gui.gui.display import display_problem as p; print(p() or "")'); \
@@ -18,6 +18,10 @@ run: .venv/ready
 test: .venv/ready-tests lint
 	ulimit -c unlimited 2>/dev/null; \
 	OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The tests once with the lowest versions that pyproject.toml allows, in an environment of its own.
+lowest:
+	$(PYTHON) packaging/lowest.py .venv-lowest
 
 lint: .venv/ready-tests
 	$(BIN)/ruff check .
@@ -39,4 +43,4 @@ setup: .venv/ready-tests
 	@touch .venv/ready $@
 
 clean:
-	rm -rf .venv out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -21,16 +21,12 @@ class Measurement:
 
     Attributes
     ----------
-    name : str
-    value : float
-    unit : str
     reference : float or None
         The floor or the other program, in the same unit, measured in the same run.
     ratio : float or None
         value / reference.
     bound : float
         At most this, for the ratio where there is one, else for the value.
-    met : bool
     note : str
         What the reference is, and on which data.
     """

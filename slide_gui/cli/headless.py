@@ -17,7 +17,6 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     ----------
     out : Path
         Folder for weights.pdf, .svg, .png and .csv, and window.png; made if it is missing.
-    progress : Progress
 
     Returns
     -------

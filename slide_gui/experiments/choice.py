@@ -20,10 +20,8 @@ class PointResult:
 
     Attributes
     ----------
-    point : SweepPoint
     rate : ErrorRate
         On the rows judged.
-    validation_error : float or None
     seconds : float
         That the run took.
     chosen_by : str

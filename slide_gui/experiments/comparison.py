@@ -48,11 +48,8 @@ class Comparison:
 
     Attributes
     ----------
-    first, second : RunResult
-    rows : ComparedRows or None
     why_not : str
         A sentence where `rows` is None.
-    image_shape : tuple of (rows, columns), or None
     label_names : tuple of str
         Of the data of both; empty where they are not open.
     """
@@ -82,10 +79,8 @@ def compare_rows(
     ----------
     dataset : Dataset
         The one of both runs.
-    first, second : RunSpec
     pixels : sequence of int, length k
         Features, 0 to d − 1.
-    progress : Progress
 
     Raises
     ------

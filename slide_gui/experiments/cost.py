@@ -21,7 +21,6 @@ class RunKind:
     ----------
     data, method : str
         Fingerprint of the data, and the method.
-    layers : int
     rows : int
         Trained on, about.
     warm : bool

@@ -40,10 +40,8 @@ class ErrorCurves:
     ----------
     dataset : str
         Name of the data set.
-    generated : bool
     method : str
         Name of the method, for people.
-    evaluate : {"test", "validation"}
     points : tuple of CurvePoint
         By depth, then noise.
     """
@@ -69,7 +67,6 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
 
     Parameters
     ----------
-    dataset : Dataset
     answers : sequence of PointResult
         Of one method, all judged on the same part. A run that answers several splits counts once.
 
@@ -117,13 +114,10 @@ class LabelCurves:
     ----------
     dataset : str
         Name of the data set.
-    generated : bool
-    evaluate : {"test", "validation"}
     noise : float
         1 − p of SLIDE.
     depth : int
         Its layers.
-    lines : tuple of LabelLine
     """
 
     dataset: str

@@ -44,7 +44,6 @@ class Database:
 
     Parameters
     ----------
-    path : Path
     read_only : bool
         Nothing is written, beside the file neither, so that it may stand on a medium that cannot be written to.
 

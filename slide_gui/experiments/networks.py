@@ -45,7 +45,6 @@ class SdaFeatures:
 
     Attributes
     ----------
-    sda : Sda
     limits : (float, float)
         What is brought to 0 and to 1.
     seconds : tuple of float
@@ -71,7 +70,6 @@ class Tuned:
 
     Attributes
     ----------
-    network : SdaNetwork
     limits : (float, float)
         What is brought to 0 and to 1.
     seconds : float
@@ -108,12 +106,10 @@ class Networks:
 
         Parameters
         ----------
-        dataset : Dataset
         parameters : SdaParameters
             In their normal form.
         rows : ndarray of int, optional
             Only on these.
-        progress : Progress
         """
         key = dataset.fingerprint, "" if rows is None else hashlib.sha256(rows.tobytes()).hexdigest()
         for of, known in self._pretrained:
@@ -156,8 +152,6 @@ def tuned(
 
     Parameters
     ----------
-    features : SdaFeatures
-    dataset : Dataset
     codes : ndarray of int
         The class of each row of the training part.
     rows, validation : ndarray of int
@@ -166,7 +160,6 @@ def tuned(
         In its normal form.
     networks : Networks
         Where the same network may be known.
-    progress : Progress
     """
     key = replace(spec, evaluate="test", test_rows=None).hash
     known = networks.tuned(key)

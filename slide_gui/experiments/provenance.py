@@ -34,8 +34,6 @@ class FigureProvenance:
 
     Attributes
     ----------
-    figure : {"curves", "confusion", "widths"}
-    source : DataSource
     points : tuple of SweepPoint
         What is shown; one for all but curves.
     numerics : str

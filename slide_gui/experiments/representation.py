@@ -83,7 +83,6 @@ class Fitted:
 
     Attributes
     ----------
-    representation : Representation
     groups : int or tuple of int
         Equal blocks of columns, or their sizes; each has a kernel width of its own.
     seconds : float or None
@@ -100,13 +99,10 @@ def represent(dataset: Dataset, spec: RunSpec, own: Indices, reuse: Reuse, progr
 
     Parameters
     ----------
-    dataset : Dataset
     spec : RunSpec
         In its normal form.
     own : ndarray of int
         The rows of the training part that it is fitted on, as the spec says.
-    reuse : Reuse
-    progress : Progress
     """
     started, method = time.perf_counter(), METHODS[spec.method]
     rows = dataset.train if spec.fitted_on == "training" else dataset.train[own]
@@ -139,10 +135,8 @@ def feature_seconds(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_
 
     Parameters
     ----------
-    dataset : Dataset
     spec : RunSpec
         On SLIDE's features.
-    progress : Progress
     """
     started = time.perf_counter()
     stack = fit_stack(dataset.train, spec.checked().stack, progress=progress)

@@ -128,21 +128,18 @@ class Classifier:
     ----------
     widths, shares, medians : tuple of float
         σ_t, each layer's share of the kernel's exponent, and median D_t, one a layer.
-    C : float
     history : tuple of WidthsStep
         How the widths were learned; empty if they were not.
     grid : tuple of GridPoint
         What cross-validation found; empty if there was none.
     gap : float
         Of the optimality conditions.
-    converged : bool
     dtype : str
         Precision of the embedded support vectors.
     support : ndarray of int, shape (n_support,)
         Positions among the rows trained on.
     coefficients : ndarray of shape (n_pairs, n_support)
         Signed dual coefficients.
-    biases : ndarray of shape (n_pairs,)
     chosen : ChosenBy or None
         What chose the widths; None if they were not learned, or nothing was recorded of it.
     """
@@ -199,7 +196,6 @@ class RunResult:
         On the rows trained on, or 5 000 of them, stratified.
     validation_error : float or None
         On the split's 20 %; None if all rows were trained on.
-    timings : Timings
     versions : tuple of (name, version)
         Of everything that had a part in the numbers, "numerics" among them.
     network : NetworkRecord or None

@@ -59,10 +59,8 @@ class Judgement:
 
     Attributes
     ----------
-    rows : ndarray of int, shape (n,)
     truth, predicted : ndarray of int, shape (n,)
         Classes.
-    decisions : ndarray of shape (n, 1) or (n, k)
     """
 
     rows: NDArray[np.int64]
@@ -133,7 +131,6 @@ def judge(
 
     Parameters
     ----------
-    predictor : Predictor
     part : ndarray of shape (n, d)
         Training or test rows.
     codes : ndarray of int, shape (n,)
@@ -212,7 +209,6 @@ class RunProgress:
         What it is doing within its phase, where that has a name.
     epochs : SdaHistory or None
         The epochs of autoencoders so far.
-    train, validation, test : Estimate or None
     """
 
     spec_hash: str
@@ -291,7 +287,6 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     dataset : Dataset
         The one of the spec's fingerprint, with labels. The stack is fitted on its whole training part: it takes
         no labels.
-    spec : RunSpec
     progress : Progress
         Told a `RunProgress` whenever something new is to be seen.
     reuse : Reuse, optional

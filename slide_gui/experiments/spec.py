@@ -271,12 +271,10 @@ class SweepSpec:
         Probabilities 1 − p; taken in rising order.
     depths : tuple of int
         Numbers of layers; taken in rising order.
-    splits, seeds : tuple of int
     method, training, evaluate : str
         As in `RunSpec`.
     stack : StackParameters
         All but noise and depth.
-    svm : SvmParameters
     test_rows : int or None
         As in `RunSpec`.
     warm : bool

@@ -81,13 +81,7 @@ def split_rows(codes: Indices, split: int, seed: int) -> tuple[Indices, Indices]
 
 
 def stratified_order(codes: Indices, seed: int) -> Indices:
-    """Return all rows in a random order whose every beginning has the classes in proportion, to a row a class.
-
-    Parameters
-    ----------
-    codes : ndarray of int, shape (n,)
-    seed : int
-    """
+    """Return all rows in a random order whose every beginning has the classes in proportion, to a row a class."""
     rng = np.random.default_rng(seed)
     place = np.empty(len(codes))
     for code in np.unique(codes):
@@ -110,7 +104,6 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int 
 
     Parameters
     ----------
-    dataset : Dataset
     n_train, n_test : int or None
         Rows of each part; None: all.
     seed : int

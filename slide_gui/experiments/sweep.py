@@ -30,7 +30,6 @@ def stored_or_run(
 
     Parameters
     ----------
-    dataset : Dataset
     spec : RunSpec
         Checked.
     store : RunStore
@@ -128,8 +127,6 @@ def run_sweep(
 
     Parameters
     ----------
-    dataset : Dataset
-    sweep : SweepSpec
     store : RunStore
         Opened by this thread.
     progress : Progress

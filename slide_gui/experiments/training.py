@@ -40,14 +40,12 @@ def train_svm(
     ----------
     Z : ndarray of shape (n, k)
         The representation of the rows trained on.
-    codes : ndarray of int, shape (n,)
     groups : int or tuple of int
         Blocks of the columns of Z, with one width each.
     spec : RunSpec
         Its method says whether widths are learned, or one global width and C chosen by cross-validation.
     neighbour : RunResult or None
         A run to start from.
-    progress : Progress
     """
     svm = replace(spec.svm, groups=groups)
     sizes = block_sizes(Z.shape[1], groups)

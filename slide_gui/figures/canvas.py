@@ -111,7 +111,6 @@ class Plot:
     ----------
     figure : matplotlib.figure.Figure
         An empty figure; gets its size here.
-    style : Style
     height : float
         In mm, as printed in a column; a slide has its own.
     """
@@ -188,7 +187,6 @@ class Plot:
             With their final limits.
         box : tuple
             Of the axes, mm.
-        ends : sequence of (value, text, colour)
         """
         x, y, w, h = box
         low, high = axes.get_ylim()

@@ -32,8 +32,6 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
     ----------
     figure : matplotlib.figure.Figure
         An empty figure; gets its size from the style.
-    result : Closeness
-    style : Style
     """
     s, model = style.scale, result.model
     columns = result.layers.shape[1]

@@ -33,8 +33,6 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     ----------
     figure : matplotlib.figure.Figure
         An empty figure; gets its size from the style.
-    result : RunResult
-    style : Style
     names : sequence of str
         Of the classes; their labels if it is empty.
 

@@ -50,7 +50,6 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
         An empty figure; gets its size from the style.
     result : CopiesResult
         With at least one point.
-    style : Style
 
     Raises
     ------

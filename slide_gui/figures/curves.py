@@ -43,7 +43,6 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
         An empty figure; gets its size from the style.
     curves : ErrorCurves
         With at least one point.
-    style : Style
     marks : sequence of Published
         Errors to compare with.
 

@@ -67,16 +67,7 @@ _NAMES = {method.text for method in METHODS.values()}
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts.
-
-    Attributes
-    ----------
-    title : str
-    head : tuple of str
-    rows : tuple of tuple of str
-    bold : frozenset of (row, column)
-    notes : tuple of str
-    """
+    """A table of texts."""
 
     title: str
     head: tuple[str, ...]
@@ -300,8 +291,6 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     ----------
     figure : matplotlib.figure.Figure
         An empty figure; gets its size from the style.
-    state : EvaluationState
-    style : Style
 
     Raises
     ------
@@ -416,8 +405,6 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
     ----------
     figure : matplotlib.figure.Figure
         An empty figure; gets its size from the style.
-    rows : sequence of TimeRow
-    style : Style
 
     Raises
     ------

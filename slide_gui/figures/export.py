@@ -196,8 +196,6 @@ def save_bundle(folder: Path, export: FigureExport, style: Style) -> list[Path]:
     ----------
     folder : Path
         Made if it is missing; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, and what `extra` holds.
-    export : FigureExport
-    style : Style
 
     Returns
     -------

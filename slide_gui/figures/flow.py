@@ -238,7 +238,6 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
 
     Parameters
     ----------
-    result : FlowResult
     source : DataSource
         Where the data of the fit came from.
     """

@@ -28,7 +28,6 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
         An empty figure; gets its size from the style.
     curves : LabelCurves
         With at least one line.
-    style : Style
 
     Raises
     ------

@@ -54,7 +54,6 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
 
     Parameters
     ----------
-    provenance : FigureProvenance
     dataset : Dataset
         Those of the provenance.
     results : sequence of RunResult

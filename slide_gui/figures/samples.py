@@ -35,14 +35,10 @@ class Samples:
     ----------
     dataset : str
         Name of the data set.
-    generated : bool
-    n_train, n_test : int
-    image_shape : tuple of (rows, columns)
     rows : ndarray of int, shape (k,)
         Of the training part.
     names : tuple of str
         The class of each.
-    images : ndarray of shape (k, rows, columns)
     """
 
     dataset: str
@@ -62,8 +58,6 @@ def sample_images(dataset: Dataset, n: int = 10, seed: int = 0) -> Samples:
     ----------
     dataset : Dataset
         Of images with labels.
-    n : int
-    seed : int
 
     Raises
     ------
@@ -92,8 +86,6 @@ def draw_samples(figure: Figure, samples: Sequence[Samples], style: Style) -> No
     ----------
     figure : matplotlib.figure.Figure
         An empty figure; gets its size from the style.
-    samples : sequence of Samples
-    style : Style
 
     Raises
     ------

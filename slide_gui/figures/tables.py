@@ -34,7 +34,6 @@ def save_table(
 
     Parameters
     ----------
-    path : path-like
     head : sequence of str
         Names of the columns.
     rows : iterable of sequences

@@ -228,7 +228,6 @@ def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.f
 
     Parameters
     ----------
-    weights : sequence of WeightRows
     levels : {"tile", "layer", "global"}
         Tiles on their own, those of one layer of one data set together, or all of the figure.
 
@@ -525,7 +524,6 @@ def weights_export(weights: Sequence[WeightRows], sources: Sequence[DataSource])
 
     Parameters
     ----------
-    weights : sequence of WeightRows
     sources : sequence of DataSource
         Where the data of each of `weights` came from.
     """

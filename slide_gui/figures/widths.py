@@ -30,7 +30,6 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
         An empty figure; gets its size from the style.
     result : RunResult
         Of a run that learned its widths.
-    style : Style
 
     Raises
     ------

@@ -45,7 +45,6 @@ class ReproducedItem:
     ----------
     name : str
         Of its files.
-    title : str
     files : tuple of str
         Relative to the folder.
     data : str
@@ -77,10 +76,8 @@ class ReproductionContext:
     ----------
     folder : Path
         Gets the files.
-    scale : ReproductionScale
     load : callable
         From the key of a data set and a progress to the data set.
-    store : RunStore
     pause : Pause or None
         Of the runs.
     """
@@ -120,8 +117,6 @@ class ReproductionContext:
 
         Parameters
         ----------
-        title : str
-        exports : sequence of FigureExport
         keys : sequence of str
             Of data sets loaded before.
         how, paper, tables

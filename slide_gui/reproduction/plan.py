@@ -19,11 +19,8 @@ class ReproductionScale:
     ----------
     cells : tuple of CellPlan
         Of the tables.
-    noises : tuple of float
-    depths : tuple of int
+    noises, depths : tuple
         Of the error curves.
-    svm : SvmParameters
-    method : str
     train_rows, test_rows : int or None
         Of the error curves; None: all.
     left_out : tuple of str

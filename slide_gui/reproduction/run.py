@@ -25,10 +25,8 @@ class ReproductionState:
     ----------
     title : str
         What is being made.
-    items : tuple of ReproducedItem
     seconds_left : float or None
         Of the runs of the part that is being made.
-    evaluation : EvaluationState or None
     """
 
     title: str
@@ -55,13 +53,10 @@ def reproduce(
     ----------
     folder : Path
         Gets PDF, SVG, PNG and CSV of each, LaTeX and Markdown of the tables.
-    scale : ReproductionScale
     load : callable
         From the key of a data set and a progress to the data set.
-    store : RunStore
     progress : Progress
         Told a `ReproductionState`.
-    pause : Pause, optional
     seen : callable
         Called with all that is made so far after each.
 

@@ -122,7 +122,6 @@ class CellPlan:
         Key of the catalogue.
     method : str
         Of `METHODS`.
-    n_splits : int
     axes : tuple of (name, values)
         What is chosen on validation.
     draws : int
@@ -180,7 +179,6 @@ class CellPlan:
         ----------
         fingerprint, source : str
             Of the data, as in `RunSpec`.
-        split : int
         """
         draws = self.draws if self.n_candidates > 1 else 1
         names, values = [name for name, _ in self.axes], [values for _, values in self.axes]
@@ -235,7 +233,6 @@ def plan(
 
     Parameters
     ----------
-    extent : {"full", "quick"}
     data, methods : sequence of str
         Only these; all if empty.
     splits : int, optional

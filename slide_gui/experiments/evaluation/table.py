@@ -55,10 +55,8 @@ def stored_evaluation(
 
     Parameters
     ----------
-    cells : sequence of CellPlan
     store : RunStore
         Opened by this thread.
-    progress : Progress
     """
     rows = store.runs()
     return read_evaluation(cells, stored_data(cells, rows), store, rows=rows, progress=progress)
@@ -125,13 +123,10 @@ def read_evaluation(
 
     Parameters
     ----------
-    cells : sequence of CellPlan
     data : sequence of DataInfo
         The data sets that are known; cells of others stay empty.
-    store : RunStore
     rows : sequence of StoredRun, optional
         The table of the store, where it was read already.
-    progress : Progress
     """
     reader = Reader(store, {info.key: info for info in data}, rows)
     state, all_tasks = empty_state(cells, data), list(tasks(cells))
@@ -255,8 +250,6 @@ class DataInfo:
         Name of the data.
     generated : bool
         Whether it is the generated stand-in.
-    fingerprint : str
-    n_train, n_test : int
     """
 
     key: str
@@ -284,7 +277,6 @@ class SplitAnswer:
 
     Attributes
     ----------
-    split : int
     spec_hash : str
         Of the run on test rows.
     chosen : str
@@ -330,7 +322,6 @@ class Comparison:
         Holm's, over all comparisons of the table.
     difference : float
         Mean error of this method less that of SLIDE-SVM, over these splits.
-    n_splits : int
     rows : McNemar or None
         Where it is McNemar's test: the test.
     """

@@ -54,7 +54,6 @@ class TimeRow:
 
     Attributes
     ----------
-    data : DataInfo
     slide, sda : float or None
         Seconds measured here; autoencoders at the settings that validation chose.
     sda_chosen : str
@@ -94,8 +93,6 @@ def extrapolated_seconds(
     ----------
     dataset : Dataset
         With labels.
-    parameters : SdaParameters
-    progress : Progress
     """
     chosen = stratified_sample(Classes.of(dataset).train, _ROWS, 0)
     rows = into_range(dataset.train[chosen], range_of(dataset.train))
@@ -107,13 +104,7 @@ def extrapolated_seconds(
 
 
 def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | None = None) -> tuple[TimeRow, ...]:
-    """Return the running times of the data sets of an evaluation.
-
-    Parameters
-    ----------
-    state : EvaluationState
-    tutorial : mapping from key to Extrapolated, optional
-    """
+    """Return the running times of the data sets of an evaluation."""
     rows = []
     for info in state.data:
         slide = state.cell(info.key, "slide-svm")

@@ -33,7 +33,6 @@ class Closeness:
 
     Attributes
     ----------
-    model : FittedModel
     rows : tuple of (int, int)
         The pair shown, rows of the test part.
     label : str
@@ -80,7 +79,6 @@ def closeness(dataset: Dataset, model: FittedModel, *, seed: int = 0, progress: 
         Fitted on it.
     seed : int
         Of the stratified sample.
-    progress : Progress
 
     Raises
     ------

@@ -52,7 +52,6 @@ class Copies:
 
     Attributes
     ----------
-    noise, ridge : float
     layer : int
         1, 2, …
     limit : ndarray of shape (d, d + 1)
@@ -115,8 +114,6 @@ class CopiesResult:
 
     Attributes
     ----------
-    model : FittedModel
-    copies : Copies
     feature : int
         Whose row is shown.
     shown : int
@@ -141,7 +138,6 @@ class CopiesStudy:
     ----------
     stack : Stack
         Its noise, ridge and the layers below are used.
-    rows : ndarray of shape (n, d)
     layer : int
         Whose weights are estimated: 1 to the depth of the stack.
     seeds : int

@@ -24,7 +24,6 @@ class Explanation:
         Feature reconstructed, and feature it is reconstructed from.
     n : int
         Number of samples.
-    noise, ridge : float
     s_ab, s_aa : float
         Entries of the scatter S = XXᵀ, not divided by n.
     q_a, q_b : float

@@ -25,7 +25,6 @@ class Preview:
 
     Attributes
     ----------
-    parameters : StackParameters
     rows : dict of int to ndarray of shape (d + 1,)
         Feature → its row of W¹, bias last.
     """
@@ -35,12 +34,7 @@ class Preview:
 
 
 class Explorer:
-    """Fits stacks to one set of rows again and again; used by one thread at a time.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-    """
+    """Fits stacks to one set of rows again and again; used by one thread at a time."""
 
     def __init__(self, rows: NDArray[Any]) -> None:
         self._rows = rows
@@ -59,7 +53,6 @@ class Explorer:
 
         Parameters
         ----------
-        parameters : StackParameters
         features : tuple of int
             Rows of the first layer to preview by the noise path, once that is known.
         settle : float

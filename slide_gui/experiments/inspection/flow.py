@@ -64,7 +64,6 @@ class Flow:
         x̃, x with the others set to zero: what entered the stack.
     corruption_error : float
         Mean over the features of (x̃ − x)².
-    layers : tuple of FlowLayer
     """
 
     clean: Values
@@ -80,12 +79,10 @@ class FlowResult:
 
     Attributes
     ----------
-    model : FittedModel
     image : str
         Which image it is, e.g. "training image 17".
     seed : int or None
         Of the corruption; None if there was none.
-    flow : Flow
     """
 
     model: FittedModel
@@ -124,7 +121,6 @@ class Forward:
 
         Parameters
         ----------
-        stack : Stack
         image : ndarray of shape (d,)
             x.
         kept : ndarray of shape (d,), bool, optional

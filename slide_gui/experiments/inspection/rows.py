@@ -62,7 +62,6 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
 
     Parameters
     ----------
-    model : FittedModel
     pixels : sequence of int, length k
         Features, 0 to d − 1.
 
