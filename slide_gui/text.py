@@ -6,7 +6,7 @@ Numbers have a true minus and thin spaces in their thousands; what is no number 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ __all__ = [
     "dataset_title",
     "duration",
     "fixed",
+    "label_names",
     "layer_name",
     "number",
     "per_cent",
@@ -180,6 +181,15 @@ def pixel_name(feature: int, image_shape: tuple[int, int] | None, *, transposed:
         return f"x{feature}"
     row, column = divmod(feature, image_shape[1])
     return f"{column}, {row}" if transposed else f"{row}, {column}"
+
+
+def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of labels: those of the data set, numbers where it has none.
+
+    >>> label_names((1, 0, 7), ("taller", "wider"))
+    ('wider', 'taller', '7')
+    """
+    return tuple(known[label] if 0 <= label < len(known) else str(label) for label in labels)
 
 
 def dataset_title(name: str, generated: bool) -> str:

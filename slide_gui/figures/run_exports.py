@@ -18,6 +18,7 @@ from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.export import FigureExport, all_forms
 from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
+from slide_gui.text import label_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -92,8 +93,7 @@ def _curves(provenance: FigureProvenance, dataset: Dataset, results: Sequence[Ru
 
 def _confusion(_recipe: FigureProvenance, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:
     result = results[0]
-    known = dataset.label_names
-    names = [known[label] if 0 <= label < len(known) else str(label) for label in result.labels]
+    names = label_names(result.labels, dataset.label_names)
     return (
         lambda figure, style: draw_confusion(figure, result, style, names),
         lambda path: confusion_csv(path, result, names),

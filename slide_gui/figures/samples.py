@@ -16,7 +16,7 @@ from slide_gui.figures.canvas import MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.text import count, dataset_title
+from slide_gui.text import count, dataset_title, label_names
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,8 +72,7 @@ def sample_images(dataset: Dataset, n: int = 10, seed: int = 0) -> Samples:
     chosen = [by_class[k * len(by_class) // n if len(by_class) < n else k % len(by_class)] for k in range(n)]
     rows = np.array([members[k // len(by_class) if len(by_class) >= n else k] for k, members in enumerate(chosen)])
     labels = [classes.labels[code] for code in classes.train[rows]]
-    known = dataset.label_names
-    names = tuple(known[label] if 0 <= label < len(known) else str(label) for label in labels)
+    names = label_names(labels, dataset.label_names)
     images = dataset.train[rows].reshape(-1, *dataset.image_shape)
     sizes = len(dataset.train), len(dataset.test)
     return Samples(dataset.name, dataset.generated, *sizes, dataset.image_shape, rows, names, images)

@@ -23,24 +23,18 @@ from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Page, add_button
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
-from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.gui.widgets.choices import add_choices
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import count
+from slide_gui.text import count, label_names
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
 __all__ = ["ClassifierPage"]
-
-_TIPS = {
-    "Method": "Widths learned (§5), the paper’s commented variant, or the raw input",
-    "Widths by": "What is minimised over the widths σ_t and C by gradient descent",
-    "Loss": "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM",
-}
 
 
 class ClassifierPage(Page):
@@ -88,17 +82,21 @@ class ClassifierPage(Page):
             self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
         )
         self.train_button.clicked.connect(self._toggle)
-        self._method = self._choice(row, "Method", [method for method in METHODS.values() if method.plain])
-        self._by = self._choice(row, "Widths by", LEARNED_BY.values())
-        self._loss = self._choice(row, "Loss", LOSSES.values())
+        methods = [method for method in METHODS.values() if method.plain]
+        tip = "Widths learned (§5), the paper’s commented variant, or the raw input"
+        self._method = self._choice(row, "Method", tip, methods)
+        tip = "What is minimised over the widths σ_t and C by gradient descent"
+        self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
+        tip = "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM"
+        self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         row.addStretch(1)
 
-    def _choice(self, row: QHBoxLayout, label: str, choices: Iterable[Choice]) -> QComboBox:
+    def _choice(self, row: QHBoxLayout, label: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
         caption = QLabel(label, self)
         caption.setProperty("role", "secondary")
         box = QComboBox(self)
         box.setAccessibleName(label)
-        box.setToolTip(_TIPS[label])
+        box.setToolTip(tip)
         add_choices(box, choices)
         caption.setBuddy(box)
         row.addWidget(caption)
@@ -249,14 +247,12 @@ class ClassifierPage(Page):
 
     def _is_stale(self, result: RunResult) -> bool:
         """Whether the layers set in the panel are not those of the result."""
-        asked, now = result.spec.stack, self._workspace.state.parameters
-        fields = ("noise", "depth", "threshold", "squashing", "fit_on")
-        return result.spec.stacked and any(getattr(asked, f) != getattr(now, f) for f in fields)
+        now = panel_parameters(self._workspace.state.parameters)
+        return result.spec.stacked and panel_parameters(result.spec.stack) != now
 
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset
-        known = dataset.label_names if dataset is not None else ()
-        return tuple(known[label] if 0 <= label < len(known) else str(label) for label in result.labels)
+        return label_names(result.labels, dataset.label_names if dataset is not None else ())
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:

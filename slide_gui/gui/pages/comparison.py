@@ -21,7 +21,7 @@ from slide_gui.gui.widgets.choices import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
-from slide_gui.text import count, counted, pixel_name, significant
+from slide_gui.text import count, counted, label_names, pixel_name, significant
 
 __all__ = ["ComparisonView"]
 
@@ -104,9 +104,7 @@ class ComparisonView(QWidget):
             "AB", (shown.first, shown.second), self._captions, self.matrices, strict=True
         ):
             caption.setText(f"{name} · {_describe(result)}")
-            known = shown.label_names
-            labels = tuple(known[c] if 0 <= c < len(known) else str(c) for c in result.labels)
-            matrix.set_counts(result.confusion, labels, worst=worst)
+            matrix.set_counts(result.confusion, label_names(result.labels, shown.label_names), worst=worst)
         self._show_pixel_buttons()
         self._show_weights()
         self._body.show()

@@ -14,7 +14,7 @@ from slide_gui.experiments.sweep import SweepState, run_sweep, stored_or_run
 from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
-from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.progress import Progress
 
 __all__ = ["RunController"]
@@ -179,8 +179,7 @@ class RunController(QObject):
     def _loaded(self, result: RunResult) -> None:
         dataset, stack = self._workspace.dataset, result.spec.stack
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
-            names = ("noise", "depth", "threshold", "squashing", "fit_on")
-            self._workspace.set_parameters(**{name: getattr(stack, name) for name in names})
+            self._workspace.set_parameters(**panel_parameters(stack))
         self._show(result)
 
     @Slot(object)

@@ -22,7 +22,7 @@ from slide_gui.gui.state.jobs import Lane, Problem
 from slide_gui.progress import Progress
 from slide_gui.text import counted
 
-__all__ = ["MAX_PINS", "State", "Workspace"]
+__all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 
 MAX_PINS = 16
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
@@ -309,6 +309,11 @@ class Workspace(QObject):
     @Slot(object)
     def _not_fitted(self, _error: Exception) -> None:
         self.stack_changed.emit()
+
+
+def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
+    """Return what a person sets of a stack's parameters, by name."""
+    return {name: getattr(parameters, name) for name in ("noise", "depth", "threshold", "squashing", "fit_on")}
 
 
 def _first_pins(dataset: Dataset) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.text import count
+from slide_gui.text import count, label_names
 
 __all__ = ["ImageRow", "ShownImage"]
 
@@ -134,5 +134,5 @@ def _sample_caption(dataset: Dataset, sample: int) -> str:
     if dataset.train_labels is None:
         return text
     label = int(dataset.train_labels[sample])
-    name = dataset.label_names[label] if 0 <= label < len(dataset.label_names) else str(label)
+    (name,) = label_names((label,), dataset.label_names)
     return f"{text} · label {label}" if name == str(label) else f"{text} · {name}"
