@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
@@ -16,11 +14,12 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.layouts import nested
+from slide_gui.gui.pages.tile_source import row_tile
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.choices import ChoiceButtons
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
+from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll, WeightTiles
 from slide_gui.text import count, counted, label_names, pixel_name, significant
 
 __all__ = ["ComparisonView"]
@@ -153,17 +152,11 @@ class ComparisonView(QWidget):
             ("B", _brief(shown.second), theme.pin(3), rows.second[number]),
             ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
-            tiles = tuple(_tile(weights[k], scale, shape, pixel) if k < len(weights) else None for k in range(depth))
+            tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
             lines.append(TileRow(title, said, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._bar.set_scale(scale)
         self._weights.setCurrentIndex(1)
-
-
-def _tile(row: NDArray[np.float64], scale: ColorScale, shape: tuple[int, int] | None, pixel: int) -> Tile:
-    values = row[:-1].astype(np.float32)
-    caption = f"max {float(np.abs(values).max(initial=0.0)):.2f} · b {signed(float(row[-1]), 2)}"
-    return Tile(values.reshape(shape) if shape else values, scale, caption, pixel)
 
 
 def _short(result: RunResult) -> str:

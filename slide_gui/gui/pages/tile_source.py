@@ -11,7 +11,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.weight_tiles import Tile
 
-__all__ = ["TileSource"]
+__all__ = ["TileSource", "row_tile"]
 
 
 class TileSource:
@@ -70,9 +70,7 @@ class TileSource:
         key = (origin, feature, scale)
         tile = self._used.get(key) or self._cache.get(key)
         if tile is None:
-            largest = float(np.abs(row[:-1]).max(initial=0.0))
-            caption = f"max {_short(largest)} · b {signed(float(row[-1]), 2)}"
-            tile = Tile.of(row[:-1], self._shape, scale, caption, feature)
+            tile = row_tile(row, self._shape, scale, feature)
         self._used[key] = tile
         return tile
 
@@ -124,6 +122,13 @@ class TileSource:
     def _shape(self) -> tuple[int, int] | None:
         dataset = self._workspace.dataset
         return None if dataset is None else dataset.image_shape
+
+
+def row_tile(row: NDArray[np.float64], shape: tuple[int, int] | None, scale: ColorScale, feature: int) -> Tile:
+    """Return the tile of a row of W, its bias last; below it the largest weight and the bias."""
+    largest = float(np.abs(row[:-1]).max(initial=0.0))
+    caption = f"max {_short(largest)} · b {signed(float(row[-1]), 2)}"
+    return Tile.of(row[:-1], shape, scale, caption, feature)
 
 
 def _short(size: float) -> str:
