@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -115,9 +115,6 @@ class CriterionPlot(Plot):
 
     Left and Right move along the iterations.
     """
-
-    step_hovered = Signal(object)
-    """The CriterionStep under mouse or keys, or None."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._traces: list[Trace] = []
@@ -341,9 +338,6 @@ class CriterionPlot(Plot):
         return None if step is None else (self.position(step), self._lines(step))
 
     # Mouse and keys
-
-    def _tell(self, target: tuple[int, int] | None) -> None:
-        self.step_hovered.emit(self.current())
 
     def _pointer(self, target: Any, place: QPointF) -> Qt.CursorShape:
         return Qt.CursorShape.ArrowCursor  # nothing is clicked

@@ -45,8 +45,6 @@ class ErrorPlot(Plot):
 
     point_clicked = Signal(object)
     """The ErrorPoint clicked."""
-    point_hovered = Signal(object)
-    """The ErrorPoint under mouse or keys, or None."""
     cursor_moved = Signal(float)
     """Noise, in steps of 0.01, while the cursor is dragged."""
 
@@ -363,9 +361,6 @@ class ErrorPlot(Plot):
             self._mark = mark
             self.update()
         super()._hover(point)
-
-    def _tell(self, target: ErrorPoint | None) -> None:
-        self.point_hovered.emit(target)
 
     def _pointer(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
         if isinstance(target, ErrorPoint):

@@ -38,8 +38,6 @@ class HeatMap(Plot):
 
     point_clicked = Signal(object)
     """The ErrorPoint clicked."""
-    point_hovered = Signal(object)
-    """The ErrorPoint under mouse or keys, or None."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         self._points: tuple[ErrorPoint, ...] = ()
@@ -263,9 +261,6 @@ class HeatMap(Plot):
         x, y = self.values(place)
         at = math.floor(-y), math.floor(x)
         return at if at in self._cells and self.box().contains(place) else None
-
-    def _tell(self, target: tuple[int, int] | None) -> None:
-        self.point_hovered.emit(self.current())
 
     def _click(self, target: tuple[int, int]) -> None:
         self.point_clicked.emit(self._cells[target])

@@ -41,8 +41,6 @@ class ConfusionMatrix(Pointed):
 
     cell_clicked = Signal(object)
     """(true, predicted), indices of classes."""
-    cell_hovered = Signal(object)
-    """(true, predicted) under mouse or keys, or None."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -234,9 +232,6 @@ class ConfusionMatrix(Pointed):
         painter.drawText(QRectF(left + RAMP + 8, y, self.width(), 18), MIDDLE, text)
 
     # Mouse and keys
-
-    def _tell(self, target: tuple[int, int] | None) -> None:
-        self.cell_hovered.emit(target)
 
     def _click(self, target: tuple[int, int]) -> None:
         self.cell_clicked.emit(target)

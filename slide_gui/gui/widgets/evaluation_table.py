@@ -295,8 +295,6 @@ class EvaluationTable(QTableView):
 
     runs_requested = Signal(object)
     """Keys of the runs of a cell, a tuple, with row and column as given."""
-    order_changed = Signal(object)
-    """The column by which rows stand now, from 0, or None."""
 
     def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
@@ -364,7 +362,6 @@ class EvaluationTable(QTableView):
     @Slot(int)
     def _head_clicked(self, section: int) -> None:
         self.set_order(None if section == 0 or self.order == section - 1 else section - 1)
-        self.order_changed.emit(self.order)
 
     @Slot(QModelIndex)
     def _ask(self, index: QModelIndex) -> None:

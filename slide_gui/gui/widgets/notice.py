@@ -20,8 +20,6 @@ class Notice(QWidget):
     Hidden until `show_message`; Escape dismisses it.
     """
 
-    dismissed = Signal()
-    """Closed by the person."""
     remedy_requested = Signal()
     """The remedy's button was pressed."""
 
@@ -107,9 +105,8 @@ class Notice(QWidget):
 
     @Slot()
     def dismiss(self) -> None:
-        """Hide, and say so."""
+        """Hide."""
         self.hide()
-        self.dismissed.emit()
 
     @Slot()
     def _to_clipboard(self) -> None:

@@ -159,8 +159,6 @@ class RunTable(QWidget):
     """Keys of the runs to delete, a tuple."""
     tag_edited = Signal(str, str)
     """Key and new tag."""
-    selection_changed = Signal(object)
-    """Keys of the chosen runs, a tuple."""
 
     def __init__(self, columns: Sequence[TextColumn], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -322,7 +320,7 @@ class RunTable(QWidget):
         head.sortIndicatorChanged.connect(self._tell)
         view.doubleClicked.connect(self._double_clicked)
         view.customContextMenuRequested.connect(self._menu)
-        view.selectionModel().selectionChanged.connect(self._chosen)
+        view.selectionModel().selectionChanged.connect(self._tell)
         self._model.modelAboutToBeReset.connect(self._remember)
         self._model.modelReset.connect(self._restore)
         self._chosen_before: tuple[set[str], str] = (set(), "")
@@ -351,11 +349,6 @@ class RunTable(QWidget):
         if at:
             model.setCurrentIndex(self._model.index(at[0], 0), QItemSelectionModel.SelectionFlag.NoUpdate)
         model.select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
-
-    @Slot()
-    def _chosen(self) -> None:
-        self._tell()
-        self.selection_changed.emit(self.selected())
 
     @Slot()
     def _tell(self) -> None:

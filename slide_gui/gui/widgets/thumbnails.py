@@ -72,8 +72,6 @@ class Thumbnails(QAbstractScrollArea):
 
     image_clicked = Signal(int)
     """Index of the image clicked."""
-    image_hovered = Signal(object)
-    """Index of the image under mouse or keys, or None."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -255,7 +253,6 @@ class Thumbnails(QAbstractScrollArea):
         if number != self._current:
             self._current = number
             self._describe()
-            self.image_hovered.emit(None if number is None else self._items[number].index)
             self.viewport().update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:

@@ -111,17 +111,15 @@ def test_that_a_number_that_is_missing_never_becomes_a_limit() -> None:
 
 
 def test_that_hover_and_keys_read_an_iteration(plot: CriterionPlot) -> None:
-    hovered: list[Any] = []
-    plot.step_hovered.connect(hovered.append)
     QTest.mouseMove(plot, plot.at(7, 4.0).toPoint() + QPoint(2, 0))
-    assert hovered[-1] == history()[7]
+    assert plot.current() == history()[7]
     assert "iteration 7; C = 8.00; 830 support vectors" in plot.accessibleDescription()
-    QTest.keyClick(plot, Qt.Key.Key_Right)
-    QTest.keyClick(plot, Qt.Key.Key_Home)
-    QTest.keyClick(plot, Qt.Key.Key_Left)
-    QTest.keyClick(plot, Qt.Key.Key_End)
-    QTest.keyClick(plot, Qt.Key.Key_Escape)
-    assert [s and s.iteration for s in hovered] == [7, 8, 0, 19, None]
+    keys = Qt.Key
+    for key, iteration in ((keys.Key_Right, 8), (keys.Key_Home, 0), (keys.Key_Left, 0), (keys.Key_End, 19)):
+        QTest.keyClick(plot, key)
+        assert plot.current().iteration == iteration
+    QTest.keyClick(plot, keys.Key_Escape)
+    assert plot.current() is None
 
 
 def test_that_orders_of_magnitude_get_a_logarithmic_axis_and_the_rest_not(plot: CriterionPlot) -> None:
