@@ -14,7 +14,6 @@ from slide_gui.bench import (
     killing,
     memory,
     reading,
-    reproducing,
     window,
 )
 from slide_gui.bench.measurement import Measurement
@@ -44,7 +43,7 @@ MEASUREMENTS: dict[str, Callable[[], list[Measurement]]] = {
     "live": answers.live,
     "sweep": answers.sweep,
     "kills": killing.kills,
-    "reproduce": reproducing.reproduce_quick,
+    "reproduce": answers.reproduce_quick,
 }
 """Name on the command line → function that measures one or several figures."""
 

@@ -1,7 +1,9 @@
-"""How fast the error curves answer, and how long a whole sweep takes."""
+"""How fast the error curves answer, and how long a whole sweep and the small reproduction take."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tempfile
 import time
 from dataclasses import replace
@@ -17,7 +19,7 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.progress import Progress
 
-__all__ = ["live", "sweep"]
+__all__ = ["live", "reproduce_quick", "sweep"]
 
 _ROUNDS = 3
 
@@ -49,6 +51,16 @@ def sweep() -> list[Measurement]:
     with tempfile.TemporaryDirectory() as folder, RunStore(Path(folder) / "runs.sqlite") as store:
         run_sweep(dataset, asked, store)
     return [absolute("sweep", (time.perf_counter() - start) / 60, "min", 10.0, note)]
+
+
+def reproduce_quick() -> list[Measurement]:
+    """Measure `slide-gui reproduce --quick` into an empty folder, from start to end."""
+    with tempfile.TemporaryDirectory() as folder:
+        started = time.perf_counter()
+        command = [sys.executable, "-m", "slide_gui", "reproduce", "--quick", "--out", folder]
+        subprocess.run(command, capture_output=True, check=True)
+        seconds = time.perf_counter() - started
+    return [absolute("reproduce-quick", seconds, "s", 120.0, "every figure and both tables, from an empty folder")]
 
 
 class _First(Progress):

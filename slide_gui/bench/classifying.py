@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.bench.measurement import Measurement, absolute, interleaved, relative
+from slide_gui.bench.measurement import Measurement, absolute, in_child, interleaved, relative
 from slide_gui.bench.memory import PeakMemory
 from slide_gui.bench.rivals import intelex, scaled, svc
 
@@ -164,11 +163,11 @@ def svm_mnist() -> list[Measurement]:
     """All of MNIST, five layers, one-vs-one, training and testing, in a process of its own; then the other program."""
     if _digits("svm-mnist") is None:
         return []
-    found = _child("ours")
+    found = in_child("-m", "slide_gui.bench.classifying", "ours")
     memory = absolute("svm-mnist-memory", found["mebibytes"], "MiB", 4096.0, "all private memory, features included")
     if intelex("svm-mnist") is None:
         return [memory]
-    theirs = _child("theirs")
+    theirs = in_child("-m", "slide_gui.bench.classifying", "theirs")
     note = (
         f"against scikit-learn-intelex's SVC, {theirs['mebibytes']:.0f} MiB; {found['rows']} × 3 920, 45 pairs, "
         f"train {found['train']:.1f} s + test {found['test']:.1f} s, {found['support']} support vectors, "
@@ -176,13 +175,6 @@ def svm_mnist() -> list[Measurement]:
     )
     seconds = [each["train"] + each["test"] for each in (found, theirs)]
     return [relative("svm-mnist", seconds[0], "s", seconds[1], 1 / 1.7, note), memory]
-
-
-def _child(who: str) -> dict[str, Any]:
-    command = [sys.executable, "-m", "slide_gui.bench.classifying", who]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return found
 
 
 def _measure(who: str) -> None:

@@ -10,7 +10,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import sys
 import tempfile
 import time
@@ -18,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slide_gui.bench.measurement import Measurement, absolute
+from slide_gui.bench.measurement import Measurement, absolute, in_child
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments import store as store_module
@@ -48,12 +47,8 @@ def kills() -> list[Measurement]:
 
 def kill_sweep(n: int) -> dict[str, int]:
     """Kill a sweep n times, in processes of its own, and return the counts that `main` prints."""
-    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "slide_gui.bench.killing", folder, str(n)]
-        said = subprocess.run(command, capture_output=True, text=True, check=True, env=environment).stdout
-    counts: dict[str, int] = json.loads(said)
-    return counts
+        return in_child("-m", "slide_gui.bench.killing", folder, str(n), environment={"OPENBLAS_NUM_THREADS": "1"})
 
 
 class _TellingStore(RunStore):

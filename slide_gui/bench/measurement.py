@@ -1,9 +1,13 @@
-"""One measured figure, and how times are taken."""
+"""One measured figure, how times are taken, and what is measured in a process of its own."""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +16,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.catalogue import find, load
 
-__all__ = ["Measurement", "absolute", "digits", "interleaved", "relative"]
+__all__ = ["Measurement", "absolute", "digits", "in_child", "interleaved", "relative"]
 
 
 @dataclass(frozen=True)
@@ -81,3 +85,27 @@ def digits() -> tuple[NDArray[np.float32], str]:
     rows[:, 1:] = np.maximum(rows[:, 1:], rows[:, :-1] * np.float32(0.7))
     rows[:, 2:-2, 2:-2] *= random.random((60_000, 1, 1), dtype=np.float32) > 0.1
     return rows.reshape(60_000, 784), "random blobs (MNIST was not found)"
+
+
+def in_child(*arguments: str, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Run Python with these arguments in a process of its own, and return the JSON object of its last line.
+
+    Parameters
+    ----------
+    arguments : str
+        As ``"-m"`` and a module, then what it is given.
+    environment : mapping, optional
+        Variables beside those of this process.
+
+    Raises
+    ------
+    RuntimeError
+        If it fails; with the last line that it said.
+    """
+    variables = {**os.environ, **(environment or {})}
+    done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=False, env=variables)
+    if done.returncode:
+        said = " ".join(done.stderr.strip().splitlines()[-1:])
+        raise RuntimeError(f"{' '.join(arguments)[:80]} failed: {said}")
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import threading
@@ -12,12 +11,13 @@ from pathlib import Path
 
 import numpy as np
 
-from slide_gui.bench.measurement import Measurement, absolute, digits, relative
+from slide_gui.bench.measurement import Measurement, absolute, digits, in_child, relative
 
 __all__ = ["PeakMemory", "fit_memory"]
 
 _MIB = 1024.0  # kB as the kernel counts them
 _MILLION = 1_000_000
+_CHILD = ("-m", "slide_gui.bench.memory")
 
 
 class PeakMemory:
@@ -63,7 +63,7 @@ def fit_memory() -> list[Measurement]:
             target[start : start + len(grey)] = grey[: min(len(grey), _MILLION - start)]
         target.flush()
         del target, rows, grey
-        sixty, million = _child(small), _child(large)
+        sixty, million = in_child(*_CHILD, str(small)), in_child(*_CHILD, str(large))
     per_row = million["seconds"] / _MILLION, sixty["seconds"] / 60_000
     return [
         absolute("fit-memory", sixty["mebibytes"], "MiB", 400.0, f"above the input, 60 000 × 784, 4 layers, {data}"),
@@ -72,13 +72,6 @@ def fit_memory() -> list[Measurement]:
             "fit-time-million", per_row[0] * 1e6, "µs/row", per_row[1] * 1e6, 1.3, "against the 60 000 rows, a row each"
         ),
     ]
-
-
-def _child(path: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "slide_gui.bench.memory", str(path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result: dict[str, float] = json.loads(done.stdout)
-    return result
 
 
 def _measure(path: Path) -> None:

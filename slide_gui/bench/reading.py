@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 import zipfile
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from slide_gui.bench.measurement import Measurement, interleaved, relative
+from slide_gui.bench.measurement import Measurement, in_child, interleaved, relative
 from slide_gui.data.catalogue import find
 
 __all__ = ["amat"]
@@ -27,7 +26,7 @@ def amat() -> list[Measurement]:
         data = "the original archive"
         if archive is None:
             archive, data = _stand_in(Path(folder)), "a stand-in of the same layout (the archive was not found)"
-        run = _child(archive)
+        run = in_child("-m", "slide_gui.bench.reading", str(archive))
     return [
         relative("amat-read", run["read"], "s", run["unzip"], 2.5, f"against unzipping alone; {data}"),
         relative(
@@ -55,13 +54,6 @@ def _stand_in(folder: Path) -> Path:
             text[:, -1] = ord("\n")
             member.write(text.tobytes())
     return path
-
-
-def _child(archive: Path) -> dict[str, float]:
-    command = [sys.executable, "-m", "slide_gui.bench.reading", str(archive)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    result: dict[str, float] = json.loads(done.stdout)
-    return result
 
 
 def _measure(archive: Path) -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import tempfile
 import time
 from typing import Any
 
 import numpy as np
 
-from slide_gui.bench.measurement import Measurement, absolute, relative
+from slide_gui.bench.measurement import Measurement, absolute, in_child, relative
 
 __all__ = ["drag", "evaluation_page", "hover", "lateness", "lateness_runs", "start"]
 
@@ -37,19 +34,13 @@ def _child(name: str, compiled: str = "") -> dict[str, Any]:
 
     With a folder for compiled modules, they are compiled but once, as they are where the program is installed.
     """
-    environment = dict(os.environ, SLIDE_GUI_BENCH_STARTED=repr(time.time()))
+    environment = {"SLIDE_GUI_BENCH_STARTED": repr(time.time())}
     if compiled:
-        environment["PYTHONPYCACHEPREFIX"] = compiled
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    if not environment.get("DISPLAY") and not environment.get("WAYLAND_DISPLAY"):
-        environment["QT_QPA_PLATFORM"] = environment.get("QT_QPA_PLATFORM") or "offscreen"
-    arguments = ["-c", _BARE] if name == "bare" else ["-m", "slide_gui.bench.window_child", name]
-    command = [sys.executable, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    if done.returncode:
-        raise RuntimeError(f"the measurement {name} failed: {done.stderr.strip().splitlines()[-1:]}")
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return result
+        environment |= {"PYTHONPYCACHEPREFIX": compiled, "PYTHONDONTWRITEBYTECODE": ""}
+    if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
+        environment["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"
+    arguments = ("-c", _BARE) if name == "bare" else ("-m", "slide_gui.bench.window_child", name)
+    return in_child(*arguments, environment=environment)
 
 
 def hover() -> list[Measurement]:
