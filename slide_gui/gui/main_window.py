@@ -300,7 +300,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def show_problem(self, problem: Problem) -> None:
         """Show a problem in the panel above the page."""
-        self.tell("error", problem.title, problem.sentence, problem.details)
+        self.tell("error", problem.title, problem.sentence)
 
     @Slot(object)
     def _show_export(self, path: Path) -> None:

@@ -30,15 +30,12 @@ class JobStatus:
 
     Attributes
     ----------
-    number : int
-        Identity of the job.
     fraction : float
         Share done, 0 to 1.
     seconds_left : float or None
         None while it cannot be told yet.
     """
 
-    number: int
     title: str
     fraction: float
     seconds_left: float | None
@@ -50,7 +47,6 @@ class Problem:
 
     title: str
     sentence: str
-    details: str = ""
 
 
 def sentence(error: Exception) -> str:
@@ -115,7 +111,7 @@ class _Job(Progress):
         left = self.seconds_left  # as the function knows it, else as what is done so far says
         if left is None and self.fraction > 0.02 and spent > 0.5:
             left = spent * (1 - self.fraction) / self.fraction
-        return JobStatus(self.number, self.title, self.fraction, left)
+        return JobStatus(self.title, self.fraction, left)
 
 
 class Lane(QObject):

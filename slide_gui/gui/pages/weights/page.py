@@ -119,8 +119,8 @@ class WeightsPage(Page):
         self._workspace = workspace
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
-        self._shown = ShownImage(workspace, self)
-        self._context = ViewContext(workspace, self._shown, self.pixels, self._source)
+        self.shown = ShownImage(workspace, self)
+        self._context = ViewContext(workspace, self.shown, self.pixels, self._source)
         self._view_of: dict[str, View] = {}
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
@@ -157,25 +157,10 @@ class WeightsPage(Page):
 
     # From the window -------------------------------------------------------------------------------------------
 
-    @Slot()
-    def next_sample(self) -> None:
-        """Show the next training image."""
-        self._shown.next()
-
-    @Slot()
-    def previous_sample(self) -> None:
-        """Show the training image before."""
-        self._shown.previous()
-
-    @Slot()
-    def toggle_mean(self) -> None:
-        """Show the mean image, or the sample again."""
-        self._shown.toggle_mean()
-
     def show_item(self, item: object) -> None:
         """Show an image of the test part, by its row, on its way through the layers."""
         assert isinstance(item, int)
-        self._shown.show_test(item)
+        self.shown.show_test(item)
         self.set_view(FLOW)
 
     def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
