@@ -193,8 +193,7 @@ def drag() -> dict[str, Any]:
 
 def start() -> dict[str, Any]:
     """Open the window and say when it, its first layer and all its layers were on screen."""
-    from slide_gui.gui.display import display_problem
-    from slide_gui.gui.self_check import binding_problem
+    from slide_gui.gui.display import binding_problem, display_problem
 
     begun = float(os.environ["SLIDE_GUI_BENCH_STARTED"])
     assert (binding_problem() or display_problem()) is None

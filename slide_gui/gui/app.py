@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slide_gui.gui.display import display_problem
-from slide_gui.gui.self_check import binding_problem
+from slide_gui.gui.display import binding_problem, display_problem
 from slide_gui.gui.teardown import tear_down
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 __all__ = ["LatenessMonitor"]
 
 _PERIOD = 0.01  # seconds between two ticks
-_KEPT = 60_000  # ten minutes
+_MOST = 60_000  # ten minutes
 
 
 class LatenessMonitor(QObject):
@@ -26,7 +26,7 @@ class LatenessMonitor(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self.samples: deque[float] = deque(maxlen=_KEPT)
+        self.samples: deque[float] = deque(maxlen=_MOST)
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.setInterval(round(_PERIOD * 1000))

@@ -2,7 +2,7 @@ import PySide6
 import pytest
 
 from slide_gui.gui import app
-from slide_gui.gui.self_check import binding_problem, installed_binding
+from slide_gui.gui.display import binding_problem, installed_binding
 
 
 @pytest.mark.parametrize("binding", ["6.12.0", "6.12.1"])
