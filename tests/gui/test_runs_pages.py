@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSlider
+from PySide6.QtWidgets import QLabel, QSlider
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
@@ -330,6 +330,7 @@ def test_that_the_table_of_runs_says_that_it_is_being_read_until_it_is(window):
     window.actions_by_name["page_runs"].trigger()
     runs = window.pages.shown()
     assert runs.subtitle.text() == "reading…"
+    assert not [label.text() for label in runs.findChildren(QLabel) if label.text().startswith("0")]
     wait(lambda: not window.lane.busy)
     assert runs.subtitle.text() == "0 kept"
 

@@ -354,7 +354,7 @@ class RunTable(QWidget):
     def _tell(self) -> None:
         """Bring count, buttons and the empty state up to date."""
         chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
-        text = counted(total, "run")
+        text = counted(total, "run") if total else ""  # of an empty table its placeholder says why
         text = f"{count(shown)} of {text}" if shown != total else text
         self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
         for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
