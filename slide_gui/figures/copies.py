@@ -24,7 +24,7 @@ from slide_gui.figures.canvas import (
     marked_line,
 )
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, script_values, style_words
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, model_script, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import count, dataset_title, fixed, pixel_name
@@ -200,35 +200,6 @@ def copies_csv(path: str | os.PathLike[str], result: CopiesResult) -> None:
     save_table(path, [*head, "relative error of its row"], rows)
 
 
-_SCRIPT = '''"""Makes copies.pdf, .svg, .png and .csv again; written by slide-gui {version}.
-
-Start it in the folder from which the data's paths start.
-"""
-
-from pathlib import Path
-
-from slide_gui.core.slide.stack import StackParameters
-from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import DataSource
-from slide_gui.figures.copies import copies_export
-from slide_gui.figures.export import save_export
-from slide_gui.figures.style import Style
-
-STYLE = {style!r}
-SOURCE = {source!r}
-
-dataset = SOURCE.load()
-model = fit_model(dataset, {parameters!r})
-if model.fingerprint != {fingerprint!r}:
-    raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
-study = CopiesStudy(model.stack, dataset.train, {layer}, seeds={seeds}, most={most}, most_rows={rows})
-export = copies_export(CopiesResult(model, study.run(), {feature}, {shown}), SOURCE)
-for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(Path("copies" + suffix), export, STYLE)
-'''
-
-
 def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
     """Return the study of copies as what can be exported.
 
@@ -251,14 +222,17 @@ def copies_export(result: CopiesResult, source: DataSource) -> FigureExport:
 
 def _script(result: CopiesResult, source: DataSource, style: Style) -> str:
     copies = result.copies
-    return _SCRIPT.format(
-        **script_values(result.model, source, style),
-        layer=copies.layer,
-        seeds=copies.seeds,
-        most=copies.points[-1].copies,
-        rows=copies.n_rows,
-        feature=result.feature,
-        shown=result.shown,
+    most = copies.points[-1].copies
+    return model_script(
+        "copies",
+        result.model,
+        source,
+        style,
+        imports="from slide_gui.experiments.inspection.copies import CopiesResult, CopiesStudy\n"
+        "from slide_gui.figures.copies import copies_export",
+        body=f"study = CopiesStudy(model.stack, dataset.train, {copies.layer}, seeds={copies.seeds}, most={most}, "
+        f"most_rows={copies.n_rows})\n"
+        f"export = copies_export(CopiesResult(model, study.run(), {result.feature}, {result.shown}), SOURCE)",
     )
 
 

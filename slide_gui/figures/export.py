@@ -30,10 +30,10 @@ __all__ = [
     "export_of",
     "figure_bytes",
     "fit_words",
+    "model_script",
     "save_bundle",
     "save_export",
     "save_figure",
-    "script_values",
     "style_words",
     "weights_csv",
 ]
@@ -235,15 +235,52 @@ def style_words(style: Style) -> list[str]:
     return words + ["--transpose"] * style.transposed
 
 
-def script_values(model: FittedModel, source: DataSource, style: Style) -> dict[str, object]:
-    """Return what the script of a figure of one model says: version, looks, data and fit."""
-    return {
-        "version": __version__,
-        "style": style,
-        "source": source,
-        "parameters": model.stack.parameters,
-        "fingerprint": model.fingerprint,
-    }
+_SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
+
+{beside}Start it in the folder from which the data's paths start.
+"""
+
+from pathlib import Path
+
+from slide_gui.core.slide.stack import StackParameters
+from slide_gui.experiments.model_file import fit_model
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.export import save_export
+from slide_gui.figures.style import Style
+{imports}
+
+STYLE = {style!r}
+SOURCE = {source!r}
+
+dataset = SOURCE.load()
+model = fit_model(dataset, {parameters!r})
+if model.fingerprint != {fingerprint!r}:
+    raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
+{body}
+for suffix in (".pdf", ".svg", ".png", ".csv"):
+    save_export(Path("{name}" + suffix), export, STYLE)
+'''
+
+
+def model_script(
+    name: str, model: FittedModel, source: DataSource, style: Style, *, imports: str, body: str, beside: str = ""
+) -> str:
+    """Return the Python script that makes a figure of one model again.
+
+    Parameters
+    ----------
+    name : str
+        Of the figure's files.
+    imports, body : str
+        Lines: what the body needs beside what every such script has, and what makes ``export`` of ``dataset`` and
+        ``model``.
+    beside : str
+        What else stands beside the script, in a sentence.
+    """
+    return _SCRIPT.format(
+        name=name, version=__version__, beside=beside, imports=imports, style=style, source=source,
+        parameters=model.stack.parameters, fingerprint=model.fingerprint, body=body,
+    )  # fmt: skip
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:

@@ -12,7 +12,7 @@ from slide_gui.experiments.inspection.flow import FlowResult
 from slide_gui.experiments.source import DataSource, image_text
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, script_values, style_words
+from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, model_script, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.text import dataset_title, layer_name, power
@@ -204,33 +204,6 @@ def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
 
 
 _IMAGE = "flow-image.csv"
-_SCRIPT = '''"""Makes flow.pdf, .svg, .png and .csv again; written by slide-gui {version}.
-
-{image} beside this script holds the image. Start it in the folder from which the data's paths start.
-"""
-
-from pathlib import Path
-
-from slide_gui.core.slide.stack import StackParameters
-from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.inspection.flow import flow_result
-from slide_gui.experiments.source import read_image
-from slide_gui.experiments.source import DataSource
-from slide_gui.figures.flow import flow_export
-from slide_gui.figures.export import save_export
-from slide_gui.figures.style import Style
-
-STYLE = {style!r}
-SOURCE = {source!r}
-
-model = fit_model(SOURCE.load(), {parameters!r})
-if model.fingerprint != {fingerprint!r}:
-    raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
-image = read_image(Path(__file__).with_name({image!r}))
-export = flow_export(flow_result(model, image, {name!r}, {seed!r}), SOURCE)
-for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(Path("flow" + suffix), export, STYLE)
-'''
 
 
 def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
@@ -253,8 +226,18 @@ def flow_export(result: FlowResult, source: DataSource) -> FigureExport:
 
 
 def _script(result: FlowResult, source: DataSource, style: Style) -> str:
-    values = script_values(result.model, source, style)
-    return _SCRIPT.format(**values, name=result.image, seed=result.seed, image=_IMAGE)
+    return model_script(
+        "flow",
+        result.model,
+        source,
+        style,
+        imports="from slide_gui.experiments.inspection.flow import flow_result\n"
+        "from slide_gui.experiments.source import read_image\n"
+        "from slide_gui.figures.flow import flow_export",
+        body=f"image = read_image(Path(__file__).with_name({_IMAGE!r}))\n"
+        f"export = flow_export(flow_result(model, image, {result.image!r}, {result.seed!r}), SOURCE)",
+        beside=f"{_IMAGE} beside this script holds the image. ",
+    )
 
 
 def _commands(result: FlowResult, source: DataSource, style: Style) -> str:
