@@ -129,7 +129,8 @@ class KeptRows:
 WHOLE = 1000  # points up to which the whole kernel matrix is made
 LARGEST_SET = 4096
 SMALLEST_SET = 512
-_MOST_STALLED = 8  # outer steps without a smaller gap
+_MOST_STALLED = 8  # outer steps in a row that gain nothing
+_LEAST_GAIN = 0.02  # of gap², in the dual objective; the worst pair alone gains a quarter of it, but for rounding
 _NEW_LEAST = 256  # violators that join the support vectors in one outer step, at least
 _LOOSE = 0.05  # of the gap, to which a working set is solved
 _CLOSE = 0.1  # points so near to violating their conditions join too: others' moves may make them do it
@@ -346,14 +347,16 @@ class _Outer:
             support = np.flatnonzero(beta)
             self._shift(residual, support, beta[support], support)
         limit = options.max_iter if options.max_iter is not None else 2**62
-        iteration, stalled, best, first = 0, 0, np.inf, None
+        iteration, stalled, best, first, objective = 0, 0, np.inf, None, np.inf
         while True:
             gap, bias = kkt_gap(residual, beta, box)
             n_support = int(np.count_nonzero(beta))
             first = max(gap, options.tol * 10.0) if first is None else first
             done = 1.0 - np.log(max(gap, options.tol) / options.tol) / np.log(first / options.tol)
             self._progress.report(float(np.clip(done, 0.0, 1.0)), SolverStep(iteration, gap, n_support))
-            stalled = 0 if gap < 0.99 * best else stalled + 1
+            # working sets smaller than the support vectors lower the objective at every step, not the gap
+            earlier, objective = objective, -0.5 * float(beta @ (self._y + residual))
+            stalled = 0 if gap < 0.99 * best or earlier - objective > _LEAST_GAIN * gap * gap else stalled + 1
             best = min(best, gap)
             enough = max(options.tol, single_error(beta)) if self._coarse else options.tol
             if gap < enough or self._steps >= limit or stalled > _MOST_STALLED:
