@@ -14,6 +14,7 @@ from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
 from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.faults import log_folder
+from slide_gui.gui.guide import Guide
 from slide_gui.gui.opening import Opening
 from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
@@ -229,6 +230,7 @@ COMMANDS = (
         "How late the event loop is, in the status bar",
         checked=lambda w: w.shows_lateness,
     ),
+    Command("guide", "Guide", "Help", "F1", lambda w: w.commands.show_guide(), "All it does, and what it measures at"),
     Command(
         "palette",
         "Command palette…",
@@ -246,7 +248,7 @@ COMMANDS = (
         "Every command with its keys",
     ),
     Command("show_log", "Show the log folder", "Help", "Ctrl+Shift+L", _show_log),
-    Command("about", "About slide-gui", "Help", "F1", lambda w: w.commands.show_about()),
+    Command("about", "About slide-gui", "Help", "Shift+F1", lambda w: w.commands.show_about()),
 )
 """In the order of the menus."""
 
@@ -313,6 +315,7 @@ class Commands(QObject):
         self._window = window
         self.actions = {command.name: _Action(command, shell, window) for command in COMMANDS}
         self._palette: CommandPalette | None = None
+        self._guide: Guide | None = None
         self._shortcuts: ShortcutList | None = None
         self._about: QMessageBox | None = None
 
@@ -327,6 +330,13 @@ class Commands(QObject):
         if self._palette is None:
             self._palette = CommandPalette(list(self.actions.values()), self._window)
         self._palette.ask()
+
+    def show_guide(self) -> None:
+        """Open the guide, beside which one can go on working."""
+        if self._guide is None:
+            self._guide = Guide(self._window)
+        self._guide.show()
+        self._guide.activateWindow()
 
     def show_shortcuts(self) -> None:
         """List every command with its keys, menu by menu."""

@@ -111,6 +111,16 @@ def test_that_passes_and_the_noise_path_are_made_once_for_every_noise(monkeypatc
     assert made[4:] == ["NoisePath"]
 
 
+def test_that_a_drag_to_and_fro_over_little_noise_makes_the_noise_path_of_either_sums_once(monkeypatch):
+    made = []
+    real = explorer.NoisePath
+    monkeypatch.setattr(explorer, "NoisePath", lambda *a: made.append(a) or real(*a))
+    used = Explorer(images().astype("float32"))
+    for noise in (0.3, 0.05, 0.3, 0.05, 0.4, 0.02):
+        used.update(StackParameters(depth=1, noise=noise), (3,))
+    assert len(made) == 2
+
+
 @pytest.mark.parametrize("fit_on", ["values", "thresholded"])
 def test_that_a_preview_follows_the_threshold_it_is_fitted_on(fit_on):
     rows = images().astype("float32") * np.float32(0.8)

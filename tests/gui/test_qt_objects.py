@@ -22,6 +22,7 @@ from shiboken6 import Shiboken
 import slide_gui
 from slide_gui.gui.commands import ShortcutList
 from slide_gui.gui.export.dialog import ExportDialog
+from slide_gui.gui.guide import Guide
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import VIEWS
@@ -129,10 +130,10 @@ def made_whole(window):
     for depth in (6, 2):
         window.workspace.set_parameters(depth=depth)
         wait(lambda: window.workspace.model() is not None and not window.lane.busy, 60)
-    for name in ("export", "palette", "shortcuts", "about"):
+    for name in ("export", "palette", "guide", "shortcuts", "about"):
         window.actions_by_name[name].trigger()
     window.opening.ask_to_download("rectangles")
-    for kind in (ExportDialog, CommandPalette, ShortcutList, QMessageBox):
+    for kind in (ExportDialog, CommandPalette, Guide, ShortcutList, QMessageBox):
         for dialog in window.findChildren(kind):
             assert dialog.isVisible()
             dialog.reject()

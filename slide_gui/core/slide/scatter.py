@@ -180,11 +180,14 @@ def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGR
 class Activations:
     """Squashed representations T(h⁰), T(h¹), … of all rows, block by block, one pass a layer.
 
-    The representations themselves are kept in `out`, [h⁰ | h¹ | …], where it is given.
+    The representations themselves are kept in `out`, [h⁰ | h¹ | …], where it is given; else the squashed ones are, as
+    bits, from each of the given number of passes to the next.
     """
 
-    def __init__(self, rows: Rows, parameters: StackParameters, out: NDArray[np.floating] | None = None) -> None:
-        self._rows, self._parameters, self._out = rows, parameters, out
+    def __init__(
+        self, rows: Rows, parameters: StackParameters, passes: int, out: NDArray[np.floating] | None = None
+    ) -> None:
+        self._rows, self._parameters, self._passes, self._out = rows, parameters, passes, out
         self._steps: list[NDArray[np.floating]] = []
         self._binary = SQUASHINGS[parameters.squashing].binary
         n, d = rows.shape
@@ -204,7 +207,8 @@ class Activations:
         p, n, d = self._parameters, len(self._rows), self._rows.shape[1]
         step = weights.T.astype(p.dtype, order="C")
         total = _Accumulator(d, p, self._binary)
-        packed = np.empty((n, (d + 7) // 8), np.uint8) if self._packs else None
+        packs = self._packs and self.passed + 1 < self._passes
+        packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
         column = (len(self._steps) + 1) * d
         height = min(_block_rows(d), n)
         squashed = np.empty((height, d), p.dtype)

@@ -153,7 +153,7 @@ def fit_stack(
     passes = max(parameters.depth - (2 if values else 1), 0)
     if scatter is None or not scatter.fits(parameters):
         scatter = input_scatter(rows, parameters, progress=progress.part(0.0, 1.0 / (1 + passes)))
-    activations = Activations(rows, parameters, out)
+    activations = Activations(rows, parameters, passes, out)
     stack = Stack(parameters, (), rows.shape[1], rows.shape[0])
     squashed = scatter.squashed
     for k in range(parameters.depth):

@@ -39,7 +39,7 @@ class Explorer:
     def __init__(self, rows: NDArray[Any]) -> None:
         self._rows = rows
         self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
-        self._path: tuple[StackParameters, str, NoisePath] | None = None
+        self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # likewise, so that a drag may go to and fro
 
     def update(
         self,
@@ -102,7 +102,8 @@ class Explorer:
         key = replace(parameters, noise=0.0, depth=0, batch_size=1)
         if parameters.fit_on == "values":
             key = replace(key, threshold=0.0, squashing="identity")
-        if self._path is None or self._path[:2] != (key, parameters.sums):
+        known = self._paths.get(parameters.sums)
+        if known is None or known[0] != key:
             own = scatter.values if parameters.fit_on == "values" else scatter.squashed
-            self._path = (key, parameters.sums, NoisePath(own, parameters.ridge))
-        return self._path[2]
+            known = self._paths[parameters.sums] = key, NoisePath(own, parameters.ridge)
+        return known[1]

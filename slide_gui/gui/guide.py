@@ -1,0 +1,91 @@
+"""The guide, in a window of its own: the pages under resources/help, with a search."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QUrl, Slot
+from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
+
+from slide_gui.gui.layouts import nested
+from slide_gui.resources import resource
+
+__all__ = ["GUIDE_PAGES", "Guide"]
+
+GUIDE_PAGES = {"guide.md": "Guide", "measurements.md": "Measured"}
+"""The title of each page, by its file."""
+
+
+class Guide(QDialog):
+    """What the program does and how it measures, page by page.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the installation lacks the pages.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Guide to slide-gui")
+        self.resize(860, 640)
+        self._folder = resource("help")
+        self.tabs = QTabBar(self)
+        self.tabs.setAccessibleName("Pages of the guide")
+        self.tabs.setDrawBase(False)
+        for title in GUIDE_PAGES.values():
+            self.tabs.addTab(title)
+        self.text = QTextBrowser(self)
+        self.text.setAccessibleName("Text of the guide")
+        self.text.setOpenLinks(False)
+        self.text.anchorClicked.connect(self._follow)
+        self.search = QLineEdit(self)
+        self.search.setPlaceholderText("Find in this page")
+        self.search.setAccessibleName("Find in this page")
+        self.search.setClearButtonEnabled(True)
+        self.search.setMaximumWidth(240)
+        self.search.textEdited.connect(self._find_anew)
+        self.search.returnPressed.connect(self._find_next)
+        self.missing = QLabel(self)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(12, 12, 12, 12)
+        top = nested(layout, QHBoxLayout())
+        top.addWidget(self.tabs)
+        top.addStretch(1)
+        top.addWidget(self.missing)
+        top.addWidget(self.search)
+        layout.addWidget(self.text)
+        self.tabs.currentChanged.connect(self._show)
+        self._show(0)
+        self.search.setFocus()
+
+    @Slot(int)
+    def _show(self, number: int) -> None:
+        page = self._folder / list(GUIDE_PAGES)[number]
+        self.text.setMarkdown(page.read_text(encoding="utf-8"))
+        self.missing.clear()
+
+    @Slot(QUrl)
+    def _follow(self, link: QUrl) -> None:
+        """Turn to a page of the guide; what else a link names is opened by the system."""
+        name = link.path()
+        if name in GUIDE_PAGES:
+            self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
+        elif link.isRelative():
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str((self._folder / name).resolve())))
+        else:
+            QDesktopServices.openUrl(link)
+
+    @Slot()
+    def _find_anew(self) -> None:
+        self.text.moveCursor(QTextCursor.MoveOperation.Start)
+        self._find_next()
+
+    @Slot()
+    def _find_next(self) -> None:
+        """Mark the next place, and after the last the first."""
+        wanted = self.search.text()
+        found = not wanted or self.text.find(wanted)
+        if not found:
+            self.text.moveCursor(QTextCursor.MoveOperation.Start)
+            found = self.text.find(wanted, QTextDocument.FindFlag(0))
+        self.missing.setText("" if found else "not on this page")
