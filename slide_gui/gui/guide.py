@@ -37,6 +37,7 @@ class Guide(QDialog):
         self.text = QTextBrowser(self)
         self.text.setAccessibleName("Text of the guide")
         self.text.setOpenLinks(False)
+        self.text.document().setDocumentMargin(12)
         self.text.anchorClicked.connect(self._follow)
         self.search = QLineEdit(self)
         self.search.setPlaceholderText("Find in this page")
