@@ -119,16 +119,19 @@ def duration(seconds: float | None) -> str:
     --------
     >>> duration(0.25), duration(75.0), duration(7500.0), duration(None)
     ('0.25 s', '1 min 15 s', '2 h 05 min', '–')
+    >>> duration(59.6), duration(3599.6)
+    ('1 min 0 s', '1 h 00 min')
     """
     if seconds is None:
         return NONE
     if seconds < 10:
         return f"{seconds:.2f} s" if seconds < 1 else f"{seconds:.1f} s"
-    if round(seconds) < 60:
-        return f"{seconds:.0f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
     minutes = round(seconds / 60)
     if minutes < 60:
-        return f"{int(seconds) // 60} min {int(seconds) % 60} s"
+        return f"{whole // 60} min {whole % 60} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 

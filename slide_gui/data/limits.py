@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from functools import lru_cache
+from pathlib import Path
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit"]
+__all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit", "read_small"]
 
 GIB = 1 << 30
 
@@ -74,3 +75,29 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
             place,
         )
     check_memory(claimed, place)
+
+
+def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
+    """Return the contents of a file that has no reason to be large.
+
+    Parameters
+    ----------
+    path : path
+    most : int
+        Bytes it may have.
+    expected : str
+        What it is to be, for the refusal.
+
+    Raises
+    ------
+    DataError
+        If it cannot be read or has more.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            content = file.read(most + 1)
+    except OSError as error:
+        raise DataError(f"cannot be read ({error.strerror})", str(path)) from None
+    if len(content) > most:
+        raise DataError(f"is larger than {most >> 20} MiB, expected {expected}", str(path))
+    return content

@@ -6,12 +6,12 @@ import json
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
+from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import checked_value, from_document
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
@@ -109,18 +109,11 @@ class FigureProvenance:
         DataError
             If it is none.
         """
-        place = str(path)
-        try:
-            with Path(path).open("rb") as file:
-                content = file.read(_LARGEST + 1)
-        except OSError as error:
-            raise DataError(f"cannot be read ({error.strerror})", place) from None
-        if len(content) > _LARGEST:
-            raise DataError(f"is larger than {_LARGEST >> 20} MiB, expected the JSON document of a figure", place)
+        content = read_small(path, _LARGEST, "the JSON document of a figure")
         try:
             return cls._of(json.loads(content))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            raise DataError(f"is no document of a figure ({error}); export the figure again", place) from None
+            raise DataError(f"is no document of a figure ({error}); export the figure again", str(path)) from None
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> FigureProvenance:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.data.limits import read_small
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -119,13 +120,7 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
         If the file cannot be read, is larger than any image here, or holds something else.
     """
     place = str(path)
-    try:
-        with Path(path).open("rb") as file:
-            content = file.read(_LARGEST_IMAGE + 1)
-    except OSError as error:
-        raise DataError(f"cannot be read ({error.strerror})", place) from None
-    if len(content) > _LARGEST_IMAGE:
-        raise DataError(f"is larger than {_LARGEST_IMAGE >> 20} MiB, expected the numbers of one image", place)
+    content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
     try:
         values = np.array([float(word) for word in content.decode().replace(",", " ").split()], dtype=np.float32)
     except ValueError:

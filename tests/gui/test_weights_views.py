@@ -203,26 +203,16 @@ def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_t
 # Pinned rows -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("depth", [1, 4])
-def test_that_the_colour_bar_stands_beside_the_pinned_rows_which_are_as_large_as_the_room_allows(window, depth):
-    view = window.weights_page.shown_view()
+@pytest.mark.parametrize(("view", "depth"), [("pinned", 1), ("pinned", 4), ("flow", 2)])
+def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as_the_room_allows(window, view, depth):
+    part = window.weights_page.flow_part() if view == "flow" else window.weights_page.shown_view()
+    shown = part.view if view == "flow" else part.tiles
     window.resize(1920, 1080)
     window.workspace.set_parameters(depth=depth)
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     settle(0.2)
-    layout, bar = view.tiles.layout_of(), view.findChild(ColorBar)
-    assert layout.size == view.tiles.layout_of(view.width()).size
-    assert bar.geometry().left() - layout.needed < 40
-
-
-def test_that_the_colour_bar_stands_beside_the_flow_which_is_as_large_as_the_room_allows(window):
-    part = window.weights_page.flow_part()
-    window.resize(1920, 1080)
-    window.workspace.set_parameters(depth=2)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    settle(0.2)
-    layout, bar = part.view.layout_of(), part.findChild(ColorBar)
-    assert layout.size == part.view.layout_of(part.width()).size
+    layout, bar = shown.layout_of(), part.findChild(ColorBar)
+    assert layout.size == shown.layout_of(part.width()).size
     assert bar.geometry().left() - layout.needed < 40
 
 
