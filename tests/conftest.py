@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import pytest
 
-from slide_gui.gui.teardown import tear_down
+from slide_gui.gui.app import tear_down
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QTimer

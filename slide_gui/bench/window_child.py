@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from slide_gui.gui.teardown import tear_down
+from slide_gui.gui.app import tear_down
 
 _LIMIT = 60.0  # seconds for anything awaited
 _TRAINING_LIMIT = 600.0

@@ -9,15 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from slide_gui.gui.display import binding_problem, display_problem
-from slide_gui.gui.teardown import tear_down
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
-    from PySide6.QtWidgets import QApplication
+    from PySide6.QtWidgets import QApplication, QWidget
 
     from slide_gui.gui.main_window import MainWindow
+    from slide_gui.gui.state.jobs import Lane
 
-__all__ = ["make_application", "make_settings", "make_window", "prepare_interpreter", "run", "take_screenshot"]
+__all__ = [
+    "make_application",
+    "make_settings",
+    "make_window",
+    "prepare_interpreter",
+    "run",
+    "take_screenshot",
+    "tear_down",
+]
 
 _SWITCH_SECONDS = 0.001  # how long a worker may keep the interpreter from the GUI thread
 _COLLECT_MILLISECONDS = 2000
@@ -65,6 +73,26 @@ def prepare_interpreter(window: MainWindow) -> None:
     collector.setInterval(_COLLECT_MILLISECONDS)
     collector.timeout.connect(gc.collect)
     collector.start()
+
+
+def tear_down(window: QWidget | Lane) -> None:
+    """Close a window, or a lane without one, and destroy it and all it owns, from the top and now.
+
+    The one way a window ends, in the program and in its tests.
+
+    Closing stops its lane and waits for the worker, so that nothing calls into the window while it goes. What is only
+    posted would be deleted whenever events are next sent, and what Python collects in no order at all.
+
+    Parameters
+    ----------
+    window : QWidget or Lane
+        Without a parent; gone afterwards, also if it was before.
+    """
+    from shiboken6 import Shiboken
+
+    if Shiboken.isValid(window):
+        window.close()
+        Shiboken.delete(window)
 
 
 def make_application() -> QApplication:

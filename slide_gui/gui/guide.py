@@ -85,8 +85,8 @@ class Guide(QDialog):
     def _find_next(self) -> None:
         """Mark the next place, and after the last the first."""
         wanted = self.search.text()
-        found = not wanted or self.text.find(wanted)
-        if not found:
+        is_there = not wanted or self.text.find(wanted)
+        if not is_there:
             self.text.moveCursor(QTextCursor.MoveOperation.Start)
-            found = self.text.find(wanted, QTextDocument.FindFlag(0))
-        self.missing.setText("" if found else "not on this page")
+            is_there = self.text.find(wanted, QTextDocument.FindFlag(0))
+        self.missing.setText("" if is_there else "not on this page")

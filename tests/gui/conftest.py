@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.gui.app import tear_down
 from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.state.jobs import _Job
-from slide_gui.gui.teardown import tear_down
+from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.theme import apply_theme
+from slide_gui.progress import Progress
 from tests.gui.given import Given, dataset, wait
 
 
@@ -30,17 +32,37 @@ def faults() -> list[tuple[str, str]]:
     return []
 
 
+class _Heard(Progress):
+    """Reports to another, and goes on only once what was reported has arrived."""
+
+    def __init__(self, progress: Progress, arrived: threading.Event) -> None:
+        self._progress, self._arrived = progress, arrived
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._arrived.clear()
+        self._progress.report(fraction, payload)
+        while payload is not None and not self._arrived.wait(0.001):
+            self._progress.report(fraction)  # raises once the job is cancelled
+
+
 @pytest.fixture
 def every_payload(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a job go on only once the window has taken what it reported, so that nothing it says is passed over."""
-    report = _Job.report
+    submit = Lane.submit
 
-    def waiting(job: _Job, fraction: float, payload: object = None) -> None:
-        report(job, fraction, payload)
-        while payload is not None and job.payload is payload and not job.unwanted.is_set():
-            time.sleep(0.001)
+    def heard(lane: Lane, title: str, function: Any, *, on_payload: Any = None, **options: Any) -> int:
+        arrived = threading.Event()
 
-    monkeypatch.setattr(_Job, "report", waiting)
+        def deliver(payload: object) -> None:
+            on_payload(payload)
+            arrived.set()
+
+        def work(progress: Progress) -> Any:
+            return function(progress if on_payload is None else _Heard(progress, arrived))
+
+        return submit(lane, title, work, on_payload=on_payload and deliver, **options)
+
+    monkeypatch.setattr(Lane, "submit", heard)
 
 
 @pytest.fixture

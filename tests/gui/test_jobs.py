@@ -4,9 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from slide_gui.gui.app import tear_down
 from slide_gui.gui.state import jobs
 from slide_gui.gui.state.jobs import Lane
-from slide_gui.gui.teardown import tear_down
 from tests.gui.given import settle, wait
 
 

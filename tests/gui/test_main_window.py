@@ -3,9 +3,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMenuBar, QSlider, QTreeWidget
 
-from slide_gui.gui.commands import COMMANDS, ShortcutList
+from slide_gui.gui.commands import COMMANDS, CommandPalette, ShortcutList
 from slide_gui.gui.pages.weights.page import PINNED
-from slide_gui.gui.palette import CommandPalette
 from tests.gui.given import Given, settle, wait
 
 

@@ -15,8 +15,7 @@ from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.plots.points import ErrorPoint
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.color_bar import ColorBar
-from slide_gui.gui.widgets.feature_bars import FeatureBars
-from slide_gui.gui.widgets.image_view import ImageView
+from slide_gui.gui.widgets.image import FeatureBars, ImageView
 from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
 from tests.gui.given import rate, wheel

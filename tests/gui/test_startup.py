@@ -10,7 +10,7 @@ HEAVY = ("matplotlib", "sklearn", "scipy", "pyqtgraph", "pooch", "PIL", "pandas"
 SCRIPT = """
 import json, sys, time
 from slide_gui.gui.app import make_application, make_window
-from slide_gui.gui.teardown import tear_down
+from slide_gui.gui.app import tear_down
 
 app = make_application()
 window = make_window([])

@@ -1,13 +1,13 @@
 import pytest
 from PySide6.QtWidgets import QPushButton
 
+from slide_gui.gui.app import tear_down
 from slide_gui.gui.pages.weights import page as weights
 from slide_gui.gui.pages.weights.page import PINNED, WeightsPage
 from slide_gui.gui.pages.weights.view import View, ViewSpec
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.teardown import tear_down
 from tests.gui.given import Given, dataset, wait
 
 

@@ -13,8 +13,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
-from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED
-from slide_gui.gui.pages.weights.sample import SamplePanel
+from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED, SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import ColorBar
 from tests.gui.given import Given, settle, wait, wheel

@@ -8,9 +8,9 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.gui import state
+from slide_gui.gui.app import tear_down
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import MAX_PINS, Workspace
-from slide_gui.gui.teardown import tear_down
 from tests.gui.given import Given, dataset, settle, wait
 
 

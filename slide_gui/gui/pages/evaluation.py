@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -23,21 +23,27 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.table import EvaluationState
+from slide_gui.experiments.evaluation.protocol import published, published_seconds
+from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, DataInfo, EvaluationState
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.methods import METHODS
-from slide_gui.figures.evaluation import INTERVALS, MARKS
+from slide_gui.experiments.run import RunProgress
+from slide_gui.figures.evaluation import COLUMNS, INTERVALS, MARKS, standing
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLES, ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.pages.page import Page, add_button
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
-from slide_gui.gui.widgets.evaluation_table import EvaluationTable
-from slide_gui.gui.widgets.standing import StandingLegend
+from slide_gui.gui.widgets.evaluation_table import (
+    EvaluationCell,
+    EvaluationHead,
+    EvaluationRow,
+    EvaluationTable,
+    StandingLegend,
+)
 from slide_gui.progress import Progress
-from slide_gui.text import time_left
+from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, time_left
 
 __all__ = ["EvaluationPage"]
 
@@ -88,9 +94,9 @@ class EvaluationControls(QWidget):
         row.addWidget(self._splits)
         data = {key: entry(key).title for key in controller.choice.data}
         methods = {key: METHODS[key].text for key in controller.choice.methods}
-        self.data_sets = _Several("Data sets", data, self._chosen, self)
-        self.methods = _Several("Methods", methods, self._chosen, self)
+        self.data_sets, self.methods = _Several("Data sets", data, self), _Several("Methods", methods, self)
         for button in (self.data_sets, self.methods):
+            button.ticked.connect(self._chosen)
             row.addWidget(button)
         row.addStretch(1)
 
@@ -131,7 +137,10 @@ class EvaluationControls(QWidget):
 class _Several(QPushButton):
     """A button with a menu of check boxes, which stays open while they are ticked."""
 
-    def __init__(self, title: str, choices: Mapping[str, str], changed: Callable[[], None], parent: QWidget) -> None:
+    ticked = Signal()
+    """A person ticked a box, or took a tick away."""
+
+    def __init__(self, title: str, choices: Mapping[str, str], parent: QWidget) -> None:
         super().__init__(parent)
         self._title = title
         menu = QMenu(self)
@@ -143,7 +152,7 @@ class _Several(QPushButton):
             action = QWidgetAction(menu)
             action.setDefaultWidget(box)
             menu.addAction(action)
-            box.toggled.connect(changed)
+            box.toggled.connect(self.ticked)
             self.boxes[key] = box
         self.setMenu(menu)
         self.setToolTip(f"Which {title.lower()} are run; the others show what is in the store")
@@ -279,9 +288,13 @@ class EvaluationPage(Page):
         state, times = self._controller.state(), self._controller.times()
         options = []
         if any(cell.answers for cell in state.cells):
-            options.append(ExportOption("errors", "the table of error rates", partial(_errors, state), kinds=TABLES))
+            options.append(
+                ExportOption("errors", "the table of error rates", partial(_errors_export, state), kinds=TABLES)
+            )
         if any(_timed(row) for row in times):
-            options.append(ExportOption("times", "the table of running times", partial(_times, times), kinds=TABLES))
+            options.append(
+                ExportOption("times", "the table of running times", partial(_times_export, times), kinds=TABLES)
+            )
         return tuple(options if self._views.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:
@@ -336,13 +349,13 @@ class EvaluationPage(Page):
             )
 
 
-def _errors(state: EvaluationState, _progress: Progress) -> FigureExport:
+def _errors_export(state: EvaluationState, _progress: Progress) -> FigureExport:
     from slide_gui.figures.evaluation import errors_export
 
     return errors_export(state)
 
 
-def _times(rows: tuple[TimeRow, ...], _progress: Progress) -> FigureExport:
+def _times_export(rows: tuple[TimeRow, ...], _progress: Progress) -> FigureExport:
     from slide_gui.figures.evaluation import times_export
 
     return times_export(rows)
@@ -350,3 +363,240 @@ def _times(rows: tuple[TimeRow, ...], _progress: Progress) -> FigureExport:
 
 def _timed(row: TimeRow) -> bool:
     return bool(row.slide or row.sda or row.tutorial)
+
+
+# What each cell says ------------------------------------------------------------------------------------------
+
+_ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
+_PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "judging", "test": "judging"}
+
+
+def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
+    """Return a column's head for every data set of the table."""
+    infos = {info.key: info for info in state.data}
+    heads = []
+    for key in dict.fromkeys(cell.data for cell in choice.table()):
+        info, known = infos.get(key), entry(key)
+        if info is None:
+            note = "no runs yet"
+        else:
+            note = f"{'generated' if info.generated else 'real'}, {count(info.n_train)} / {count(info.n_test)}"
+        tip = f"{known.title}: training / test rows\nClick to put the methods in the order of this data set"
+        heads.append(EvaluationHead(known.title, note, tip))
+    return tuple(heads)
+
+
+def error_rows(
+    state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
+) -> tuple[EvaluationRow, ...]:
+    """Return a row for every method in the paper's order, then those that others published.
+
+    Parameters
+    ----------
+    state : EvaluationState
+        Of the whole table.
+    choice : EvaluationChoice
+        What is asked.
+    running, paused : bool
+        Whether it is being worked on, or held.
+    """
+    keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
+    infos = {info.key: info for info in state.data}
+    rows = []
+    for method in COLUMNS:
+        cells = [state.cell(key, method) for key in keys]
+        name = next((cell.name for cell in cells if cell is not None), "")
+        if name:
+            said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
+            title, _, note = name.partition(", ")
+            rows.append(EvaluationRow(method, title, said, note=note, strong=method == REFERENCE))
+    ours = {row.title for row in rows}
+    others: dict[tuple[str, str], dict[str, float]] = {}
+    for key in keys:
+        for one in published(key):
+            if one.method not in ours:
+                others.setdefault((one.method, one.place), {})[key] = 100 * one.error
+    for (name, place), errors in others.items():
+        said = tuple(_published(name, place, errors.get(key)) for key in keys)
+        rows.append(EvaluationRow("", name, said, note=place))
+    return tuple(rows)
+
+
+def _published(name: str, place: str, error: float | None) -> EvaluationCell:
+    if error is None:
+        return EvaluationCell()
+    return EvaluationCell(aside=fixed(error, 2), tip=f"{name}: {fixed(error, 2)}{THIN}%, published by {place}")
+
+
+def _said(
+    cell: Cell | None,
+    infos: dict[str, DataInfo],
+    state: EvaluationState,
+    choice: EvaluationChoice,
+    running: bool,
+    paused: bool,
+) -> EvaluationCell:
+    if cell is None:
+        return EvaluationCell(note="not in the protocol")
+    asked = cell.data in choice.data and cell.method in choice.methods
+    here = running and state.current is not None and state.current[:2] == (cell.data, cell.method)
+    aside = "" if cell.paper is None else f"paper {fixed(100 * cell.paper.error, 2)}"
+    fraction = None
+    if here and state.current is not None:
+        note, fraction = _course(state, state.current[2], cell.asked, paused)
+        fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
+    elif cell.complete:
+        note = counted(cell.asked, "split")
+    else:
+        done = f"{len(cell.answers)} of {cell.asked} splits"
+        why = "not asked" if not asked else "waiting" if running else ""
+        note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
+    rate, other, main, rank = cell.rate, state.comparison(cell), "", None
+    stands = standing(state, cell)
+    if rate is not None:
+        main = rate.cell
+        rank = (float(_ORDER[stands]), rate.error)
+    stands = stands if rate is not None and (other is not None or cell.method == REFERENCE) else ""
+    keys = tuple(answer.spec_hash for answer in cell.answers)
+    tip = _tip(cell, other, infos.get(cell.data), note)
+    return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
+
+
+def _course(state: EvaluationState, split: int, asked: int, paused: bool) -> tuple[str, float]:
+    """Return what the running split is at, and the share of it that is done."""
+    done, of = state.stage
+    where = f"split {split + 1} of {asked}: " if asked > 1 else ""
+    if paused:
+        return f"{where}paused", 0.0
+    if of > 1:
+        return f"{where}choosing {done} / {of}", done / (of + 1)
+    live = state.live
+    if live is None:
+        return f"{where}running", 0.0
+    if live.epochs is not None and live.epochs.epochs and live.test is None:
+        last = live.epochs.epochs[-1]
+        layer = f" layer {last.layer}" if last.layer else ""
+        return f"{where}{last.phase}{layer}, epoch {last.epoch}", 0.0
+    within = _within(live)
+    per_cent = f" {100 * within:.0f}{THIN}%" if within else ""
+    return f"{where}{_PHASES.get(live.phase, live.phase)}{per_cent}", 0.9 * within
+
+
+def _within(live: RunProgress) -> float:
+    return live.test.done / live.test.total if live.test is not None and live.test.total else 0.0
+
+
+def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
+    data = entry(cell.data).title
+    lines = [f"{cell.name} on {dataset_title(data, info is not None and info.generated)}"]
+    rate = cell.rate
+    if rate is None:
+        lines.append(f"No result: {note}")
+    else:
+        over = f"mean of {rate.n_splits} splits, each" if rate.n_splits > 1 else "one split,"
+        lines.append(f"{rate}; {over} n = {count(rate.n)} test rows")
+    if cell.chosen:
+        lines.append(f"Chosen on validation: {cell.chosen}")
+    if other is not None:
+        p = f"{_probability(other.p)}; by Holm {_probability(other.adjusted)}"
+        rows = ""
+        if other.rows is not None:
+            rows = f"; {count(other.rows.only_first)} rows only here wrong, {count(other.rows.only_second)} only there"
+        lines.append(f"Against SLIDE-SVM ({other.test}): {p}{rows}")
+    if cell.paper is not None:
+        lines.append(f"Paper: {fixed(100 * cell.paper.error, 2)}{THIN}%")
+    if cell.answers:
+        lines.append("Click or Enter: its runs on the Runs page")
+    return "\n".join(lines)
+
+
+def _probability(p: float) -> str:
+    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
+
+
+def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
+    """Return a row for every data set of the table, those that were not timed with the paper's figures alone."""
+    known = {row.data.key: row for row in rows}
+    all_rows = []
+    for key in dict.fromkeys(cell.data for cell in choice.table()):
+        empty = DataInfo(key, entry(key).title, False, "", 0, 0)
+        all_rows.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
+    return tuple(all_rows)
+
+
+def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
+    """Return a column's head for every data set that was timed."""
+    return tuple(
+        EvaluationHead(
+            row.data.title,
+            f"{'generated' if row.data.generated else 'real'}, {count(row.data.n_train)} rows"
+            if row.data.fingerprint
+            else "no runs yet",
+            row.data.title,
+        )
+        for row in rows
+    )
+
+
+def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
+    """Return the rows of the table of running times: measured here, and beside it the paper's."""
+    gpu = "on a GPU in the paper"
+    return (
+        _time_row("SLIDE", "", [(_seconds(r.slide), _paper(_seconds(r.paper_slide)), "") for r in rows], True),
+        _time_row(
+            "SdA, as chosen",
+            gpu,
+            [(_seconds(r.sda), _paper(_seconds(r.paper_sda)), _short(r.sda_chosen)) for r in rows],
+            tips=[r.sda_chosen for r in rows],
+        ),
+        _time_row(
+            "Speed-up", "over SdA as chosen", [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows]
+        ),
+        _time_row(
+            "Tutorial’s SdA",
+            "EXTRAPOLATED",
+            [(_seconds(r.tutorial.seconds if r.tutorial else None), "", _scaled(r)) for r in rows],
+        ),
+        _time_row("Speed-up", "over the tutorial’s", [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]),
+    )
+
+
+def _time_row(
+    title: str, note: str, cells: Sequence[tuple[str, str, str]], strong: bool = False, tips: Sequence[str] = ()
+) -> EvaluationRow:
+    said = []
+    for number, (main, aside, below) in enumerate(cells):
+        lines = [title + (f", {note}" if note else ""), main or "not measured yet", below, aside]
+        lines += [tips[number]] if tips and tips[number] else []
+        said.append(EvaluationCell(main, aside, below if main else "not measured", tip="\n".join(filter(None, lines))))
+    return EvaluationRow("", title, tuple(said), note=note, strong=strong)
+
+
+def _seconds(seconds: float | None) -> str:
+    return "" if seconds is None else duration(seconds)
+
+
+def _ratio(ratio: float | None) -> str:
+    return "" if ratio is None else f"×{THIN}{ratio:.0f}" if ratio >= 10 else f"×{THIN}{ratio:.1f}"
+
+
+def _paper(text: str) -> str:
+    return f"paper {text}" if text else ""
+
+
+def _short(chosen: str) -> str:
+    """Return the units and noise of what was chosen, which is all there is room for."""
+    units, *rest = chosen.split(", ")[:2]
+    sizes = units.removeprefix("units ").split("–")
+    if len(sizes) > 1 and len(set(sizes)) == 1:
+        units = f"{len(sizes)} × {sizes[0]} units"
+    return ", ".join((units, *rest))
+
+
+def _scaled(row: TimeRow) -> str:
+    tutorial = row.tutorial
+    return "" if tutorial is None else f"from {duration(tutorial.measured)} on {tutorial.rows} rows"
+
+
+def _from(row: TimeRow) -> str:
+    return "" if row.tutorial is None else "extrapolated"

@@ -13,8 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.drawing_canvas import DrawingCanvas
-from slide_gui.gui.widgets.image_view import MARGIN
+from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, frame, snapped, washed
 from slide_gui.gui.widgets.pixels import INK, PixelGrid, colour_table, coloured_image, crosshair, ink_table
 from slide_gui.gui.widgets.tiles import bar_image

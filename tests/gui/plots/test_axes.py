@@ -16,8 +16,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
+from slide_gui.gui.app import tear_down
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks
-from slide_gui.gui.teardown import tear_down
 from tests.gui.given import wheel
 
 Shown = Callable[..., Any]

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from slide_gui.gui.widgets.drawing_canvas import DrawingCanvas
+from slide_gui.gui.widgets.image import DrawingCanvas
 
 LEFT, RIGHT = Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton
 

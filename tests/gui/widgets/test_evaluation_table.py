@@ -6,8 +6,14 @@ from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtTest import QTest
 
 from slide_gui.gui.theme import DARK, LIGHT
-from slide_gui.gui.widgets.evaluation_table import EvaluationCell, EvaluationHead, EvaluationRow, EvaluationTable
-from slide_gui.gui.widgets.standing import paint_mark, standing_color
+from slide_gui.gui.widgets.evaluation_table import (
+    EvaluationCell,
+    EvaluationHead,
+    EvaluationRow,
+    EvaluationTable,
+    paint_mark,
+    standing_color,
+)
 
 HEADS = (EvaluationHead("Rectangles", "generated"), EvaluationHead("MNIST", "no runs yet"))
 EMPTY = EvaluationCell(aside="paper 1.40", note="not asked", tip="No result: not asked")

@@ -11,8 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import LIGHT, apply_theme
-from slide_gui.gui.widgets.feature_bars import FeatureBars
-from slide_gui.gui.widgets.image_view import ImageView
+from slide_gui.gui.widgets.image import FeatureBars, ImageView
 
 Shown = Callable[..., Any]
 

@@ -1,0 +1,391 @@
+"""One sample of the data, in which a value is hovered, clicked and pinned: an image, one to draw on, or bars."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
+
+from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets.painted import CLICKS, STALE, Picker, focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, crosshair, ink_table, integer_scale, ring
+
+__all__ = ["LARGEST_BRUSH", "MARGIN", "DrawingCanvas", "FeatureBars", "ImageView"]
+
+
+MARGIN = 4
+
+
+class ImageView(Picker):
+    """A grey image of square pixels, whole device pixels wide, without smoothing.
+
+    The light theme shows 1 as ink on paper, the dark theme as white on near black.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._values: NDArray[np.float32] | None = None
+        self._transposed = False
+        self._stale = False
+        self._drawn: tuple[bool, QImage] | None = None
+        self.setMinimumSize(64, 64)
+        self.setAccessibleName("Image")
+
+    def sizeHint(self) -> QSize:
+        return QSize(252 + 2 * MARGIN, 252 + 2 * MARGIN)
+
+    def set_image(self, values: NDArray[np.float32], stale: bool = False) -> None:
+        """Show an image.
+
+        Parameters
+        ----------
+        values : ndarray of shape (rows, columns), float32
+            0 to 1; what lies outside is clipped.
+        stale : bool
+            Greyed, because a newer image is on its way.
+        """
+        self._values, self._stale, self._drawn = values, stale, None
+        self._set_count(values.size)
+
+    def set_transposed(self, transposed: bool) -> None:
+        """Exchange rows and columns on the screen; indices stay those of the data."""
+        self._transposed, self._drawn = transposed, None
+        self.update()
+
+    def grid(self) -> PixelGrid | None:
+        """Return where the pixels lie, in the widget's coordinates; None without an image."""
+        if self._values is None:
+            return None
+        rows, columns = self._values.shape
+        shown = (columns, rows) if self._transposed else (rows, columns)
+        ratio = self.devicePixelRatioF()
+        room = self.rect().adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN)
+        scale = min(integer_scale(shown[0], room.height(), ratio), integer_scale(shown[1], room.width(), ratio))
+        # At the top left, so that it stands in line with what is above and below it.
+        return PixelGrid((rows, columns), snapped(MARGIN, ratio), snapped(MARGIN, ratio), scale, self._transposed)
+
+    def _at(self, point: QPointF) -> int | None:
+        grid = self.grid()
+        return None if grid is None else grid.at(point)
+
+    def _stepped(self, step: tuple[int, int]) -> int | None:
+        grid = self.grid()
+        return None if grid is None else grid.moved(self._current, step)
+
+    def _image(self) -> QImage:
+        dark = theme_of(self).is_dark
+        if self._drawn is None or self._drawn[0] != dark:
+            assert self._values is not None
+            shown = self._values.T if self._transposed else self._values
+            self._drawn = dark, coloured_image(INK.indices(shown), ink_table(dark))
+        return self._drawn[1]
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        grid, theme = self.grid(), theme_of(self)
+        painter = QPainter(self)
+        if grid is None:
+            frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
+            return
+        painter.setOpacity(STALE if self._stale else 1.0)
+        painter.drawImage(grid.frame, self._image())
+        painter.setOpacity(1.0)
+        frame(painter, grid.frame, theme.line)
+        halo = washed(theme.paper, 0.8)
+        for index, colour in self._pins:
+            if 0 <= index < self._count:
+                ring(painter, grid.rect(index), colour, halo)
+        if self._current is not None:
+            self._paint_cursor(painter, grid, self._current)
+        focus_ring(painter, self, grid.frame)
+        painter.end()
+
+    def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
+        theme, box = theme_of(self), grid.rect(index)
+        painter.setPen(QPen(washed(theme.accent, 0.55), 1.0))
+        painter.drawLines(crosshair(grid.frame, box, 0.71 * box.width() + 3.0))
+        ring(painter, box, QColor(theme.accent), washed(theme.paper, 0.8), 1.5)
+
+
+LARGEST_BRUSH = 5
+_HISTORY = 100
+Image = NDArray[np.float32]
+
+
+class DrawingCanvas(ImageView):
+    """The left button draws ones, the right one, or Shift with the left, erases to zero.
+
+    Arrow keys move the cell cursor, Space or Enter toggles the cell, Ctrl+Z takes the last stroke back.
+    """
+
+    drawn = Signal(object)
+    """The image as it is now, ndarray of shape (rows, columns), never changed afterwards."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._given: Image | None = None
+        self._history: list[Image] = []
+        self._brush = 1
+        self._ink: float | None = None  # while a button is down
+        self._last = 0
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        self.setAccessibleName("Input image, to draw on")
+        self.setToolTip("Draw with the left button, erase with the right one or Shift; Space toggles the cell (Ctrl+Z)")
+
+    def sizeHint(self) -> QSize:
+        return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
+
+    @property
+    def image(self) -> Image | None:
+        """The image as drawn."""
+        return self._values
+
+    @property
+    def is_drawn_on(self) -> bool:
+        """Whether the image is another than was given."""
+        return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
+
+    @property
+    def can_undo(self) -> bool:
+        """Whether there is a stroke to take back."""
+        return bool(self._history)
+
+    def set_image(self, values: Image, stale: bool = False) -> None:
+        self._given, self._history, self._ink = values, [], None
+        super().set_image(values, stale)
+        self._describe()
+
+    @Slot(int)
+    def set_brush(self, side: int) -> None:
+        """Choose how many cells wide strokes are, 1 to `LARGEST_BRUSH`."""
+        self._brush = min(max(side, 1), LARGEST_BRUSH)
+        self.update()
+
+    @Slot()
+    def undo(self) -> None:
+        """Take the last stroke back."""
+        if self._history:
+            self._show(self._history.pop())
+
+    @Slot()
+    def reset(self) -> None:
+        """Go back to the image that was given, as one stroke that can be taken back."""
+        if self.is_drawn_on:
+            assert self._given is not None
+            self._remember()
+            self._show(self._given)
+
+    # Strokes
+
+    def _remember(self) -> None:
+        assert self._values is not None
+        self._history = [*self._history[1 - _HISTORY :], self._values]
+
+    def _show(self, values: Image) -> None:
+        super().set_image(values)
+        self._describe()
+        self.drawn.emit(values)
+
+    def _covered(self, index: int) -> tuple[slice, slice]:
+        """Return the rows and columns under the brush."""
+        assert self._values is not None
+        row, column = divmod(index, self._values.shape[1])
+        before, after = (self._brush - 1) // 2, self._brush // 2 + 1
+        return slice(max(row - before, 0), row + after), slice(max(column - before, 0), column + after)
+
+    def _stroke(self, index: int, ink: float) -> None:
+        """Draw from the last cell to this one."""
+        if self._values is None:
+            return
+        values, columns = self._values.copy(), self._values.shape[1]
+        (r0, c0), (r1, c1) = divmod(self._last, columns), divmod(index, columns)
+        steps = max(abs(r1 - r0), abs(c1 - c0), 1)
+        for k in range(steps + 1):
+            row, column = round(r0 + (r1 - r0) * k / steps), round(c0 + (c1 - c0) * k / steps)
+            values[self._covered(row * columns + column)] = ink
+        self._last = index
+        if not np.array_equal(values, self._values):
+            self._show(values)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        index = self._at(event.position())
+        if index is None or event.button() not in (Qt.MouseButton.LeftButton, Qt.MouseButton.RightButton):
+            return
+        erase = event.button() == Qt.MouseButton.RightButton
+        erase = erase or bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        self._hover(index)
+        self._remember()
+        self._ink, self._last = 0.0 if erase else 1.0, index
+        self._stroke(index, self._ink)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        super().mouseMoveEvent(event)
+        index = self._at(event.position())
+        if self._ink is not None and index is not None:
+            self._stroke(index, self._ink)
+
+    def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
+        if self._ink is not None:
+            self._ink = None
+            if self._history and self._values is not None and np.array_equal(self._history[-1], self._values):
+                self._history.pop()  # nothing was changed
+
+    # Keys
+
+    def event(self, event: QEvent) -> bool:
+        # While strokes can be taken back, they are, before what the window would undo.
+        overrides = event.type() == QEvent.Type.ShortcutOverride and self.can_undo
+        if overrides and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo):
+            event.accept()
+            return True
+        return super().event(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.matches(QKeySequence.StandardKey.Undo) and self.can_undo:
+            self.undo()
+        elif event.key() in CLICKS and self._values is not None:
+            index = self._stepped((0, 0)) if self._current is None else self._current
+            assert index is not None
+            self._hover(index)
+            self._remember()
+            self._last = index
+            self._stroke(index, 0.0 if self._values.flat[index] > 0.5 else 1.0)
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        self._describe()
+
+    def _describe(self) -> None:
+        if self._values is None:
+            return
+        lit = int(np.count_nonzero(self._values > 0.5))
+        text = f"{lit} of {self._values.size} cells above one half"
+        if self._current is not None:
+            row, column = divmod(self._current, self._values.shape[1])
+            text = f"row {row}, column {column}: {float(self._values[row, column]):.2f}; {text}"
+        self.setAccessibleDescription(text)
+
+    def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
+        if self._brush == 1:
+            super()._paint_cursor(painter, grid, index)
+            return
+        rows, columns = self._covered(index)
+        last = min(rows.stop, grid.shape[0]) - 1, min(columns.stop, grid.shape[1]) - 1
+        box = grid.rect(rows.start * grid.shape[1] + columns.start).united(grid.rect(last[0] * grid.shape[1] + last[1]))
+        theme = theme_of(self)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        for colour, width in ((washed(theme.paper, 0.8), 3.5), (QColor(theme.accent), 1.5)):
+            painter.setPen(QPen(colour, width))
+            painter.drawRect(box)
+
+
+FOOT = 18
+
+
+class FeatureBars(Picker):
+    """Values along their index, as bars from the zero line."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._values: NDArray[np.float32] = np.zeros(0, np.float32)
+        self._names: tuple[str, ...] = ()
+        self._stale = False
+        self.setMinimumSize(64, 72)
+        self.setAccessibleName("Features")
+
+    def sizeHint(self) -> QSize:
+        return QSize(260, 160)
+
+    def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = (), stale: bool = False) -> None:
+        """Show a sample.
+
+        Parameters
+        ----------
+        values : ndarray of shape (d,), float32
+        names : tuple of str
+            What each feature is called, for the line under the bars; empty for its number.
+        stale : bool
+            Greyed, because a newer sample is on its way.
+        """
+        self._values, self._names, self._stale = values, names, stale
+        self._set_count(values.size)
+
+    def plot(self) -> QRectF:
+        """Return where the bars stand."""
+        return QRectF(self.rect()).adjusted(MARGIN, MARGIN, -MARGIN, -MARGIN - FOOT)
+
+    def _at(self, point: QPointF) -> int | None:
+        box = self.plot()
+        if not (self._count and box.contains(point)):
+            return None
+        return min(int((point.x() - box.x()) / box.width() * self._count), self._count - 1)
+
+    def _stepped(self, step: tuple[int, int]) -> int | None:
+        if not self._count:
+            return None
+        index = self.cursor_index
+        return self._count // 2 if index is None else min(max(index + step[1] - step[0], 0), self._count - 1)
+
+    def bar(self, index: int) -> QRectF:
+        """Return the full-height column of one value."""
+        box, width = self.plot(), self.plot().width() / max(self._count, 1)
+        return QRectF(box.x() + index * width, box.y(), width, box.height())
+
+    def _height_of(self, value: float) -> float:
+        """Return the vertical place of a value; the limits always contain zero."""
+        box = self.plot()
+        low = min(0.0, float(np.nanmin(self._values)))
+        high = max(0.0, float(np.nanmax(self._values)), low + 1e-12)
+        return box.bottom() - (value - low) / (high - low) * box.height()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        theme, box = theme_of(self), self.plot()
+        painter = QPainter(self)
+        painter.fillRect(box, QColor(theme.paper))
+        frame(painter, box, theme.line)
+        if self._count and np.isfinite(self._values).any():
+            painter.setOpacity(STALE if self._stale else 1.0)
+            self._paint_bars(painter)
+            painter.setOpacity(1.0)
+            self._paint_marks(painter)
+        focus_ring(painter, self, box)
+        painter.end()
+
+    def _paint_bars(self, painter: QPainter) -> None:
+        theme, zero = theme_of(self), self._height_of(0.0)
+        gap = 1.0 if self.bar(0).width() >= 4.0 else 0.0
+        colour = washed(theme.ink, 0.75)
+        for index, value in enumerate(self._values.tolist()):
+            if value == value:
+                top, column = self._height_of(value), self.bar(index)
+                box = QRectF(column.x(), min(top, zero), max(column.width() - gap, 1.0), abs(top - zero))
+                painter.fillRect(box, colour)
+        painter.setPen(QPen(QColor(theme.muted), 1.0))
+        painter.drawLine(QPointF(self.plot().left(), zero), QPointF(self.plot().right(), zero))
+
+    def _paint_marks(self, painter: QPainter) -> None:
+        theme, box = theme_of(self), self.plot()
+        for index, colour in self._pins:
+            if 0 <= index < self._count:
+                self._outline(painter, index, colour)
+        painter.setFont(figure_font(self, SECONDARY))
+        painter.setPen(QColor(theme.muted))
+        foot = QRectF(box.x(), box.bottom() + 2, box.width(), FOOT - 2)
+        text = f"0 … {self._count - 1}"
+        if self._current is not None:
+            self._outline(painter, self._current, QColor(theme.accent))
+            painter.setPen(QColor(theme.muted))
+            name = self._names[self._current] if self._names else str(self._current)
+            text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
+        painter.drawText(foot, text)
+
+    def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:
+        column = self.bar(index)
+        if column.width() < 4.0:
+            column = QRectF(column.center().x() - 2.0, column.y(), 4.0, column.height())
+        painter.setPen(QPen(colour, 2.0))
+        painter.setBrush(QColor(0, 0, 0, 0))
+        painter.drawRect(column)
