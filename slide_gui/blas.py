@@ -92,7 +92,7 @@ def loaded_blas() -> tuple[Blas, ...]:
 
     pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
     pools.sort(key=lambda pool: not {"numpy", "numpy.libs"} & set(Path(pool["filepath"]).parts))
-    found = [
+    libraries = [
         Blas(
             f"{pool['internal_api']} {pool['version'] or ''}".rstrip(),
             str(pool.get("architecture") or ""),
@@ -100,7 +100,7 @@ def loaded_blas() -> tuple[Blas, ...]:
         )
         for pool in pools
     ]
-    if not found:
+    if not libraries:
         built = numpy.show_config(mode="dicts")["Build Dependencies"]["blas"]
-        found = [Blas(f"{built.get('name', 'unknown')} {built.get('version', '')}".rstrip())]
-    return tuple(dict.fromkeys(found))
+        libraries = [Blas(f"{built.get('name', 'unknown')} {built.get('version', '')}".rstrip())]
+    return tuple(dict.fromkeys(libraries))

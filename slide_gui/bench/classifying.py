@@ -141,9 +141,9 @@ def widths() -> list[Measurement]:
             start = time.perf_counter()
             learned = learn_widths(Z, codes, sizes, WidthOptions(criterion))
             seconds = time.perf_counter() - start
-            found = f"σ {', '.join(f'{width:.3g}' for width in learned.widths)}, C {learned.C:.3g}"
+            chosen = f"σ {', '.join(f'{width:.3g}' for width in learned.widths)}, C {learned.C:.3g}"
             judged = _on_other_rows(Z, codes, learned)
-            figures.append(absolute(f"widths-{name}-{criterion}", seconds, "s", bound, f"{note}: {found}; {judged}"))
+            figures.append(absolute(f"widths-{name}-{criterion}", seconds, "s", bound, f"{note}: {chosen}; {judged}"))
     return figures
 
 
@@ -152,9 +152,9 @@ def _on_other_rows(Z: NDArray[Any], codes: NDArray[np.intp], learned: LearnedWid
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.core.svm.training import fit_svm
 
-    own, others = learned.subset, np.setdiff1d(np.arange(len(Z)), learned.subset)[:_JUDGED]
+    subset, others = learned.subset, np.setdiff1d(np.arange(len(Z)), learned.subset)[:_JUDGED]
     parameters = SvmParameters(groups=len(learned.widths), widths=learned.widths, C=learned.C)
-    model = fit_svm(Z[own], codes[own], parameters)
+    model = fit_svm(Z[subset], codes[subset], parameters)
     error = 100 * float(np.mean(model.predict(Z[others]) != codes[others]))
     return f"error {error:.2f} % on {len(others)} other rows"
 
@@ -163,17 +163,17 @@ def svm_mnist() -> list[Measurement]:
     """All of MNIST, five layers, one-vs-one, training and testing, in a process of its own; then the other program."""
     if _digits("svm-mnist") is None:
         return []
-    found = in_child("-m", "slide_gui.bench.classifying", "ours")
-    memory = absolute("svm-mnist-memory", found["mebibytes"], "MiB", 4096.0, "all private memory, features included")
+    ours = in_child("-m", "slide_gui.bench.classifying", "ours")
+    memory = absolute("svm-mnist-memory", ours["mebibytes"], "MiB", 4096.0, "all private memory, features included")
     if intelex("svm-mnist") is None:
         return [memory]
     theirs = in_child("-m", "slide_gui.bench.classifying", "theirs")
     note = (
-        f"against scikit-learn-intelex's SVC, {theirs['mebibytes']:.0f} MiB; {found['rows']} × 3 920, 45 pairs, "
-        f"train {found['train']:.1f} s + test {found['test']:.1f} s, {found['support']} support vectors, "
-        f"errors {found['error']:.2f} and {theirs['error']:.2f} %"
+        f"against scikit-learn-intelex's SVC, {theirs['mebibytes']:.0f} MiB; {ours['rows']} × 3 920, 45 pairs, "
+        f"train {ours['train']:.1f} s + test {ours['test']:.1f} s, {ours['support']} support vectors, "
+        f"errors {ours['error']:.2f} and {theirs['error']:.2f} %"
     )
-    seconds = [each["train"] + each["test"] for each in (found, theirs)]
+    seconds = [each["train"] + each["test"] for each in (ours, theirs)]
     return [relative("svm-mnist", seconds[0], "s", seconds[1], 1 / 1.7, note), memory]
 
 
@@ -202,7 +202,7 @@ def _measure(who: str) -> None:
         trained = time.perf_counter()
         error = 100 * float(np.mean(model.predict(judged) != test_labels))
         tested = time.perf_counter()
-    found = {
+    measured = {
         "rows": len(Z),
         "train": trained - start,
         "test": tested - trained,
@@ -210,7 +210,7 @@ def _measure(who: str) -> None:
         "support": support,
         "mebibytes": memory.above,
     }
-    print(json.dumps(found))
+    print(json.dumps(measured))
 
 
 def _features(rows: NDArray[Any], depth: int, fitted_on: NDArray[Any] | None = None) -> NDArray[Any]:

@@ -132,10 +132,10 @@ def noise_path() -> list[Measurement]:
         )
         times.append(fast)
         refits.append(slow)
-        found, expected = path.rows(features, noise), denoiser_weights(scatter, noise)[features]
+        weights, expected = path.rows(features, noise), denoiser_weights(scatter, noise)[features]
         size = np.linalg.norm(expected, axis=1)
         lit = size > 0
-        deviations.append(float((np.linalg.norm(found - expected, axis=1)[lit] / size[lit]).max()))
+        deviations.append(float((np.linalg.norm(weights - expected, axis=1)[lit] / size[lit]).max()))
     note = f"16 random rows at 25 random noises, 784 features, {data}"
     refit = 1000 * float(np.median(refits))
     return [

@@ -123,8 +123,8 @@ def main(folder: Path, n: int) -> dict[str, int]:
         told |= {text[start : start + 64] for start in range(0, len(text), 64)}
         counts["kills"] += os.WIFSIGNALED(status)
         with RunStore(path) as store:
-            kept = _look(store, told, counts)
-        if kept == wanted and counts["kills"] < n:  # begin anew
+            stored = _look(store, told, counts)
+        if stored == wanted and counts["kills"] < n:  # begin anew
             counts["finished"] += 1
             told.clear()
             path = folder / f"runs{counts['finished']}.sqlite"
@@ -135,13 +135,13 @@ def main(folder: Path, n: int) -> dict[str, int]:
 
 def _look(store: RunStore, told: set[str], counts: dict[str, int]) -> set[str]:
     """Add what is wrong in a store that was just opened to the counts, and return the runs it holds."""
-    kept = {line.hash for line in store.runs()}
+    stored = {line.hash for line in store.runs()}
     files = {entry.name for entry in os.scandir(store.folder)}
     counts["swept"] += store.swept
-    counts["lost"] += len(told - kept)
+    counts["lost"] += len(told - stored)
     counts["corrupt"] += len(store.check().faults)
-    counts["orphans"] += len(files) - len(kept)
-    return kept
+    counts["orphans"] += len(files) - len(stored)
+    return stored
 
 
 if __name__ == "__main__":

@@ -42,14 +42,14 @@ def _list(arguments: argparse.Namespace) -> int:
 
     rows: list[dict[str, Any]] = []
     for entry in entries():
-        found = find(entry.key)
+        paths = find(entry.key)
         rows.append(
             {
                 "key": entry.key,
                 "title": entry.title,
                 "n_train": entry.n_train,
                 "n_test": entry.n_test,
-                "found": [str(path) for path in found] if found else None,
+                "found": [str(path) for path in paths] if paths else None,
                 "licence": entry.licence,
                 "citation": entry.citation,
             }

@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
@@ -36,15 +36,15 @@ class Finding:
         What was looked at.
     state : {"ok", "note", "broken"}
         A note limits what can be done; only what is broken makes the command fail.
-    found : str
-        What was found.
+    text : str
+        What it is like.
     remedy : str
         What to do about it; empty where nothing needs doing.
     """
 
     name: str
     state: str
-    found: str
+    text: str
     remedy: str = ""
 
 
@@ -79,19 +79,22 @@ def _run(arguments: argparse.Namespace) -> int:
     findings = examine()
     broken = [finding for finding in findings if finding.state == "broken"]
     if arguments.json:
-        print_json({"ok": not broken, "findings": [asdict(finding) for finding in findings]})
+        said = [
+            {"name": each.name, "state": each.state, "found": each.text, "remedy": each.remedy} for each in findings
+        ]
+        print_json({"ok": not broken, "findings": said})
     else:
         for finding in findings:
             remedy = f"; {finding.remedy}" if finding.remedy else ""
-            print(f"{finding.state:<6}  {finding.name}: {finding.found}{remedy}")
+            print(f"{finding.state:<6}  {finding.name}: {finding.text}{remedy}")
     return FAILED if broken else DONE
 
 
 def _python() -> list[Finding]:
-    found = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, slide-gui {__version__}"
+    said = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}, slide-gui {__version__}"
     if not (3, 11) <= sys.version_info[:2] < (3, 14):
-        return [Finding("python", "broken", found, "use Python 3.11, 3.12 or 3.13")]
-    return [Finding("python", "ok", found)]
+        return [Finding("python", "broken", said, "use Python 3.11, 3.12 or 3.13")]
+    return [Finding("python", "ok", said)]
 
 
 def _packages() -> list[Finding]:
@@ -175,11 +178,11 @@ def _data_folders() -> list[Finding]:
             findings.append(Finding("data folder", "ok", str(folder)))
         else:
             findings.append(Finding("data folder", "note", f"{folder} does not exist yet"))
-    found = [entry.key for entry in entries() if find(entry.key)]
-    said = f"files found: {', '.join(found) or 'none'}"
-    if len(found) < len(entries()):
+    present = [entry.key for entry in entries() if find(entry.key)]
+    said = f"files found: {', '.join(present) or 'none'}"
+    if len(present) < len(entries()):
         said += "; the others are generated"
-    return [*findings, Finding("data sets", "ok" if found else "note", said)]
+    return [*findings, Finding("data sets", "ok" if present else "note", said)]
 
 
 def _settings_folder() -> list[Finding]:

@@ -69,7 +69,7 @@ def _run(arguments: argparse.Namespace) -> int:
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     result = flow_result(model, image, name, None if arguments.clean else arguments.corruption)
     lines = [
-        f"layer {k}: mean squared difference {layer.own_error:.6g} from its target, {layer.input_error:.6g} from x"
+        f"layer {k}: mean squared difference {layer.target_error:.6g} from its target, {layer.input_error:.6g} from x"
         for k, layer in enumerate(result.flow.layers, start=1)
     ]
     export = flow_export(result, source)
@@ -101,5 +101,7 @@ def _document(result: FlowResult) -> dict[str, Any]:
         "corruption": result.seed,
         "blanked": int((~flow.survivors).sum()),
         "corruption_error": flow.corruption_error,
-        "layers": [{"error_from_target": layer.own_error, "error_from_x": layer.input_error} for layer in flow.layers],
+        "layers": [
+            {"error_from_target": layer.target_error, "error_from_x": layer.input_error} for layer in flow.layers
+        ],
     }

@@ -286,15 +286,15 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}
     chosen = {name: value for name, value in given.items() if value is not None}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}
-    own = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
+    key = arguments.method or ("custom" if {"transformer", "classifier"} & chosen.keys() else "slide-svm")
     with usage():
-        method = check_choice("method", own, METHODS)
-    _check_kept(method, arguments)
+        method = check_choice("method", key, METHODS)
+    _check_projection(method, arguments)
     sda = _sda(arguments) if method.network else {}
-    return {"method": own, **places, **chosen, **sda}
+    return {"method": key, **places, **chosen, **sda}
 
 
-def _check_kept(method: Method, arguments: argparse.Namespace) -> None:
+def _check_projection(method: Method, arguments: argparse.Namespace) -> None:
     if method.projection is None:
         return
     if not hasattr(arguments, "kept"):
@@ -338,11 +338,11 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:
         except ValueError:
             parameters[name] = value
     try:
-        found = Estimator.of(words[0], parameters)
-        found.make(kind, arguments.seed)
+        estimator = Estimator.of(words[0], parameters)
+        estimator.make(kind, arguments.seed)
     except ValueError as error:
         raise UsageError(f"--{kind}: {error}") from None
-    return found
+    return estimator
 
 
 def _widths(text: str) -> str | tuple[float, ...]:

@@ -32,19 +32,19 @@ def register(commands: Subparsers) -> None:
         ("restore", _restore, "take a deletion back"),
         ("export", _export, "write the table as CSV"),
     ):
-        own = inner.add_parser(name, help=text, description=text)
-        own.add_argument("store", type=Path, metavar="STORE")
+        command = inner.add_parser(name, help=text, description=text)
+        command.add_argument("store", type=Path, metavar="STORE")
         if task in (_show, _delete, _restore):
             many = "+" if task is not _show else None
-            own.add_argument("hash", nargs=many, metavar="HASH", help="of the run, or how it begins")
+            command.add_argument("hash", nargs=many, metavar="HASH", help="of the run, or how it begins")
         if task is _check:
-            own.add_argument(
+            command.add_argument(
                 "--save-whole", type=Path, metavar="NEW", help="save the runs that are whole to this new store"
             )
         if task is _export:
-            own.add_argument("-o", "--output", type=Path, default=Path("runs.csv"), help="the table (runs.csv)")
-        add_json(own)
-        own.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
+            command.add_argument("-o", "--output", type=Path, default=Path("runs.csv"), help="the table (runs.csv)")
+        add_json(command)
+        command.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
 
 
 def _with_store(arguments: argparse.Namespace) -> int:
@@ -57,7 +57,7 @@ def _with_store(arguments: argparse.Namespace) -> int:
         return code
 
 
-def _found(store: RunStore, beginning: str) -> str:
+def _full_hash(store: RunStore, beginning: str) -> str:
     hashes = store.hashes(beginning)
     if len(hashes) != 1:
         raise UsageError(f"{len(hashes) or 'no'} runs begin with {beginning!r}; give the hash of one (see: runs list)")
@@ -90,7 +90,7 @@ def _list(store: RunStore, arguments: argparse.Namespace) -> int:
 def _show(store: RunStore, arguments: argparse.Namespace) -> int:
     from slide_gui.cli.train import describe_result, print_result
 
-    spec_hash = _found(store, arguments.hash)
+    spec_hash = _full_hash(store, arguments.hash)
     result = store.load(spec_hash)
     if arguments.json:
         print_json(describe_result(result) | {"hash": spec_hash})
@@ -122,15 +122,15 @@ def _check(store: RunStore, arguments: argparse.Namespace) -> int:
 def _print_report(report: StoreReport, arguments: argparse.Namespace) -> None:
     for name, fault in report.faults.items():
         print(f"{name[:12]}  {fault}")
-    for found in report.damage:
-        print(printable(f"{arguments.store}: {found}"))
+    for damaged in report.damage:
+        print(printable(f"{arguments.store}: {damaged}"))
     print(f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole")
     if (report.faults or report.damage) and arguments.save_whole is None:
         print(f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW")
 
 
 def _delete(store: RunStore, arguments: argparse.Namespace, undo: bool = False) -> int:
-    hashes = [_found(store, beginning) for beginning in arguments.hash]
+    hashes = [_full_hash(store, beginning) for beginning in arguments.hash]
     store.delete(hashes, undo=undo)
     if arguments.json:
         print_json({"restored" if undo else "deleted": hashes})

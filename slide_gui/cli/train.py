@@ -87,9 +87,9 @@ def _run(arguments: argparse.Namespace) -> int:
     with usage():  # before the data are read
         asked = RunSpec("", source.argument, **place).checked()
         if arguments.output is not None:
-            from slide_gui.experiments.store import check_kept
+            from slide_gui.experiments.store import check_storable
 
-            check_kept(asked)
+            check_storable(asked)
     dataset = read_data(source)
     spec = RunSpec(dataset.fingerprint, source.argument, **place).checked()
     result = _answer(dataset, spec, arguments.output)
@@ -123,19 +123,21 @@ def print_result(result: RunResult) -> None:
     """Say what came out, for people."""
     from slide_gui.experiments.source import describe_chosen, describe_spec
 
-    spec, own, times = result.spec, result.classifier, result.timings
+    spec, classifier, times = result.spec, result.classifier, result.timings
     print(f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}")
     count = f"{len(result.misclassified)} of {result.n_test}"
     print(f"{spec.evaluate} error {result.rate}, {count}")
     validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
     print(f"training error {100 * result.train_error:.2f} %{validation}, {result.n_train} rows trained on")
-    if own is not None:
-        print(f"widths {', '.join(f'{w:.4g}' for w in own.widths)}; shares {', '.join(f'{s:.2f}' for s in own.shares)}")
-        if own.chosen is not None:
-            print(describe_chosen(own.chosen))
-        print(f"C = {own.C:.4g}, {own.n_support} support vectors{'' if own.converged else ', NOT converged'}")
+    if classifier is not None:
+        shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
+        print(f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}")
+        if classifier.chosen is not None:
+            print(describe_chosen(classifier.chosen))
+        converged = "" if classifier.converged else ", NOT converged"
+        print(f"C = {classifier.C:.4g}, {classifier.n_support} support vectors{converged}")
     parts = {"fit": times.fit, "features": times.transform, "widths": times.widths, "train": times.train}
-    if own is None:
+    if classifier is None:
         del parts["widths"]
     print(", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items()))
     if not result.is_current:

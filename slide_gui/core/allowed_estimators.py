@@ -219,8 +219,8 @@ def check_named(name: str, parameters: Mapping[str, Any]) -> None:
     ValueError
         If the path is no class of `MODULES`, or a value could open a file, run what stands in it, or start processes.
     """
-    module, _, own = name.rpartition(".")
-    if module not in MODULES or not _CLASS.fullmatch(own):
+    module, _, class_name = name.rpartition(".")
+    if module not in MODULES or not _CLASS.fullmatch(class_name):
         raise ValueError(
             f"{name!r:.80} is no class of scikit-learn that can be named here; expected a path such as "
             f"neighbors.KNeighborsClassifier or decomposition.PCA"

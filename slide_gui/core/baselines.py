@@ -75,9 +75,9 @@ class Estimator:
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
             raise ValueError("an estimator is a name and an object of parameters")
-        found = cls.of(name, parameters)
-        check_in_file(found.name, dict(found.parameters))
-        return found
+        estimator = cls.of(name, parameters)
+        check_in_file(estimator.name, dict(estimator.parameters))
+        return estimator
 
     def __str__(self) -> str:
         given = ", ".join(f"{key}={value!r}" for key, value in self.parameters)
@@ -99,16 +99,16 @@ class Estimator:
         """
         given = dict(self.parameters)
         check_named(self.name, given)
-        found = self._class(kind)
+        wanted = self._class(kind)
         try:
-            made = found()
-            known = made.get_params()
+            instance = wanted()
+            known = instance.get_params()
             unknown = [key for key in given if key not in known]
             if unknown:
                 raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
             if "random_state" in known and "random_state" not in given:
                 given["random_state"] = seed
-            return made.set_params(**given)
+            return instance.set_params(**given)
         except TypeError:
             raise ValueError(f"{self.name} is made of other estimators, which cannot be named here") from None
 
@@ -119,15 +119,15 @@ class Estimator:
 
         module, _, name = self.name.rpartition(".")
         try:
-            found = getattr(import_module(f"sklearn.{module}"), name, None)
+            candidate = getattr(import_module(f"sklearn.{module}"), name, None)
         except ImportError:
-            found = None
-        ours = isinstance(found, type) and found.__module__.startswith("sklearn.")
-        if not ours or not issubclass(found, (base.BaseEstimator,)):  # type: ignore[arg-type]
+            candidate = None
+        ours = isinstance(candidate, type) and candidate.__module__.startswith("sklearn.")
+        if not ours or not issubclass(candidate, (base.BaseEstimator,)):  # type: ignore[arg-type]
             raise ValueError(f"scikit-learn has no estimator {self.name!r}")
-        if not issubclass(found, getattr(base, _KINDS[kind])) or not hasattr(found, _DOES[kind]):  # type: ignore[arg-type]
+        if not issubclass(candidate, getattr(base, _KINDS[kind])) or not hasattr(candidate, _DOES[kind]):  # type: ignore[arg-type]
             raise ValueError(f"{self.name} is no {kind} of scikit-learn")
-        return found
+        return candidate
 
 
 def _tuples(value: Any) -> Any:
@@ -156,12 +156,12 @@ class Projection:
     keeps: str
     parameters: tuple[tuple[str, Any], ...] = ()
 
-    def checked(self, kept: float | None, method: str) -> float:
+    def checked(self, amount: float | None, method: str) -> float:
         """Return what is kept as a float.
 
         Parameters
         ----------
-        kept : float or None
+        amount : float or None
         method : str
             Which asks, for the refusal.
 
@@ -170,18 +170,18 @@ class Projection:
         ValueError
             If it is missing or out of range.
         """
-        value = number_or_nan(kept)
+        value = number_or_nan(amount)
         if self.keeps == "directions":
             fits, needed = value >= 1 and value.is_integer(), "a whole number of directions, 1 or more"
         else:
             fits, needed = 0 < value < 1, "a fraction of the variance, between 0 and 1"
         if not fits:
-            raise ValueError(f"kept is {'missing' if kept is None else repr(kept)}; {method} needs {needed}")
+            raise ValueError(f"kept is {'missing' if amount is None else repr(amount)}; {method} needs {needed}")
         return value
 
-    def estimator(self, kept: float) -> Estimator:
+    def estimator(self, amount: float) -> Estimator:
         """Return the transformer that keeps so much."""
-        components = int(kept) if self.keeps == "directions" else kept
+        components = int(amount) if self.keeps == "directions" else amount
         return Estimator.of(self.name, {"n_components": components, **dict(self.parameters)})
 
 
@@ -217,8 +217,8 @@ class Transformer:
             raise ValueError(f"rows of shape {rows.shape}; this was fitted on {self.n_features} features")
         blocks = []
         for start in range(0, max(len(rows), 1), _BLOCK_ROWS):
-            made = self.estimator.transform(np.asarray(rows[start : start + _BLOCK_ROWS], np.float64))
-            dense = np.asarray(made.toarray() if hasattr(made, "toarray") else made)
+            transformed = self.estimator.transform(np.asarray(rows[start : start + _BLOCK_ROWS], np.float64))
+            dense = np.asarray(transformed.toarray() if hasattr(transformed, "toarray") else transformed)
             blocks.append(dense.astype(np.float32))
             if blocks[-1].ndim != 2 or not np.isfinite(blocks[-1]).all():
                 raise ValueError(f"{type(self.estimator).__name__} gave values that are no finite table")
@@ -245,11 +245,11 @@ def fit_transformer(
     ValueError
         If it is no transformer, needs labels, or refuses the rows or its parameters.
     """
-    made = estimator.make("transformer", seed)
+    transformer = estimator.make("transformer", seed)
     progress.report(0.0)
-    _fit(made, np.asarray(rows, np.float64))
+    _fit(transformer, np.asarray(rows, np.float64))
     progress.report(1.0)
-    return Transformer(made, rows.shape[1])
+    return Transformer(transformer, rows.shape[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -282,9 +282,9 @@ class OtherClassifier:
     def _decisions(self, Z: NDArray[Any], codes: Indices) -> NDArray[np.float64]:
         two = self.n_classes == 2
         if hasattr(self.estimator, "decision_function"):
-            found = np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
-            if found.shape[1] == (1 if two else self.n_classes):
-                return found
+            decisions = np.asarray(self.estimator.decision_function(Z), np.float64).reshape(len(Z), -1)
+            if decisions.shape[1] == (1 if two else self.n_classes):
+                return decisions
         if hasattr(self.estimator, "predict_proba"):
             shares = np.asarray(self.estimator.predict_proba(Z), np.float64)
             if shares.shape == (len(Z), self.n_classes):
@@ -313,29 +313,29 @@ def fit_classifier(
     ValueError
         If it is no classifier, or refuses the rows or its parameters.
     """
-    made = estimator.make("classifier", seed)
+    classifier = estimator.make("classifier", seed)
     progress.report(0.0)
-    _fit(made, Z, codes)
+    _fit(classifier, Z, codes)
     progress.report(1.0)
-    return OtherClassifier(made, int(codes.max()) + 1)
+    return OtherClassifier(classifier, int(codes.max()) + 1)
 
 
-def _fit(made: Any, *arguments: Any) -> None:
+def _fit(estimator: Any, *arguments: Any) -> None:
     """Fit; whatever goes wrong is a ValueError that names the class."""
     try:
-        made.fit(*arguments)
+        estimator.fit(*arguments)
     except MemoryError:
         raise
     except Exception as error:  # each of its classes fails in its own way
-        raise ValueError(_refusal(made, arguments, error)) from None
+        raise ValueError(_refusal(estimator, arguments, error)) from None
 
 
-def _refusal(made: Any, arguments: tuple[Any, ...], error: Exception) -> str:
-    name, rows = type(made).__name__, arguments[0]
+def _refusal(estimator: Any, arguments: tuple[Any, ...], error: Exception) -> str:
+    name, rows = type(estimator).__name__, arguments[0]
     if len(arguments) == 1 and re.search(r"\by\b", str(error)):  # as scikit-learn calls the labels
         return f"{name} cannot be fitted to rows without labels ({error})"
-    wanted, most = getattr(made, "n_components", None), min(rows.shape)
+    wanted, most = getattr(estimator, "n_components", None), min(rows.shape)
     if isinstance(wanted, int) and wanted > most:
-        found = f"{rows.shape[0]} rows with {rows.shape[1]} features"
-        return f"{name} cannot make {wanted} components of {found}; set n_components to {most} or less"
+        shape = f"{rows.shape[0]} rows with {rows.shape[1]} features"
+        return f"{name} cannot make {wanted} components of {shape}; set n_components to {most} or less"
     return f"{name} cannot be fitted to these rows ({error})"

@@ -65,11 +65,11 @@ def layer_sizes(names: Sequence[str]) -> tuple[int, ...] | None:
     ValueError
         If only some are, or the columns of a layer do not stand side by side.
     """
-    found = [_LAYER.match(name) for name in names]
-    layers = [int(match[1]) for match in found if match]
+    matches = [_LAYER.match(name) for name in names]
+    layers = [int(match[1]) for match in matches if match]
     if not layers:
         return None
-    for name, match in zip(names, found, strict=True):
+    for name, match in zip(names, matches, strict=True):
         if match is None:
             raise ValueError(
                 f"column {name!r} is of no layer, though others are (h0_…, h1_…); give the blocks' sizes in groups"
@@ -146,5 +146,5 @@ def parameters_of(estimator: Any, kind: type[P], **normalised: Any) -> P:
     """
     given = estimator.get_params(deep=False)
     seed = seed_of(given["random_state"])
-    own = {field.name: given[field.name] for field in fields(kind) if field.name in given}  # type: ignore[arg-type]
-    return kind(**{**own, "seed": seed, **normalised})
+    known = {field.name: given[field.name] for field in fields(kind) if field.name in given}  # type: ignore[arg-type]
+    return kind(**{**known, "seed": seed, **normalised})

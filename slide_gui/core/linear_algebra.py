@@ -79,16 +79,16 @@ def solver(a: Array, progress: Progress = NO_PROGRESS) -> Callable[[Array, Progr
 
     def solve(b: Array, progress: Progress) -> Array:
         x = np.array(b, dtype=np.float64)
-        for k, own in enumerate(pieces):
+        for k, piece in enumerate(pieces):
             for before in pieces[:k]:
-                x[own] -= a[own, before] @ x[before]
+                x[piece] -= a[piece, before] @ x[before]
                 progress.report(0.0)
-            x[own] = inverses[k] @ x[own]
-        for k, own in reversed(list(enumerate(pieces))):
+            x[piece] = inverses[k] @ x[piece]
+        for k, piece in reversed(list(enumerate(pieces))):
             for after in pieces[k + 1 :]:
-                x[own] -= a[after, own].T @ x[after]
+                x[piece] -= a[after, piece].T @ x[after]
                 progress.report(0.0)
-            x[own] = inverses[k].T @ x[own]
+            x[piece] = inverses[k].T @ x[piece]
         return x
 
     return solve
@@ -160,11 +160,11 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
     """Add ± b bᵀ to a symmetric matrix, which stays exactly symmetric."""
     add = np.add if sign > 0 else np.subtract
     for top in range(0, len(b), _PIECE):
-        own, before = slice(top, top + _PIECE), slice(0, top)
-        add(out[own, own], b[own] @ b[own].T, out=out[own, own])
+        piece, before = slice(top, top + _PIECE), slice(0, top)
+        add(out[piece, piece], b[piece] @ b[piece].T, out=out[piece, piece])
         if top:
-            add(out[own, before], product(b[own], b[before].T, progress), out=out[own, before])
-            out[before, own] = out[own, before].T
+            add(out[piece, before], product(b[piece], b[before].T, progress), out=out[piece, before])
+            out[before, piece] = out[piece, before].T
         progress.report(0.0)
 
 
@@ -172,10 +172,10 @@ def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) 
     """Return a diag(weights) a of a symmetric a: half of it is computed."""
     result = np.empty_like(a)
     for top in range(0, len(a), _PIECE):
-        own, rest = slice(top, top + _PIECE), slice(top, None)
-        tile = product(a[own] * weights, a[:, rest], progress)
-        result[rest, own] = tile.T
-        result[own, rest] = tile
+        piece, rest = slice(top, top + _PIECE), slice(top, None)
+        tile = product(a[piece] * weights, a[:, rest], progress)
+        result[rest, piece] = tile.T
+        result[piece, rest] = tile
         progress.report(0.0)
     return result
 
@@ -195,15 +195,15 @@ def _factorise(a: Array, progress: Progress) -> tuple[list[slice], list[Array]]:
     """Put Cholesky's factor below the diagonal blocks of a; return the blocks and the inverses of their factors."""
     pieces = [slice(start, min(start + _PIECE, len(a))) for start in range(0, len(a), _PIECE)]
     inverses = []
-    for k, own in enumerate(pieces):
-        inverse = _inverse_lower(np.asarray(np.linalg.cholesky(a[own, own]), dtype=np.float64))
+    for k, piece in enumerate(pieces):
+        inverse = _inverse_lower(np.asarray(np.linalg.cholesky(a[piece, piece]), dtype=np.float64))
         inverses.append(inverse)
         for below in pieces[k + 1 :]:
-            a[below, own] = a[below, own] @ inverse.T
+            a[below, piece] = a[below, piece] @ inverse.T
         progress.report(0.0)
         for j, column in enumerate(pieces[k + 1 :], start=k + 1):
             for row in pieces[j:]:
-                a[row, column] -= a[row, own] @ a[column, own].T
+                a[row, column] -= a[row, piece] @ a[column, piece].T
             progress.report(0.0)
     return pieces, inverses
 
@@ -238,8 +238,8 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
     out = np.empty((len(rows), *matrix.shape[1:]), matrix.dtype)
     step = max(1, _PIECE_BYTES // max(matrix.itemsize * int(np.prod(matrix.shape[1:])), 1))
     for start in range(0, len(rows), step):
-        own = rows[start : start + step]
-        np.take(matrix, own, axis=0, out=out[start : start + len(own)], mode="clip")
+        batch = rows[start : start + step]
+        np.take(matrix, batch, axis=0, out=out[start : start + len(batch)], mode="clip")
         progress.report(0.0)
     return out
 
@@ -251,8 +251,8 @@ def take_submatrix(
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     for start in range(0, len(rows), step):
-        own = rows[start : start + step]
-        out[start : start + len(own)] = matrix[np.ix_(own, rows)]
+        batch = rows[start : start + step]
+        out[start : start + len(batch)] = matrix[np.ix_(batch, rows)]
         progress.report(0.0)
     return out
 

@@ -75,13 +75,13 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
         groups.setdefault(replace(answer.point.spec, split=0, neighbour=None).checked().hash, []).append(answer)
     if len({tuple(answer.point.split for answer in group) for group in groups.values()}) > 1:
         raise ValueError("the splits do not have the same noises and depths; run all of them first")
-    found = []
+    means = []
     for group in groups.values():
         errors = [answer.validation_error for answer in group if answer.validation_error is not None]
         if len(errors) < len(group):
             raise ValueError(_NOTHING_HELD_OUT)
-        found.append(replace(group[0], validation_error=sum(errors) / len(errors)))
-    return tuple(found)
+        means.append(replace(group[0], validation_error=sum(errors) / len(errors)))
+    return tuple(means)
 
 
 def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:
@@ -93,8 +93,8 @@ def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float
         line = lines[_line(answer.point)]
         here = line.index(answer)
         around = [near.validation_error or 0.0 for near in line[max(here - 1, 0) : here + 2]]
-        own = answer.validation_error or 0.0
-        return own, sum(around) / len(around), answer.point.spec.layers, _place(answer.point)
+        error = answer.validation_error or 0.0
+        return error, sum(around) / len(around), answer.point.spec.layers, _place(answer.point)
 
     return rank
 

@@ -93,12 +93,12 @@ def compare_rows(
         if spec.fingerprint != dataset.fingerprint:
             raise DataError("is not the data of both runs; open those to compare their weights", dataset.name)
         rows.append(_rows(reuse.stack(dataset, spec.stack, progress=part), pixels))
-    least = min(own.shape[1] for own in rows)
+    least = min(each.shape[1] for each in rows)
     return ComparedRows(tuple(pixels), rows[0], rows[1], rows[0][:, :least] - rows[1][:, :least])
 
 
 def _rows(stack: Stack, pixels: Sequence[int]) -> Rows:
-    found = np.empty((len(pixels), len(stack.layers), stack.n_features + 1))
+    weights = np.empty((len(pixels), len(stack.layers), stack.n_features + 1))
     for j, layer in enumerate(stack.layers):
-        found[:, j] = layer.weights[list(pixels)]
-    return found
+        weights[:, j] = layer.weights[list(pixels)]
+    return weights

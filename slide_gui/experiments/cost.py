@@ -61,8 +61,8 @@ class CostModel:
 
         def distance(other: RunKind) -> tuple[bool, bool, float, int, bool]:
             rows = abs(math.log(max(other.rows, 1) / max(kind.rows, 1)))
-            own = other.method != kind.method, other.data != kind.data
-            return (*own, rows, abs(other.layers - kind.layers), other.warm != kind.warm)
+            differs = other.method != kind.method, other.data != kind.data
+            return (*differs, rows, abs(other.layers - kind.layers), other.warm != kind.warm)
 
         near = min(self._seconds, key=distance)
         scale = (kind.layers + 1) / (near.layers + 1) * (max(kind.rows, 1) / max(near.rows, 1)) ** 2

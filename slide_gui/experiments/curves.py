@@ -84,8 +84,8 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
         groups.setdefault((answer.point.depth, answer.point.noise), {})[answer.point.spec.hash] = answer
     points = []
     for depth, noise in sorted(groups):
-        own = list(groups[depth, noise].values())
-        rate = ErrorRate.of_splits([answer.rate.error for answer in own], own[0].rate.n)
+        runs = list(groups[depth, noise].values())
+        rate = ErrorRate.of_splits([answer.rate.error for answer in runs], runs[0].rate.n)
         points.append(CurvePoint(noise, depth, rate))
     return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))
 
@@ -152,8 +152,9 @@ def label_points(base: RunSpec, counts: Sequence[int], seeds: Sequence[int]) -> 
     points = []
     for count in sorted(set(counts)):
         for seed in sorted(set(seeds)):
-            own = replace(base, labels=count, seed=seed, neighbour=None)
-            for spec in (own, replace(own, fitted_on="labelled"), replace(own, method="raw-svm", classifier=None)):
+            stacked = replace(base, labels=count, seed=seed, neighbour=None)
+            raw = replace(stacked, method="raw-svm", classifier=None)
+            for spec in (stacked, replace(stacked, fitted_on="labelled"), raw):
                 checked = spec.checked()
                 points.append(SweepPoint(checked.stack.noise, checked.stack.depth, checked.split, seed, checked))
     return tuple(points)
@@ -177,8 +178,8 @@ def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurve
     lines = []
     for name, by_count in groups.items():
         points = []
-        for count, own in sorted(by_count.items()):
-            rate = ErrorRate.of_splits([answer.rate.error for answer in own], own[0].rate.n)
+        for count, runs in sorted(by_count.items()):
+            rate = ErrorRate.of_splits([answer.rate.error for answer in runs], runs[0].rate.n)
             points.append(LabelPoint(count, rate))
         lines.append(LabelLine(name, tuple(points)))
     first = stacked[0]

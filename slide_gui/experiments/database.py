@@ -88,22 +88,22 @@ class Database:
 
     def rows_before_damage(self, query: str) -> list[tuple[Any, ...]]:
         """Return the rows that a query gives until it fails, if it does."""
-        found = []
+        rows = []
         with suppress(*_FAILURES):
             for row in self._db.execute(query):
-                found.append(row)
-        return found
+                rows.append(row)
+        return rows
 
     def damage(self, *, indexes: bool = True) -> tuple[str, ...]:
         """Return what SQLite finds wrong with the file, with its indexes too if asked for; nothing if it is whole."""
         try:
-            found = self._db.execute(f"PRAGMA {'integrity_check' if indexes else 'quick_check'}(20)").fetchall()
+            lines = self._db.execute(f"PRAGMA {'integrity_check' if indexes else 'quick_check'}(20)").fetchall()
         except _FAILURES as error:
             failure = self._failure(error, "read")
             if isinstance(failure, OSError):
                 raise failure from None
             return (str(error),)
-        return tuple(str(text) for (text,) in found if text != "ok")
+        return tuple(str(text) for (text,) in lines if text != "ok")
 
     @contextmanager
     def writing(self) -> Iterator[None]:

@@ -74,9 +74,9 @@ _Reader = Callable[[object, str], Any]
 @lru_cache(maxsize=64)
 def _fields(kind: Any) -> tuple[dict[str, _Reader], tuple[str, ...]]:
     """Return a reader for each field of a dataclass, and which it cannot do without."""
-    hints, own = get_type_hints(kind), [each for each in fields(kind) if each.init]
-    needed = (each.name for each in own if each.default is MISSING and each.default_factory is MISSING)
-    return {each.name: _reader(hints[each.name]) for each in own}, tuple(needed)
+    hints, settable = get_type_hints(kind), [each for each in fields(kind) if each.init]
+    needed = (each.name for each in settable if each.default is MISSING and each.default_factory is MISSING)
+    return {each.name: _reader(hints[each.name]) for each in settable}, tuple(needed)
 
 
 @lru_cache(maxsize=256)
@@ -87,9 +87,9 @@ def _reader(hint: Any) -> _Reader:
     if get_origin(hint) is tuple:
         return _reader_of_tuples(hint)
     if is_dataclass(hint):
-        own = getattr(hint, "from_document", None)
-        if own is not None:
-            return lambda value, name: own(value) if isinstance(value, dict) else _refuse(value, name, hint)
+        from_class = getattr(hint, "from_document", None)
+        if from_class is not None:
+            return lambda value, name: from_class(value) if isinstance(value, dict) else _refuse(value, name, hint)
         return lambda value, name: from_document(hint, value, name)  # type: ignore[arg-type]
     fits = _PLAIN.get(hint, _never)
     return lambda value, name: value if fits(value) else _refuse(value, name, hint)

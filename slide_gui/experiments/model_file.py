@@ -208,13 +208,13 @@ def _member(
     """Return one array; `shape` None means any one-dimensional one."""
     member = archive.getinfo(f"{name}.npy")
     with archive.open(member) as file:
-        found = read_array(file, member.file_size, f"{place}, {name}")
-    if found.dtype != dtype or (found.ndim != 1 if shape is None else found.shape != shape):
+        array = read_array(file, member.file_size, f"{place}, {name}")
+    if array.dtype != dtype or (array.ndim != 1 if shape is None else array.shape != shape):
         raise DataError(
-            f"{name} is {found.dtype} of shape {found.shape}, expected {dtype} of shape {shape or '(n,)'}; {_REMEDY}",
+            f"{name} is {array.dtype} of shape {array.shape}, expected {dtype} of shape {shape or '(n,)'}; {_REMEDY}",
             place,
         )
-    return np.ascontiguousarray(found)
+    return np.ascontiguousarray(array)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -229,10 +229,10 @@ class _Manifest:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise DataError(f"the manifest does not say {FORMAT!r}; {_REMEDY}", place)
         self._document = document
-        found = document.get("format_version")
-        if type(found) is not int or found != FORMAT_VERSION:
+        version = document.get("format_version")
+        if type(version) is not int or version != FORMAT_VERSION:
             raise DataError(
-                f"format version {str(found)[:20]}, this slide-gui reads {FORMAT_VERSION}; open it with "
+                f"format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}; open it with "
                 "the version that wrote it",
                 place,
             )
@@ -265,8 +265,8 @@ class _Manifest:
         )
 
     def _refuse(self, key: str, expected: str) -> NoReturn:
-        found = repr(self._document.get(key))[:60]
-        raise DataError(f"the manifest's {key} is {found}, expected {expected}; {_REMEDY}", self._place)
+        value = repr(self._document.get(key))[:60]
+        raise DataError(f"the manifest's {key} is {value}, expected {expected}; {_REMEDY}", self._place)
 
     def _text(self, key: str) -> str:
         value = self._document.get(key)

@@ -115,17 +115,17 @@ class Networks:
         for of, known in self._pretrained:
             if of == key and _begins(known.sda.parameters, parameters):
                 return known.first(len(parameters.n_units))
-        made = pretrained(dataset.train if rows is None else dataset.train[rows], parameters, progress=progress)
-        self._pretrained = [*self._pretrained[1 - _MOST :], (key, made)]
-        return made
+        network = pretrained(dataset.train if rows is None else dataset.train[rows], parameters, progress=progress)
+        self._pretrained = [*self._pretrained[1 - _MOST :], (key, network)]
+        return network
 
     def tuned(self, spec_hash: str) -> Tuned | None:
         """Return a fine-tuned network by the hash of a run that trains it, or None."""
         return self._tuned.get(spec_hash)
 
-    def keep(self, spec_hash: str, made: Tuned) -> None:
+    def keep(self, spec_hash: str, network: Tuned) -> None:
         """Keep a fine-tuned network; the oldest gives way."""
-        self._tuned[spec_hash] = made
+        self._tuned[spec_hash] = network
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
 
@@ -168,16 +168,16 @@ def tuned(
     started = time.perf_counter()
 
     def part(wanted: Indices) -> tuple[NDArray[Any], Indices]:
-        taken = dataset.train if len(wanted) == len(dataset.train) else dataset.train[wanted]
-        return into_range(taken, features.limits), codes[wanted]
+        chosen = dataset.train if len(wanted) == len(dataset.train) else dataset.train[wanted]
+        return into_range(chosen, features.limits), codes[wanted]
 
     n_classes = int(codes.max()) + 1
-    X, own = part(rows)
-    X_valid, own_valid = part(validation) if len(validation) else (None, None)
-    network = fine_tune(features.sda, X, own, n_classes, X_valid, own_valid, spec.sda, progress)
-    made = Tuned(network, features.limits, time.perf_counter() - started)
-    networks.keep(key, made)
-    return made
+    X, y = part(rows)
+    X_valid, y_valid = part(validation) if len(validation) else (None, None)
+    network = fine_tune(features.sda, X, y, n_classes, X_valid, y_valid, spec.sda, progress)
+    result = Tuned(network, features.limits, time.perf_counter() - started)
+    networks.keep(key, result)
+    return result
 
 
 class _LayerClock(Progress):

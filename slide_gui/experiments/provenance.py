@@ -59,17 +59,17 @@ class FigureProvenance:
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Return each run once, after the one that it starts from."""
-        found: dict[str, RunSpec] = {}
+        specs: dict[str, RunSpec] = {}
 
         def take(spec: RunSpec) -> None:
-            if spec.hash not in found:
+            if spec.hash not in specs:
                 if spec.neighbour is not None:
                     take(spec.neighbour)
-                found[spec.hash] = spec
+                specs[spec.hash] = spec
 
         for point in self.points:
             take(point.spec)
-        return tuple(found.values())
+        return tuple(specs.values())
 
     def answers(self, dataset: Dataset, *, progress: Progress = NO_PROGRESS) -> list[RunResult]:
         """Do every run and return the result of each point.
@@ -95,8 +95,8 @@ class FigureProvenance:
             near = None if spec.neighbour is None else number[spec.neighbour.hash]
             runs.append({**replace(spec, neighbour=None).document(), "neighbour": near})
         points = [{**_place(point), "run": number[point.spec.hash]} for point in self.points]
-        own = self.source
-        source = {"key": own.key, "paths": list(own.paths), "seed": own.seed, "generated": own.generated}
+        data = self.source
+        source = {"key": data.key, "paths": list(data.paths), "seed": data.seed, "generated": data.generated}
         document = {"format": _FORMAT, "figure": self.figure, "numerics": self.numerics, "source": source}
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
 
@@ -136,8 +136,8 @@ class FigureProvenance:
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and source.key not in {e.key for e in entries()}):
             raise ValueError("the source is neither a data set of the catalogue nor files")
-        made_by = checked_value(str, document.get("numerics", ""), "numerics")
-        return cls(document["figure"], source, tuple(points), made_by)
+        version = checked_value(str, document.get("numerics", ""), "numerics")
+        return cls(document["figure"], source, tuple(points), version)
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:

@@ -94,29 +94,29 @@ class Fitted:
     seconds: float | None
 
 
-def represent(dataset: Dataset, spec: RunSpec, own: Indices, reuse: Reuse, progress: Progress) -> Fitted:
+def represent(dataset: Dataset, spec: RunSpec, fitted_rows: Indices, reuse: Reuse, progress: Progress) -> Fitted:
     """Fit the representation of a spec, which takes no labels.
 
     Parameters
     ----------
     spec : RunSpec
         In its normal form.
-    own : ndarray of int
+    fitted_rows : ndarray of int
         The rows of the training part that it is fitted on, as the spec says.
     """
     started, method = time.perf_counter(), METHODS[spec.method]
-    rows = dataset.train if spec.fitted_on == "training" else dataset.train[own]
+    rows = dataset.train if spec.fitted_on == "training" else dataset.train[fitted_rows]
     if spec.stacked:
         whole = True
         if spec.fitted_on == "training":
             whole = not reuse.holds(dataset, spec.stack)
-            made: Representation = reuse.stack(dataset, spec.stack, progress=progress)
+            stack: Representation = reuse.stack(dataset, spec.stack, progress=progress)
         else:
-            made = fit_stack(rows, spec.stack, progress=progress)
-        return Fitted(made, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
+            stack = fit_stack(rows, spec.stack, progress=progress)
+        return Fitted(stack, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
     if method.network:
         assert spec.sda is not None
-        some = None if spec.fitted_on == "training" else own
+        some = None if spec.fitted_on == "training" else fitted_rows
         features = reuse.networks.pretrained(dataset, spec.sda, some, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
     chosen = spec.transformer

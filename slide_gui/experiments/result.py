@@ -54,14 +54,14 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
             members = {member.filename: member for member in archive.infolist()}
             if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
                 raise DataError("its members are not those of a run", place)
-            found = {}
+            arrays = {}
             for name in ARRAYS:
                 member = members[f"{name}.npy"]
                 if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
                     raise DataError(f"{name} is packed, or larger than the file", place)
                 with archive.open(member) as stream:
-                    found[name] = read_array(stream, member.file_size, f"{place}, {name}")
-            return found
+                    arrays[name] = read_array(stream, member.file_size, f"{place}, {name}")
+            return arrays
     except DataError:
         raise
     except BROKEN as error:
@@ -275,12 +275,12 @@ class RunResult:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by the names of `ARRAYS`."""
-        found = {}
+        checked = {}
         for name, (dtype, ndim) in ARRAYS.items():
             home = self.classifier if name in _OF_CLASSIFIER else self
             array = np.empty((0,) * ndim) if home is None else getattr(home, name)
-            found[name] = np.ascontiguousarray(array, dtype)
-        return found
+            checked[name] = np.ascontiguousarray(array, dtype)
+        return checked
 
     @classmethod
     def from_parts(cls, document: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> RunResult:
@@ -300,8 +300,8 @@ class RunResult:
         versions = checked_value(tuple[tuple[str, str], ...], list(document["versions"].items()), "versions")
         classifier = document.get("classifier")
         if classifier is not None:
-            own = {name: arrays[name] for name in _OF_CLASSIFIER}
-            classifier = from_document(Classifier, classifier, "classifier", own)
+            of_classifier = {name: arrays[name] for name in _OF_CLASSIFIER}
+            classifier = from_document(Classifier, classifier, "classifier", of_classifier)
         given = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
         result = from_document(cls, inner, "a result", {**given, "versions": versions, "classifier": classifier})
         result._check_shapes()
@@ -317,10 +317,10 @@ class RunResult:
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
             "decisions": self.decisions.shape in ((m, 1), (m, k)),
         }
-        own = self.classifier
-        if own is not None:
-            fits["widths"] = len(own.widths) == len(own.shares) == len(own.medians) > 0
-            fits["coefficients"] = own.coefficients.shape == (len(own.biases), own.n_support)
+        classifier = self.classifier
+        if classifier is not None:
+            fits["widths"] = len(classifier.widths) == len(classifier.shares) == len(classifier.medians) > 0
+            fits["coefficients"] = classifier.coefficients.shape == (len(classifier.biases), classifier.n_support)
         for name, fit in fits.items():
             if not fit:
                 raise ValueError(f"{name} does not fit the other parts of the result")

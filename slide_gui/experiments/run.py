@@ -149,8 +149,8 @@ def judge(
         block = np.sort(order[start : start + size])
         here = slice(start, start + len(block))
         order[here] = block
-        predicted[here], own = predictor.answer(part[block], steady.pulse)
-        decisions.append(own)
+        predicted[here], decision = predictor.answer(part[block], steady.pulse)
+        decisions.append(decision)
         wrong += int(np.count_nonzero(predicted[here] != codes[block]))
         start += len(block)
         steady.report(start / len(order), Estimate(wrong, start, len(order)))
@@ -269,11 +269,11 @@ class ProgressCollector:
 
 
 class _Phase(Progress):
-    def __init__(self, collector: ProgressCollector, name: str, own: Progress) -> None:
-        self._collector, self._name, self._own = collector, name, own
+    def __init__(self, collector: ProgressCollector, name: str, listener: Progress) -> None:
+        self._collector, self._name, self._listener = collector, name, listener
 
     def report(self, fraction: float, payload: object = None) -> None:
-        self._own.report(fraction, self._collector.seen(self._name, payload))
+        self._listener.report(fraction, self._collector.seen(self._name, payload))
 
 
 _TRAIN_ROWS = 5_000  # rows on which the training error is counted
@@ -319,10 +319,10 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     done = time.perf_counter()
     learning = collector.phase("learn", 0.1, 0.6)
     learning.report(0.0, Stage(f"features of {len(rows)} rows"))
-    Z = fitted.representation.transform(_taken(dataset.train, rows), progress=learning.part(0.0, 0.04))
-    made = time.perf_counter()
+    Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
+    transformed = time.perf_counter()
     codes, rest = classes.train[rows], learning.part(0.04, 1.0)
-    own: Classifier | None = None
+    classifier: Classifier | None = None
     fine_tuning = None
     if isinstance(fitted.representation, SdaFeatures) and METHODS[spec.method].fine_tunes:
         fine_tuning = tuned(fitted.representation, dataset, classes.train, rows, validation, spec, reuse.networks, rest)
@@ -331,16 +331,18 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)
         predictor = OtherPredictor(fitted.representation, other)
     else:
-        model, own = train_svm(Z, codes, fitted.groups, spec, neighbour, rest)
+        model, classifier = train_svm(Z, codes, fitted.groups, spec, neighbour, rest)
         predictor = SvmPredictor(fitted.representation, model)
     trained = time.perf_counter()
     del Z
-    learned = min(max(collector.learned, made), trained) if own is not None and (own.history or own.grid) else made
-    features = None if fitted.seconds is None else fitted.seconds + made - done
+    searched = classifier is not None and (classifier.history or classifier.grid)
+    learned = min(max(collector.learned, transformed), trained) if searched else transformed
+    features = None if fitted.seconds is None else fitted.seconds + transformed - done
     training = trained - learned if fine_tuning is None else fine_tuning.seconds
-    times = Timings(done - collector.started, learned - made, training, 0.0, made - done, features)
+    times = Timings(done - collector.started, learned - transformed, training, 0.0, transformed - done, features)
     network = _record(fitted.representation, fine_tuning)
-    return replace(_judged(dataset, spec, classes, rows, validation, predictor, own, times, collector), network=network)
+    result = _judged(dataset, spec, classes, rows, validation, predictor, classifier, times, collector)
+    return replace(result, network=network)
 
 
 def _judged(
@@ -350,7 +352,7 @@ def _judged(
     rows: Indices,
     validation: Indices,
     predictor: Predictor,
-    own: Classifier | None,
+    classifier: Classifier | None,
     times: Timings,
     collector: ProgressCollector,
 ) -> RunResult:
@@ -365,23 +367,23 @@ def _judged(
     held_out = None
     if len(validation):
         held_out = judged(dataset.train, classes.train, validation, 0.65, 0.7, "validation")
-    found = held_out
+    judgement = held_out
     if spec.evaluate == "test":
         order = stratified_sample(classes.test, spec.test_rows, spec.seed)
-        found = judged(dataset.test, classes.test, order, 0.7, 1.0, "test")
-    assert found is not None
+        judgement = judged(dataset.test, classes.test, order, 0.7, 1.0, "test")
+    assert judgement is not None
     return RunResult(
         spec,
         dataset.name,
         dataset.generated,
         classes.labels,
-        own,
+        classifier,
         len(rows),
-        found.confusion(len(classes.labels)),
-        found.rows,
-        found.rows[found.wrong],
-        found.predicted[found.wrong].astype(np.int64),
-        found.decisions[found.wrong],
+        judgement.confusion(len(classes.labels)),
+        judgement.rows,
+        judgement.rows[judgement.wrong],
+        judgement.predicted[judgement.wrong].astype(np.int64),
+        judgement.decisions[judgement.wrong],
         train_error,
         None if held_out is None else held_out.error,
         replace(times, test=time.perf_counter() - started),
@@ -426,8 +428,8 @@ def restore(
     ValueError
         If the classifier was no SVM: only SVMs are kept.
     """
-    spec, own = result.spec.checked(), result.classifier
-    if own is None:
+    spec, classifier = result.spec.checked(), result.classifier
+    if classifier is None:
         raise ValueError(
             f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not kept; train it again"
         )
@@ -436,10 +438,10 @@ def restore(
     reuse = Reuse() if reuse is None else reuse
     fitted_on = _fitted_rows(classes.train, spec, rows)
     fitted = represent(dataset, spec, fitted_on, reuse, progress.part(0.0, 0.7))
-    Z = fitted.representation.transform(_taken(dataset.train, rows), progress=progress.part(0.7, 1.0))
-    embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), own.widths)
-    vectors = embedding(Z, own.support, own.dtype)
-    return fitted.representation, model_of(own, embedding, vectors, classes.n_train_classes)
+    Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
+    embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
+    vectors = embedding(Z, classifier.support, classifier.dtype)
+    return fitted.representation, model_of(classifier, embedding, vectors, classes.n_train_classes)
 
 
 def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
@@ -489,16 +491,16 @@ def _check_estimators(spec: RunSpec) -> None:
         spec.classifier.make("classifier", spec.seed)
 
 
-def _taken(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
+def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32]:
     """Return some rows, without a copy if they are all."""
     return part if len(rows) == len(part) else part[rows]
 
 
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
-    found = {"slide-gui": __version__, "numerics": str(numerics()), "python": platform.python_version()}
-    found |= {name: version(name) for name in ("numpy", "scipy")}
+    versions = {"slide-gui": __version__, "numerics": str(numerics()), "python": platform.python_version()}
+    versions |= {name: version(name) for name in ("numpy", "scipy")}
     libraries = loaded_blas()
-    found |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}
+    versions |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}
     if METHODS[spec.method].projection or spec.transformer is not None or spec.classifier is not None:
-        found["scikit-learn"] = version("scikit-learn")
-    return tuple(found.items())
+        versions["scikit-learn"] = version("scikit-learn")
+    return tuple(versions.items())

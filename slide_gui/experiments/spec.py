@@ -121,13 +121,13 @@ class RunSpec:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
         sda = SdaParameters() if self.sda is None else self.sda.checked()
         layers = len(sda.n_units) if method.network else stack.depth
-        own_svm = self.classifier is None and not method.fine_tunes
+        has_svm = self.classifier is None and not method.fine_tunes
         learns = method.learns and svm.widths == "learn"
         fits = stack.depth > 0 or method.projection or method.network or self.transformer is not None
         normal = replace(
             self,
             stack=stack,
-            svm=_normal_svm(svm, method) if own_svm else SvmParameters(),
+            svm=_normal_svm(svm, method) if has_svm else SvmParameters(),
             **numbers | ({"split": 0} if self.training == "whole" else {}),
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=method.projection.checked(self.kept, method.key) if method.projection else None,
@@ -241,9 +241,9 @@ def document_hash(document: dict[str, Any], version: Version) -> str:
     change it. A neighbour counts by its own hash, the place of the data not at all.
     """
     near = document["neighbour"]
-    own = {key: value for key, value in document.items() if key != "source"}
-    own |= {"format": version, "neighbour": None if near is None else document_hash(near, version)}
-    return hashlib.sha256(json.dumps(own, sort_keys=True).encode()).hexdigest()
+    hashed = {key: value for key, value in document.items() if key != "source"}
+    hashed |= {"format": version, "neighbour": None if near is None else document_hash(near, version)}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True)

@@ -117,10 +117,10 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int 
     counts += f"{n_test if test is not None else len(dataset.test)} of {len(dataset.test)} test rows"
     return replace(
         dataset,
-        train=_taken(dataset.train, train),
-        train_labels=_taken(dataset.train_labels, train),
-        test=_taken(dataset.test, test),
-        test_labels=_taken(dataset.test_labels, test),
+        train=_chosen_rows(dataset.train, train),
+        train_labels=_chosen_rows(dataset.train_labels, train),
+        test=_chosen_rows(dataset.test, test),
+        test_labels=_chosen_rows(dataset.test_labels, test),
         source=f"{dataset.source} ({counts})",
     )
 
@@ -132,5 +132,5 @@ def _chosen(labels: NDArray[np.int64] | None, n: int, wanted: int | None, seed: 
     return np.sort(stratified_sample(codes, wanted, seed))
 
 
-def _taken(array: Any, rows: NDArray[np.intp] | None) -> Any:
+def _chosen_rows(array: Any, rows: NDArray[np.intp] | None) -> Any:
     return array if array is None or rows is None else array[rows]

@@ -100,8 +100,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 def _distinct(rows: ArrayLike) -> NDArray[np.int64]:
     """Return row numbers sorted, each once, as those of a result are already."""
-    found = np.asarray(rows, np.int64)
-    return found if bool((np.diff(found) > 0).all()) else np.unique(found)
+    indices = np.asarray(rows, np.int64)
+    return indices if bool((np.diff(indices) > 0).all()) else np.unique(indices)
 
 
 def _log_binomial(n: int, k: int) -> float:

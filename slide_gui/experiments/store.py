@@ -33,7 +33,7 @@ from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_of
 from slide_gui.numerics import numerics, version_from
 
-__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_kept"]
+__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_storable"]
 
 FORMAT = 2
 """Version of the tables, kept as SQLite's user_version."""
@@ -270,7 +270,7 @@ class RunStore:
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
         """Keep a result with its line of the table."""
-        check_kept(result.spec)
+        check_storable(result.spec)
         spec_hash = line.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
@@ -320,7 +320,7 @@ class RunStore:
     def _check_kind(self, read_only: bool) -> None:
         """Refuse what is no store, or one that does more than hold a table."""
         arrays = self._array_files()  # before the table is looked for, for another process may be making both
-        (application,), (found,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         if not schema and not read_only and not arrays:
             return
@@ -332,9 +332,9 @@ class RunStore:
             )
         if application != _APPLICATION:
             raise DataError("is a database of another program; give another name", str(self.path))
-        if found > FORMAT:
+        if version > FORMAT:
             raise DataError(
-                f"a store of format {found}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
+                f"a store of format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
                 str(self.path),
             )
         plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
@@ -357,12 +357,12 @@ class RunStore:
 
     def _check_columns(self, *, whole: bool) -> set[str]:
         """Return the columns of the table, those that earlier versions lack among them only if asked for."""
-        found = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
+        columns = {row[1] for row in self._db.rows("PRAGMA table_info(runs)")}
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
-        if not needed <= found:
-            missing = sorted(needed - found)[0]
+        if not needed <= columns:
+            missing = sorted(needed - columns)[0]
             raise DataError(f"is damaged (its table has no column {missing}); put a copy back", str(self.path))
-        return found
+        return columns
 
     def _add_columns(self) -> None:
         """Add what a store made by an earlier version lacks; that version still reads and writes it afterwards."""
@@ -434,15 +434,15 @@ class RunStore:
 
     def _numbers(self) -> dict[int, str]:
         """Return the number of every row that the table or an index still tells of, with its hash or nothing."""
-        found: dict[int, str] = {}
+        hashes: dict[int, str] = {}
         for query in ("rowid, hash FROM runs ORDER BY hash", "rowid, hash FROM runs ORDER BY hash DESC"):
             for number, spec_hash in self._db.rows_before_damage(f"SELECT {query}"):
-                found[number] = spec_hash if isinstance(spec_hash, str) else ""
+                hashes[number] = spec_hash if isinstance(spec_hash, str) else ""
         for order in ("", "DESC"):
             query = f"SELECT rowid FROM runs NOT INDEXED ORDER BY rowid {order}"
             for (number,) in self._db.rows_before_damage(query):
-                found.setdefault(number, "")
-        return dict(sorted(found.items()))
+                hashes.setdefault(number, "")
+        return dict(sorted(hashes.items()))
 
     # Inside: files
 
@@ -491,7 +491,7 @@ class RunStore:
         return name
 
 
-def check_kept(spec: RunSpec) -> None:
+def check_storable(spec: RunSpec) -> None:
     """Refuse a run that a store could not give back.
 
     Raises
@@ -537,11 +537,11 @@ def _make_folders(folder: Path) -> None:
 def _content(file: Path) -> bytes:
     """Return the bytes of a file of arrays, if it is one that can be read whole."""
     try:
-        found = file.stat()
-        if not stat.S_ISREG(found.st_mode):
+        status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
             raise DamagedRun(f"is no file; {_REMEDY}", str(file))
-        if found.st_size > memory_limit():
-            raise DamagedRun(f"is of {found.st_size} bytes, more than the arrays of any run; {_REMEDY}", str(file))
+        if status.st_size > memory_limit():
+            raise DamagedRun(f"is of {status.st_size} bytes, more than the arrays of any run; {_REMEDY}", str(file))
         return file.read_bytes()
     except OSError as error:
         raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None

@@ -170,7 +170,7 @@ class StoredRun:
         return name if self.evaluate == "test" else f"{name}, val."
 
     @property
-    def made(self) -> str:
+    def date(self) -> str:
         """When it was kept first, in local time."""
         return time.strftime("%Y-%m-%d %H:%M", time.localtime(self.created))
 
@@ -183,7 +183,7 @@ class StoredRun:
     def tip(self) -> str:
         """What a person wants to know of it, in a few lines."""
         widths = describe_widths(self.chosen_by or "")
-        lines = (f"{self.method_name} on {self.title}, {self.made}", str(self.rate), widths[:1].upper() + widths[1:])
+        lines = (f"{self.method_name} on {self.title}, {self.date}", str(self.rate), widths[:1].upper() + widths[1:])
         return "\n".join(filter(None, (*lines, self.note)))
 
     @property
@@ -191,7 +191,7 @@ class StoredRun:
         """What a filter searches, in small letters; noise, depth and seed by name."""
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
-        words = (self.made, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
+        words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
         return " ".join(words).lower()
 
 
@@ -278,7 +278,7 @@ def _known(value: int | None) -> str:
 
 
 SHOWN = (
-    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.made, "2026-11-21 03:05", False),
+    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.date, "2026-11-21 03:05", False),
     TextColumn(
         "Data", "The data set; gen.: generated", lambda r: r.data,
         lambda r: f"{r.data} gen." if r.generated else r.data, "Rectangles-Images gen.", False,

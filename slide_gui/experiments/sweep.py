@@ -220,9 +220,9 @@ class _Sweep:
     def _answer(self, result: RunResult) -> None:
         """Give a result to all points it answers, in their order."""
         self._n_answered += 1
-        own = [PointResult.of(point, result) for point in self._state.points if point.spec.hash == result.spec.hash]
+        answers = [PointResult.of(point, result) for point in self._state.points if point.spec.hash == result.spec.hash]
         place = {id(point): number for number, point in enumerate(self._state.points)}
-        done = sorted([*self._state.done, *own], key=lambda answer: place[id(answer.point)])
+        done = sorted([*self._state.done, *answers], key=lambda answer: place[id(answer.point)])
         self._state = replace(self._state, done=tuple(done))
 
     def _kind(self, point: SweepPoint) -> RunKind:

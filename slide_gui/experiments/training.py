@@ -108,20 +108,20 @@ def _classifier(model: SvmModel, medians: tuple[float, ...], grid: tuple[GridPoi
     )
 
 
-def model_of(own: Classifier, embedding: Embedding, vectors: NDArray[np.floating], n_classes: int) -> SvmModel:
+def model_of(classifier: Classifier, embedding: Embedding, vectors: NDArray[np.floating], n_classes: int) -> SvmModel:
     """Return the model that a classifier was, with its support vectors embedded again."""
     return SvmModel(
         embedding,
         vectors,
-        own.support.astype(np.intp),
-        own.coefficients,
-        own.biases,
+        classifier.support.astype(np.intp),
+        classifier.coefficients,
+        classifier.biases,
         n_classes,
-        own.shares,
-        own.C,
-        own.history,
-        own.chosen,
-        own.gap,
+        classifier.shares,
+        classifier.C,
+        classifier.history,
+        classifier.chosen,
+        classifier.gap,
         0,
-        own.converged,
+        classifier.converged,
     )

@@ -72,12 +72,12 @@ def draw_closeness(figure: Figure, result: Closeness, style: Style) -> None:
 
 
 def _draw_lines(axes: Axes, result: Closeness, s: float) -> None:
-    x = np.arange(len(result.own))
+    x = np.arange(len(result.pair))
     for number, band in ((2, result.all), (1, result.few)):
         color = line_color(number)
         axes.fill_between(x, band[0], band[2], color=color, alpha=0.15, linewidth=0)
         marked_line(axes, x, band[1], color, s)
-    axes.plot(x, result.own, color=line_color(0), linewidth=1.4 * s, marker="o", markersize=3.0 * s, markeredgewidth=0)
+    axes.plot(x, result.pair, color=line_color(0), linewidth=1.4 * s, marker="o", markersize=3.0 * s, markeredgewidth=0)
     axes.axhline(1.0, color=MUTED, linewidth=0.6 * s, linestyle=(0, (3, 2)))
     axes.annotate(
         "as far as to other classes", (-0.46, 1.0), (0, -2.0 * s), textcoords="offset points", va="top",
@@ -119,9 +119,9 @@ def closeness_csv(path: str | os.PathLike[str], result: Closeness) -> None:
     head += [f"{kind} pairs {level} %" for kind in ("few in common", "all") for level in (10, 50, 90)]
     rows = [
         [
-            title, f"{result.rows[0]} {result.rows[1]}", t, float(result.own[t]),
+            title, f"{result.rows[0]} {result.rows[1]}", t, float(result.pair[t]),
             *result.few[:, t].tolist(), *result.all[:, t].tolist(),
         ]
-        for t in range(len(result.own))
+        for t in range(len(result.pair))
     ]  # fmt: skip
     save_table(path, head, rows)

@@ -76,10 +76,10 @@ def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequen
 
 
 def _names(result: RunResult, names: Sequence[str]) -> list[str]:
-    found = list(names) or [str(label) for label in result.labels]
-    if len(found) != len(result.labels):
-        raise ValueError(f"{len(found)} names for {len(result.labels)} classes")
-    return found
+    texts = list(names) or [str(label) for label in result.labels]
+    if len(texts) != len(result.labels):
+        raise ValueError(f"{len(texts)} names for {len(result.labels)} classes")
+    return texts
 
 
 def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:

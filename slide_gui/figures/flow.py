@@ -100,10 +100,10 @@ class _Painter:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
             lines = (f"{layer.input_error:.4f} from x",)
             if k > 1:
-                lines = (f"{layer.own_error:.4f} from {below}", *lines)
-            own = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
+                lines = (f"{layer.target_error:.4f} from {below}", *lines)
+            limit = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
             self._tile(x, top, f"T({below})", layer.squashed, None, ())
-            self._tile(x, second, layer_name(k), layer.output, own, lines)
+            self._tile(x, second, layer_name(k), layer.output, limit, lines)
             down = power("W", k)
         middle = x + 0.5 * self._wide
         self._arrow([(middle, top + self._high + 1.4 * s), (middle, second - _HEAD * s - 0.6 * s)])
@@ -199,7 +199,7 @@ def flow_csv(path: str | os.PathLike[str], result: FlowResult) -> None:
     ]
     for k, layer in enumerate(flow.layers, start=1):
         rows.append([*same, f"T(h{k - 1})", None, None, *layer.squashed.tolist()])
-        rows.append([*same, f"h{k}", layer.own_error, layer.input_error, *layer.output.tolist()])
+        rows.append([*same, f"h{k}", layer.target_error, layer.input_error, *layer.output.tolist()])
     save_table(path, head + [f"v_{i}" for i in range(flow.clean.size)], rows)
 
 

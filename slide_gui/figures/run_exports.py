@@ -80,8 +80,8 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
 
 def curve_marks(curves: ErrorCurves) -> list[Published]:
     """Return the published errors that stand beside the curves of a test part."""
-    own = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
-    return own if curves.evaluate == "test" else []
+    marks = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
+    return marks if curves.evaluate == "test" else []
 
 
 def _curves(provenance: FigureProvenance, dataset: Dataset, results: Sequence[RunResult]) -> _Parts:

@@ -36,16 +36,16 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     ValueError
         If the widths were not learned.
     """
-    own = result.classifier
-    history = () if own is None else own.history
-    if own is None or not history:
+    classifier = result.classifier
+    history = () if classifier is None else classifier.history
+    if classifier is None or not history:
         raise ValueError("there is nothing to draw: the widths of this run were not learned")
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
     second = (
         f"{result.chosen_by or spec.svm.criterion}, noise 1 − p = {spec.stack.noise:g}, {spec.stack.depth} layers; "
     )
-    second += "ends at shares " + ", ".join(f"{share:.2f}" for share in own.shares)
+    second += "ends at shares " + ", ".join(f"{share:.2f}" for share in classifier.shares)
     plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
     names = [layer_name(t) for t in range(len(history[0].shares))]
     left, top = 13.0 * s, 10.5 * s
@@ -90,9 +90,9 @@ def _draw(axes: Axes, history: Sequence[WidthsStep], values: Sequence[float], co
 
     marker = "o" if len(history) < 60 else ""
     for _, group in groupby(range(len(history)), key=lambda i: history[i].start):
-        own = list(group)
+        indices = list(group)
         axes.plot(
-            [history[i].iteration for i in own], [values[i] for i in own], color=color, linewidth=0.9 * s,
+            [history[i].iteration for i in indices], [values[i] for i in indices], color=color, linewidth=0.9 * s,
             marker=marker, markersize=1.6 * s, markeredgewidth=0,
         )  # fmt: skip
     axes.set_xlim(-0.5, len(history) - 0.5)

@@ -105,8 +105,8 @@ class _Reproduction:
 class _Part(Progress):
     """Turns what a part reports into a `ReproductionState`."""
 
-    def __init__(self, whole: _Reproduction, own: Progress) -> None:
-        self._whole, self._own = whole, own
+    def __init__(self, whole: _Reproduction, listener: Progress) -> None:
+        self._whole, self._listener = whole, listener
 
     def report(self, fraction: float, payload: object = None) -> None:
-        self._own.report(fraction, None if payload is None else self._whole.told(payload))
+        self._listener.report(fraction, None if payload is None else self._whole.told(payload))

@@ -36,7 +36,7 @@ def test_that_a_flow_says_the_errors_of_the_library(capsys: pytest.CaptureFixtur
     assert found["image"] == "test image 4"
     assert found["blanked"] == int((~expected.flow.survivors).sum())
     for layer, own in zip(found["layers"], expected.flow.layers, strict=True):
-        assert layer == {"error_from_target": own.own_error, "error_from_x": own.input_error}
+        assert layer == {"error_from_target": own.target_error, "error_from_x": own.input_error}
     stages = [line.split(",")[3] for line in Path("f.csv").read_text(encoding="utf-8").splitlines()]
     assert stages == ["stage", "x", "entered", "T(h0)", "h1", "T(h1)", "h2"]
 

@@ -52,7 +52,7 @@ def test_that_every_figure_is_that_of_the_pairs(model: FittedModel) -> None:
     assert found.label == str(LABELS[best[0]])
     assert (found.n_few, found.n_all, found.n_rows) == (len(few), len(expected[0]), 30)
     assert 0 < len(few) < len(expected[0])
-    np.testing.assert_allclose(found.own, [each[best] for each in expected], rtol=1e-5)
+    np.testing.assert_allclose(found.pair, [each[best] for each in expected], rtol=1e-5)
     for t, each in enumerate(expected):
         np.testing.assert_allclose(found.all[:, t], np.percentile(list(each.values()), [10, 50, 90]), rtol=1e-5)
         np.testing.assert_allclose(found.few[:, t], np.percentile([each[p] for p in few], [10, 50, 90]), rtol=1e-5)

@@ -35,8 +35,8 @@ def test_that_a_flow_worked_out_by_hand_comes_out() -> None:
     np.testing.assert_array_equal(second.squashed, [1, 0, 0])
     np.testing.assert_allclose(second.output, [0.5, 0.5, 0.25])
     # The target of the first layer is the clean x, that of the second the first one's output.
-    assert first.own_error == first.input_error == pytest.approx((0.5**2 + 0.4**2 + 0.65**2) / 3)
-    assert second.own_error == pytest.approx((0.6**2 + 0.5**2 + 0.0) / 3)
+    assert first.target_error == first.input_error == pytest.approx((0.5**2 + 0.4**2 + 0.65**2) / 3)
+    assert second.target_error == pytest.approx((0.6**2 + 0.5**2 + 0.0) / 3)
     assert second.input_error == pytest.approx((0.1**2 + 0.1**2 + 0.65**2) / 3)
 
 

@@ -64,7 +64,7 @@ def test_that_the_flow_figure_shows_the_values_and_says_the_errors() -> None:
     assert len(figure.axes) == 6
     shown = texts(figure)
     second = result.flow.layers[1]
-    assert f"{second.own_error:.4f} from h¹" in shown
+    assert f"{second.target_error:.4f} from h¹" in shown
     assert f"{second.input_error:.4f} from x" in shown
     squashed = next(axes for axes in figure.axes if axes.get_label().startswith("T(h¹)")).images[0].get_array()
     dark = np.asarray(squashed)[::8, ::8].sum(axis=-1) < 200

@@ -120,7 +120,7 @@ def test_that_the_small_version_says_what_it_leaves_out() -> None:
 def test_that_distances_are_set_in_relation_to_other_classes(tmp_path: Path) -> None:
     model = fit_model(DATA, StackParameters(noise=0.4, depth=2))
     found = closeness(DATA, model)
-    assert found.own.shape == (3,)
+    assert found.pair.shape == (3,)
     assert found.n_rows == 80
     a, b = (DATA.test[row] for row in found.rows)
     labels = DATA.test_labels
@@ -133,12 +133,12 @@ def test_that_distances_are_set_in_relation_to_other_classes(tmp_path: Path) -> 
     distance = np.sqrt(2 - 2 * np.exp(-D / np.median(D[upper])))
     other = labels[:, None] != labels[None]
     away = [distance[row][other[row]].mean() for row in found.rows]
-    assert found.own[0] == pytest.approx(distance[found.rows] / np.mean(away), rel=1e-6)
+    assert found.pair[0] == pytest.approx(distance[found.rows] / np.mean(away), rel=1e-6)
     for width in ("single", "double", "slide"):
         draw_closeness(Figure(), found, Style(width=width))
     closeness_csv(tmp_path / "c.csv", found)
     with open(tmp_path / "c.csv", newline="", encoding="utf-8") as stream:
-        assert [float(row["pair"]) for row in csv.DictReader(stream)] == found.own.tolist()
+        assert [float(row["pair"]) for row in csv.DictReader(stream)] == found.pair.tolist()
     with pytest.raises(DataError, match="no labels"):
         closeness(replace(DATA, test_labels=None), model)
 

@@ -200,7 +200,7 @@ class Masks:
     def __init__(self, noise: float, random: np.random.Generator, shape: tuple[int, int]) -> None:
         self._limit = min(round(noise * _LEVELS), _LEVELS - 1)
         self._bits = random.bit_generator
-        self._kept = np.empty(shape, dtype=bool)
+        self._survivors = np.empty(shape, dtype=bool)
 
     def apply(self, rows: Values, out: Values) -> None:
         """Put the rows with fresh masks into out."""
@@ -209,9 +209,9 @@ class Masks:
             return
         # Four 16-bit numbers a draw: a third of the time of float32 numbers.
         drawn = self._bits.random_raw(-(-rows.size // 4)).view(np.uint16)[: rows.size].reshape(rows.shape)
-        kept = self._kept[: len(rows)]
-        np.greater_equal(drawn, self._limit, out=kept)
-        np.multiply(rows, kept, out=out)
+        survivors = self._survivors[: len(rows)]
+        np.greater_equal(drawn, self._limit, out=survivors)
+        np.multiply(rows, survivors, out=out)
 
 
 PRE_TRAINING = "pre-training"
@@ -436,5 +436,5 @@ class SdaNetwork:
 
 def _check_width(rows: Values, n_features: int) -> None:
     if rows.ndim != 2 or rows.shape[1] != n_features:
-        found = f"{rows.shape[1]} features" if rows.ndim == 2 else f"{rows.ndim} dimensions"
-        raise ValueError(f"X has {found}; these autoencoders were trained on {n_features} features")
+        shape = f"{rows.shape[1]} features" if rows.ndim == 2 else f"{rows.ndim} dimensions"
+        raise ValueError(f"X has {shape}; these autoencoders were trained on {n_features} features")

@@ -397,7 +397,7 @@ def fine_tune(
     network = _Network.on(sda, n_classes)
     trainer = BackPropagation(network.weights, network.biases, min(parameters.batch_size, len(rows)))
     random = generator(parameters.seed, 0)
-    kept, history, best, best_epoch = network, sda.history, (math.inf, math.inf), 0
+    best_network, history, best, best_epoch = network, sda.history, (math.inf, math.inf), 0
     epochs = parameters.fine_tuning_epochs
     for epoch in range(1, epochs + 1):
         part = steady.part((epoch - 1) / epochs, epoch / epochs)
@@ -413,12 +413,12 @@ def fine_tune(
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss, validation_error=judged[0], validation_loss=judged[1])
             if judged < best:
                 best, best_epoch = judged, epoch
-                kept = network.copied(kept if kept is not network else None)
+                best_network = network.copied(best_network if best_network is not network else None)
         history = history.then(record)
         part.report(1.0, history)
         if judge is not None and epoch - best_epoch >= parameters.patience:
             break
-    return kept.classifier(sda, history, best_epoch)
+    return best_network.classifier(sda, history, best_epoch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -441,8 +441,8 @@ class _Network:
         """Return a copy, in the arrays of `into` if it is given."""
         if into is None:
             return _Network(tuple(w.copy() for w in self.weights), tuple(b.copy() for b in self.biases))
-        for kept, values in zip((*into.weights, *into.biases), (*self.weights, *self.biases), strict=True):
-            np.copyto(kept, values)
+        for target, values in zip((*into.weights, *into.biases), (*self.weights, *self.biases), strict=True):
+            np.copyto(target, values)
         return into
 
     def classifier(self, sda: Sda, history: SdaHistory, best_epoch: int) -> SdaNetwork:

@@ -61,19 +61,19 @@ def published(key: str) -> tuple[Published, ...]:
     """Return all published errors on a data set of the catalogue: the paper's Table 1, then those of others."""
     document = _published()
     table = document["table1"]
-    found = [Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items()]
+    marks = [Published(name, error / 100, table["place"]) for name, error in table["errors"].get(key, {}).items()]
     for other in document["others"]:
         if key in other["errors"]:
-            found.append(Published(other["method"], other["errors"][key] / 100, other["place"]))
-    return tuple(found)
+            marks.append(Published(other["method"], other["errors"][key] / 100, other["place"]))
+    return tuple(marks)
 
 
 def published_seconds(key: str) -> tuple[float | None, float | None, float | None]:
     """Return the paper's Table 2: seconds of feature generation of SLIDE and SdA, and the speed-up; None if absent."""
     table = _published()["table2"]
     seconds = table["seconds"]
-    found = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
-    slide, sda, speedup = (None if value is None else float(value) for value in found)
+    entries = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
+    slide, sda, speedup = (None if value is None else float(value) for value in entries)
     return slide, sda, speedup
 
 
@@ -182,12 +182,12 @@ class CellPlan:
         """
         draws = self.draws if self.n_candidates > 1 else 1
         names, values = [name for name, _ in self.axes], [values for _, values in self.axes]
-        found = []
+        points = []
         for draw in range(split * self.draws, split * self.draws + draws):
             for chosen in product(*values):
                 spec = self._spec(fingerprint, source, draw, split_seed(split), dict(zip(names, chosen, strict=True)))
-                found.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, spec.seed, spec))
-        return tuple(found)
+                points.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, spec.seed, spec))
+        return tuple(points)
 
     def _spec(self, fingerprint: str, source: str, draw: int, seed: int, chosen: Mapping[str, Any]) -> RunSpec:
         """Return one candidate."""

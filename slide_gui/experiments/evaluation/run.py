@@ -107,11 +107,11 @@ class _Evaluation:
     def _run_seconds(self) -> float:
         """Return what all runs of the evaluation took when they were made."""
         seconds = {stored.hash: stored.seconds for stored in self._store.runs()}
-        own = {answer.spec_hash for cell in self._state.cells for answer in cell.answers}
+        hashes = {answer.spec_hash for cell in self._state.cells for answer in cell.answers}
         for task in tasks(self._cells):
             for point in self._reader.candidates(task):
-                own |= {point.spec.hash, task.plan.final(point).spec.hash}  # a final run has others as neighbours
-        return sum(seconds.get(each, 0.0) for each in own)
+                hashes |= {point.spec.hash, task.plan.final(point).spec.hash}  # a final run has others as neighbours
+        return sum(seconds.get(each, 0.0) for each in hashes)
 
     def _measure_features(self) -> None:
         """Time SLIDE's feature generation where no stored run did all of it."""

@@ -72,15 +72,15 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
     for row in rows:
         by_key.setdefault(_key(row.data), {})[row.fingerprint] = row
     hashes = {row.hash for row in rows}
-    found = []
+    infos = []
     for key in dict.fromkeys(cell.data for cell in cells):
-        own = [cell for cell in cells if cell.data == key]
+        of_data = [cell for cell in cells if cell.data == key]
         data = list(by_key.get(key, {}).values())
         if data:
             # The one it is, where there is one only: nothing is counted.
-            best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(own, run, hashes))
-            found.append(_info(own[0], best))
-    return tuple(found)
+            best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes))
+            infos.append(_info(of_data[0], best))
+    return tuple(infos)
 
 
 def _fit(cells: Sequence[CellPlan], run: StoredRun, hashes: set[str]) -> tuple[bool, bool, int, float]:
@@ -154,8 +154,8 @@ def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
 def empty_state(cells: Sequence[CellPlan], data: Sequence[DataInfo]) -> EvaluationState:
     """Return the state before anything is known."""
     methods = tuple(dict.fromkeys(cell.method for cell in cells))
-    own = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells)
-    return EvaluationState(tuple(data), methods, own)
+    empty = tuple(Cell(cell.data, cell.method, cell.n_splits) for cell in cells)
+    return EvaluationState(tuple(data), methods, empty)
 
 
 def with_answer(state: EvaluationState, task: Task, answer: SplitAnswer | None) -> EvaluationState:
@@ -264,10 +264,10 @@ class DataInfo:
         """A sentence on how many rows there are, where they are not the benchmark's; else empty."""
         from slide_gui.data.entries import entry
 
-        own, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
-        if own == theirs:
+        ours, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
+        if ours == theirs:
             return ""
-        counts = map(count, (*own, *theirs))
+        counts = map(count, (*ours, *theirs))
         return "{}: {} training and {} test rows, the benchmark has {} and {}.".format(self.title, *counts)
 
 
@@ -455,15 +455,15 @@ class EvaluationState:
     @cached_property
     def comparisons(self) -> dict[tuple[str, str], Comparison]:
         """Every method that has splits in common with SLIDE-SVM on some data: keys of data and method → comparison."""
-        found = {}
+        tests = {}
         for cell in self.cells:
             reference = self.cell(cell.data, REFERENCE)
             if reference is not None and cell.method != REFERENCE:
                 one = compare(cell.answers, reference.answers)
                 if one is not None:
-                    found[cell.data, cell.method] = one
-        adjusted = holm([one.p for one in found.values()])
-        return {key: replace(one, adjusted=p) for (key, one), p in zip(found.items(), adjusted, strict=True)}
+                    tests[cell.data, cell.method] = one
+        adjusted = holm([one.p for one in tests.values()])
+        return {key: replace(one, adjusted=p) for (key, one), p in zip(tests.items(), adjusted, strict=True)}
 
     def comparison(self, cell: Cell) -> Comparison | None:
         """Return how a cell compares with SLIDE-SVM; None for SLIDE-SVM itself, and where there is nothing yet."""
@@ -476,9 +476,9 @@ class EvaluationState:
 
 
 @lru_cache(maxsize=1024)
-def _test(own: SplitAnswer, other: SplitAnswer) -> McNemar:
+def _test(first: SplitAnswer, second: SplitAnswer) -> McNemar:
     """Return the test of two answers, made once: comparisons are made anew with every answer that comes."""
-    return mcnemar(own.wrong, other.wrong)
+    return mcnemar(first.wrong, second.wrong)
 
 
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
@@ -497,7 +497,7 @@ def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) ->
     ]
     if not pairs:
         return None
-    differences = [own.error - other.error for own, other in pairs]
+    differences = [ours.error - other.error for ours, other in pairs]
     n_train, n_test = min(one.n_train for pair in pairs for one in pair), pairs[0][0].n_test
     rows = None
     try:

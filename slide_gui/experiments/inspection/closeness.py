@@ -41,7 +41,7 @@ class Closeness:
         Pixels lit in both.
     layers : ndarray of shape (2, depth + 1, d)
         hᵗ of both, the input first.
-    own : ndarray of shape (depth + 1,)
+    pair : ndarray of shape (depth + 1,)
         Relative distance of the pair shown in each layer.
     few, all : ndarray of shape (3, depth + 1)
         Quantiles 10 %, 50 %, 90 % of the relative distance: over the pairs of one class with at most 2 lit pixels in
@@ -57,7 +57,7 @@ class Closeness:
     label: str
     common: int
     layers: NDArray[np.floating]
-    own: NDArray[np.float64]
+    pair: NDArray[np.float64]
     few: NDArray[np.float64]
     all: NDArray[np.float64]
     n_few: int

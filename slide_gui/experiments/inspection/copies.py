@@ -82,13 +82,13 @@ class Copies:
 
         Points whose error is zero or no number are left out.
         """
-        found = []
+        lines = []
         for point in self.points:
             errors = point.errors if feature is None else point.row_errors[:, feature]
             if errors.size and np.isfinite(errors).all() and (errors > 0).all():
                 mean = float(np.exp(np.log(errors).mean()))
-                found.append((point.copies, mean, float(errors.min()), float(errors.max())))
-        return found
+                lines.append((point.copies, mean, float(errors.min()), float(errors.max())))
+        return lines
 
     def slope(self, feature: int | None = None) -> float | None:
         """Return the exponent of m fitted to the errors by least squares from m = 8 on; None of fewer than 3 points."""

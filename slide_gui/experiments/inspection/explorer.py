@@ -104,6 +104,6 @@ class Explorer:
             key = replace(key, threshold=0.0, squashing="identity")
         known = self._paths.get(parameters.sums)
         if known is None or known[0] != key:
-            own = scatter.values if parameters.fit_on == "values" else scatter.squashed
-            known = self._paths[parameters.sums] = key, NoisePath(own, parameters.ridge)
+            matrix = scatter.values if parameters.fit_on == "values" else scatter.squashed
+            known = self._paths[parameters.sums] = key, NoisePath(matrix, parameters.ridge)
         return known[1]

@@ -37,7 +37,7 @@ class FlowLayer:
         T(hᵏ⁻¹), what the layer is applied to.
     output : ndarray of shape (d,)
         hᵏ.
-    own_error : float
+    target_error : float
         Mean over the features of (hᵏ − hᵏ⁻¹)², the layer's own target (eq. 11); of the first layer the
         uncorrupted x (eq. 5).
     input_error : float
@@ -46,7 +46,7 @@ class FlowLayer:
 
     squashed: Values
     output: Values
-    own_error: float
+    target_error: float
     input_error: float
 
 
@@ -116,14 +116,14 @@ class Forward:
     def __init__(self) -> None:
         self._ready: dict[Layer, tuple[Values, Values]] = {}
 
-    def flow(self, stack: Stack, image: NDArray[Any], kept: NDArray[np.bool_] | None = None) -> Flow:
+    def flow(self, stack: Stack, image: NDArray[Any], surviving: NDArray[np.bool_] | None = None) -> Flow:
         """Send an image through the stack.
 
         Parameters
         ----------
         image : ndarray of shape (d,)
             x.
-        kept : ndarray of shape (d,), bool, optional
+        surviving : ndarray of shape (d,), bool, optional
             From `survivors`; without it nothing is corrupted.
 
         Raises
@@ -136,8 +136,8 @@ class Forward:
             raise ValueError(f"the image has shape {image.shape}; this stack was fitted on {d} features")
         self._ready = {layer: self._ready.get(layer) or _ready(layer, p) for layer in stack.layers}
         clean = image.astype(p.dtype)
-        kept = np.ones(d, dtype=bool) if kept is None else kept
-        corrupted: Values = np.where(kept, clean, clean.dtype.type(0))
+        surviving = np.ones(d, dtype=bool) if surviving is None else surviving
+        corrupted: Values = np.where(surviving, clean, clean.dtype.type(0))
         entered, target, layers = corrupted, clean, []
         for layer in stack.layers:
             matrix, bias = self._ready[layer]
@@ -145,7 +145,7 @@ class Forward:
             output: Values = np.einsum("ij,j->i", matrix, squashed) + bias
             layers.append(FlowLayer(squashed, output, mean_squared(output, target), mean_squared(output, clean)))
             entered = target = output
-        return Flow(clean, kept, corrupted, mean_squared(corrupted, clean), tuple(layers))
+        return Flow(clean, surviving, corrupted, mean_squared(corrupted, clean), tuple(layers))
 
 
 def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:
@@ -162,5 +162,5 @@ def flow_result(model: FittedModel, image: NDArray[Any], name: str, seed: int | 
         If the image does not have the number of features of the fit.
     """
     noise = model.stack.parameters.noise
-    kept = None if seed is None else survivors(image.size, noise, seed)
-    return FlowResult(model, name, seed, Forward().flow(model.stack, image, kept))
+    surviving = None if seed is None else survivors(image.size, noise, seed)
+    return FlowResult(model, name, seed, Forward().flow(model.stack, image, surviving))

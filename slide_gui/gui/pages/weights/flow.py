@@ -179,7 +179,7 @@ class FlowPart(View):
         lines.append(_line("entered", None, flow.corruption_error, flow.corrupted))
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
-            lines.append(_line(f"h{k}", layer.own_error, layer.input_error, layer.output))
+            lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
         return "\n".join(lines)
 
     @Slot()
@@ -303,7 +303,7 @@ def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale
     name, weights = layer_name(k), power("W", k)
     lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
     if k > 1:
-        lines = (f"{layer.own_error:.4f} from {below}", *lines)
+        lines = (f"{layer.target_error:.4f} from {below}", *lines)
     tip = f"{name} = {weights} T({below}), values {_reach(layer.output)}"
     return FlowColumn(
         _tile(f"T({below})", layer.squashed, shape, lines=(_lit(layer.squashed),), tip=f"T applied to {below}"),
