@@ -43,6 +43,12 @@ from slide_gui.text import time_left
 __all__ = ["MainWindow"]
 
 
+_ICONS = {
+    "undo": '<path d="M8.5 5L4.5 9l4 4"/><path d="M4.5 9h9.5a5 5 0 0 1 0 10h-4"/>',
+    "redo": '<path d="M15.5 5l4 4-4 4"/><path d="M19.5 9H10a5 5 0 0 0 0 10h4"/>',
+}
+
+
 class TitleBar(QFrame):
     """The menus of every command, what is open, and the commands used most.
 
@@ -98,8 +104,8 @@ class TitleBar(QFrame):
     def tint(self) -> None:
         """Draw the icons in the colours of the theme."""
         theme = theme_of(self)
-        for name in ("undo", "redo"):
-            self._buttons[name].setIcon(icon(name, theme))
+        for name, drawing in _ICONS.items():
+            self._buttons[name].setIcon(icon(drawing, theme))
 
 
 class Navigation(QFrame):
@@ -112,7 +118,7 @@ class Navigation(QFrame):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 8, 0, 8)
         column.setSpacing(0)
-        self._buttons = {}
+        self._buttons, self._icons = {}, {spec.name: spec.icon for spec in PAGES}
         for spec in PAGES:
             action = actions[f"page_{spec.name}"]
             button = QToolButton(self)
@@ -138,7 +144,7 @@ class Navigation(QFrame):
         """Draw the icons in the colours of the theme."""
         theme = theme_of(self)
         for name, button in self._buttons.items():
-            button.setIcon(icon(name, theme))
+            button.setIcon(icon(self._icons[name], theme))
 
 
 _NOTICE_WIDTH = 720

@@ -18,7 +18,7 @@ __all__ = ["DARK", "LIGHT", "PINS", "Theme", "apply_theme", "figure_font", "icon
 PINS = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
 """Colour-blind-safe colours of pins and of depth lines, always in this order."""
 
-BODY, SECONDARY, TITLE = 13, 11, 20
+BODY, SECONDARY = 13, 11
 """Sizes of type, in pixels."""
 
 
@@ -40,8 +40,6 @@ class Theme:
     hover: str
     danger: str
     danger_wash: str
-    warning: str
-    warning_wash: str
     paper: str
     ink: str
 
@@ -79,8 +77,6 @@ LIGHT = Theme(
     hover="#EEEFF2",
     danger="#B42318",
     danger_wash="#FDECEA",
-    warning="#8A5A00",
-    warning_wash="#FFF4DC",
     paper="#FFFFFF",
     ink="#1B1B1D",
 )
@@ -100,8 +96,6 @@ DARK = Theme(
     hover="#2D3137",
     danger="#FF8A80",
     danger_wash="#432A2C",
-    warning="#F2B84B",
-    warning_wash="#3D3321",
     paper="#17181B",
     ink="#FFFFFF",
 )
@@ -177,24 +171,30 @@ def _tabular(font: QFont) -> QFont:
     return font
 
 
-def icon(name: str, theme: Theme) -> QIcon:
-    """Return ``resources/icons/NAME.svg`` in the theme's colours, at 1 to 3 device pixels a pixel.
+_SVG = (
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" fill="none" stroke="{colour}" stroke-width="1.75" '
+    'stroke-linecap="round" stroke-linejoin="round">{drawing}</svg>'
+)
+
+
+def icon(drawing: str, theme: Theme) -> QIcon:
+    """Return an icon in the theme's colours, at 1 to 3 device pixels a pixel.
 
     Normal in the text colour, checked in the accent, disabled in the line colour.
 
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such drawing.
+    Parameters
+    ----------
+    drawing : str
+        Elements of an SVG, 24 × 24, drawn as lines; what is filled says so with ``currentColor``.
     """
-    drawing = resource(f"icons/{name}.svg").read_text(encoding="utf-8")
     tinted = QIcon()
     for mode, colour, states in (
         (QIcon.Mode.Normal, theme.text, (QIcon.State.Off,)),
         (QIcon.Mode.Normal, theme.accent_text, (QIcon.State.On,)),
         (QIcon.Mode.Disabled, theme.line, (QIcon.State.Off, QIcon.State.On)),
     ):
-        renderer = QSvgRenderer(QByteArray(drawing.replace("currentColor", colour).encode()))
+        svg = _SVG.format(colour=colour, drawing=drawing.replace("currentColor", colour))
+        renderer = QSvgRenderer(QByteArray(svg.encode()))
         for size in (16, 20, 32, 40, 48, 60):  # the two sizes in use, at 1 to 3 device pixels a pixel
             pixmap = _render(renderer, size)
             for state in states:

@@ -21,9 +21,11 @@ class PageSpec:
     Attributes
     ----------
     name : str
-        Its command is ``page_<name>``, its icon ``resources/icons/<name>.svg``.
+        Its command is ``page_<name>``.
     text, title : str
         In the navigation, and in menu and palette.
+    icon : str
+        In the navigation, as `slide_gui.gui.theme.icon` takes it.
     make : callable
         Makes the page from what it uses of a session; imports its module, so that the start need not.
     """
@@ -31,6 +33,7 @@ class PageSpec:
     name: str
     text: str
     title: str
+    icon: str
     make: Callable[[Session, QWidget], Page]
 
 
@@ -65,11 +68,42 @@ def _runs(session: Session, parent: QWidget) -> Page:
 
 
 PAGES = (
-    PageSpec("weights", "Weights", "Weights", _weights),
-    PageSpec("curves", "Curves", "Error curves", _curves),
-    PageSpec("classifier", "Classifier", "Classifier", _classifier),
-    PageSpec("evaluation", "Benchmark", "Benchmark", _evaluation),
-    PageSpec("runs", "Runs", "Runs", _runs),
+    PageSpec(
+        "weights",
+        "Weights",
+        "Weights",
+        '<rect x="3.5" y="3.5" width="17" height="17" rx="2"/><path d="M12 6v12M6 12h12" stroke-width="2.5"/>',
+        _weights,
+    ),
+    PageSpec(
+        "curves",
+        "Curves",
+        "Error curves",
+        '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
+        _curves,
+    ),
+    PageSpec(
+        "classifier",
+        "Classifier",
+        "Classifier",
+        '<path d="M4.5 19.5C9 18 9.5 6 19.5 4.5"/><circle cx="7" cy="8" r="2"/>'
+        '<circle cx="17" cy="16" r="2" fill="currentColor"/>',
+        _classifier,
+    ),
+    PageSpec(
+        "evaluation",
+        "Benchmark",
+        "Benchmark",
+        '<path d="M4 20h16"/><path d="M6.5 16.5v-5M12 16.5V4.5M17.5 16.5v-8" stroke-width="3"/>',
+        _evaluation,
+    ),
+    PageSpec(
+        "runs",
+        "Runs",
+        "Runs",
+        '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
+        _runs,
+    ),
 )
 """In the order of the navigation and of the shortcuts Ctrl+1 …"""
 

@@ -30,6 +30,7 @@ WAITING = 10
 BAND, LIGHTER = 0.2, 0.45
 _ROOM = 0.03  # of the height
 RADIUS, SWATCH = 3.5, 16
+LEGEND = "paper"  # of the hollow marks
 SIDE = 0.02
 """Room beside noise 0 and 1, for the points that stand there."""
 
@@ -52,7 +53,6 @@ class ErrorPlot(Plot):
         self._points: tuple[ErrorPoint, ...] = ()
         self._lines: dict[int, list[ErrorPoint]] = {}
         self._marks: tuple[ErrorMark, ...] = ()
-        self._legend, self._selected = "", ""
         self._noise: float | None = None
         self._before_click: float | None = None
         self._current: ErrorPoint | None = None
@@ -88,22 +88,16 @@ class ErrorPlot(Plot):
         self._renew()
         self._describe()
 
-    def set_marks(self, marks: Sequence[ErrorMark], legend: str = "paper") -> None:
+    def set_marks(self, marks: Sequence[ErrorMark]) -> None:
         """Show published values as hollow marks with one entry in the legend."""
-        if (tuple(marks), legend) != (self._marks, self._legend):
-            self._marks, self._legend, self._mark = tuple(marks), legend, None
+        if tuple(marks) != self._marks:
+            self._marks, self._mark = tuple(marks), None
             self._renew()
 
     def set_cursor(self, noise: float | None) -> None:
         """Put the cursor at a noise, or take it away, without emitting anything."""
         if noise != self._noise:
             self._noise = noise
-            self.update()
-
-    def set_selected(self, key: str) -> None:
-        """Ring the point whose model is the one shown on the other pages; "" for none."""
-        if key != self._selected:
-            self._selected = key
             self.update()
 
     def current(self) -> ErrorPoint | None:
@@ -173,7 +167,7 @@ class ErrorPlot(Plot):
         for kind, runs in _runs(known).items():
             xs = [[*(p.noise for p in run), *(p.noise for p in run[::-1]), math.nan] for run in runs]
             ys = [[*(p.high for p in run), *(p.low for p in run[::-1]), math.nan] for run in runs]
-            colour = QColor(theme.muted) if kind == "stale" else theme.pin(depth)
+            colour = theme.pin(depth)
             colour.setAlphaF(BAND if kind == "done" else 0.6 * BAND)
             self._curve(("band", depth, kind), 0).setData(
                 np.concatenate(xs), np.clip(np.concatenate(ys), low, high),
@@ -182,12 +176,12 @@ class ErrorPlot(Plot):
         return {("band", depth, kind) for kind in _runs(known)}
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
-        """Draw a line, lighter where a point is not final, grey where one is stale."""
+        """Draw a line, lighter where a point is not final."""
         for kind, runs in _runs(known).items():
             pen = depth_pen(theme, depth, 2.0 * self.devicePixelRatioF())
             pen.setCosmetic(True)
             if kind != "done":
-                colour = QColor(theme.muted) if kind == "stale" else theme.pin(depth)
+                colour = theme.pin(depth)
                 colour.setAlphaF(LIGHTER)
                 pen.setColor(colour)
             xs = [[*(p.noise for p in run), math.nan] for run in runs]
@@ -197,7 +191,7 @@ class ErrorPlot(Plot):
 
     def _draw_whisker(self, theme: Theme, point: ErrorPoint) -> Any:
         """Draw the interval of a point without neighbours as a thin line."""
-        colour = _colour(theme, point)
+        colour = theme.pin(point.depth)
         colour.setAlphaF(0.7 if point.state == "done" else 0.4)
         ends = np.clip([point.low, point.high], *self._whole[1])
         key = ("whisker", point.depth)
@@ -208,9 +202,9 @@ class ErrorPlot(Plot):
 
     def _paint_labels(self, painter: QPainter, theme: Theme) -> None:
         box = self.box()
-        if self._marks and self._legend:
-            wide = QFontMetricsF(painter.font()).horizontalAdvance(self._legend)
-            painter.drawText(QRectF(box.right() - wide, 2, wide + 2, 20), MIDDLE, self._legend)
+        if self._marks:
+            wide = QFontMetricsF(painter.font()).horizontalAdvance(LEGEND)
+            painter.drawText(QRectF(box.right() - wide, 2, wide + 2, 20), MIDDLE, LEGEND)
             painter.setPen(QPen(QColor(theme.text), 1.5))
             middle = QPointF(box.right() - wide - 12, 12.5)
             painter.drawPolygon([middle + QPointF(*step) for step in ((0, -6), (5, 0), (0, 6), (-5, 0))])
@@ -231,10 +225,11 @@ class ErrorPlot(Plot):
             place = self.position(point)
             if point.state == "running" or (cursor is not None and abs(cursor - place.x()) <= RADIUS):
                 self._paint_point(painter, theme, point, place)
-            if point.key and point.key == self._selected:
-                self._paint_ring(painter, theme, place, theme.accent)
-            elif self._current is not None and point.key == self._current.key:
-                self._paint_ring(painter, theme, place, theme.text)
+            if self._current is not None and point.key == self._current.key:
+                painter.setBrush(Qt.BrushStyle.NoBrush)
+                for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(theme.text), 2.0)):
+                    painter.setPen(pen)
+                    painter.drawEllipse(place, 7.0, 7.0)
         painter.restore()
         if cursor is not None and noise is not None:
             self._paint_cursor_values(painter, theme, box, noise)
@@ -242,7 +237,7 @@ class ErrorPlot(Plot):
 
     def _paint_point(self, painter: QPainter, theme: Theme, point: ErrorPoint, place: QPointF) -> None:
         """Draw a point that pulses, or one that the cursor's line would cover."""
-        level, page, colour = self._pulse.level, QColor(theme.background), _colour(theme, point)
+        level, page, colour = self._pulse.level, QColor(theme.background), theme.pin(point.depth)
         painter.setPen(Qt.PenStyle.NoPen)
         circles = [(page, RADIUS + 1.5), (QColor(_thinned(theme, point)), RADIUS)]
         if point.state == "running":
@@ -253,12 +248,6 @@ class ErrorPlot(Plot):
         for fill, radius in circles:
             painter.setBrush(fill)
             painter.drawEllipse(place, radius, radius)
-
-    def _paint_ring(self, painter: QPainter, theme: Theme, place: QPointF, colour: str) -> None:
-        painter.setBrush(Qt.BrushStyle.NoBrush)
-        for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(colour), 2.0)):
-            painter.setPen(pen)
-            painter.drawEllipse(place, 7.0, 7.0)
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
         """Return depth, end of the line as far as it is seen, and height of its label, none overlapping."""
@@ -435,14 +424,10 @@ class ErrorPlot(Plot):
         return now if to == at else column[to]
 
 
-def _colour(theme: Theme, point: ErrorPoint) -> QColor:
-    return QColor(theme.muted) if point.state == "stale" else theme.pin(point.depth)
-
-
 def _thinned(theme: Theme, point: ErrorPoint) -> str:
     """Return the colour of a point, mixed with the page's where it is not final: nothing shines through it."""
     share = 1.0 if point.state == "done" else LIGHTER
-    dot, page = _colour(theme, point), QColor(theme.background)
+    dot, page = theme.pin(point.depth), QColor(theme.background)
     pairs = ((dot.red(), page.red()), (dot.green(), page.green()), (dot.blue(), page.blue()))
     return QColor(*(round(share * a + (1.0 - share) * b) for a, b in pairs)).name()
 
@@ -471,8 +456,7 @@ def _runs(known: Sequence[ErrorPoint]) -> dict[State, list[list[ErrorPoint]]]:
 
 
 def _kind(pair: tuple[ErrorPoint, ErrorPoint]) -> State:
-    states = {p.state for p in pair}
-    return "stale" if "stale" in states else "done" if states == {"done"} else "refining"
+    return "done" if all(p.state == "done" for p in pair) else "refining"
 
 
 def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF) -> Thing | None:
@@ -488,7 +472,7 @@ def _nearest(things: Sequence[Thing], places: Sequence[QPointF], to: QPointF) ->
 def _limits(points: Sequence[ErrorPoint], marks: Sequence[ErrorMark]) -> tuple[float, float]:
     """Return the errors that must be seen: from 0, or from near the least one where all are far from 0."""
     values = [p.error for p in points if p.is_known] + [m.error for m in marks]
-    settled = [p for p in points if p.state in ("done", "stale") and math.isfinite(p.low + p.high)]
+    settled = [p for p in points if p.state == "done" and math.isfinite(p.low + p.high)]
     for point in settled:
         values += [point.low, point.high]
     # Wide first intervals would make the axis jump while they shrink: they get the room of the settled ones.

@@ -26,8 +26,8 @@ from slide_gui.text import fixed, per_cent
 __all__ = ["HeatMap"]
 
 HEAD, FOOT, GAP, TALLEST, RAMP = 36, 44, 2, 52, 96
-EMPTY, STALE, FIRST = 0, 1, 2
-"""Entries of the table of colours: of no error yet, of a stale one, and the first of the errors'."""
+EMPTY, FIRST = 0, 1
+"""Entries of the table of colours: of no error yet, and the first of the errors'."""
 
 
 class HeatMap(Plot):
@@ -46,7 +46,6 @@ class HeatMap(Plot):
         self._depths: tuple[int, ...] = ()
         self._limits = (0.0, 1.0)
         self._best: ErrorPoint | None = None
-        self._selected = ""
         self._current: tuple[int, int] | None = None
         self._image: Any = None
         super().__init__(
@@ -93,11 +92,6 @@ class HeatMap(Plot):
         self._describe()
         if hint != self.sizeHint():
             self.updateGeometry()
-
-    def set_selected(self, key: str) -> None:
-        """Frame the cell whose model is the one shown on the other pages; "" for none."""
-        self._selected = key
-        self.update()
 
     def current(self) -> ErrorPoint | None:
         """Return the point under mouse or keys."""
@@ -152,8 +146,7 @@ class HeatMap(Plot):
         entries = np.full((len(self._depths), len(self._noises)), EMPTY, np.uint8)
         for place, point in self._cells.items():
             if point.is_known:
-                share = STALE if point.state == "stale" else FIRST + round(self._share(point) * (255 - FIRST))
-                entries[place] = share
+                entries[place] = FIRST + round(self._share(point) * (255 - FIRST))
         self._image.setLookupTable(_table(theme))
         # The first row is at the top. pyqtgraph hands the memory to Qt as it lies.
         self._image.setImage(np.ascontiguousarray(entries[::-1]), autoLevels=False)
@@ -208,7 +201,7 @@ class HeatMap(Plot):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
             return
-        ink = self._ink(theme, point)
+        ink = ink_on(self.colour(point))
         if point.state == "refining":
             painter.fillRect(_underline(box), washed(ink.name(), 0.35))
         painter.setFont(figure_font(self, SECONDARY, strong=point == self._best))
@@ -219,25 +212,18 @@ class HeatMap(Plot):
         if metrics.horizontalAdvance(text) <= box.width() and box.height() >= 12:
             painter.drawText(box, CENTRE, text)
 
-    def _ink(self, theme: Theme, point: ErrorPoint) -> QColor:
-        return QColor(theme.muted) if point.state == "stale" else ink_on(self.colour(point))
-
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
-        """Pulse in the cells being computed, and ring the best, the chosen and the one pointed at."""
+        """Pulse in the cells being computed, and ring the best and the one pointed at."""
         painter.save()
         painter.setClipRect(self.box().adjusted(-3, -3, 3, 3))
         for at, point in self._cells.items():
             if point.state == "running" and point.is_known:
                 level = 0.2 + 0.6 * self._pulse.level
-                painter.fillRect(_underline(self.cell(*at)), washed(self._ink(theme, point).name(), level))
+                painter.fillRect(_underline(self.cell(*at)), washed(ink_on(self.colour(point)).name(), level))
             elif point.state == "running":
                 painter.fillRect(self.cell(*at), washed(theme.accent, 0.08 + 0.22 * self._pulse.level))
             if self._best is not None and point.key == self._best.key:
                 self._ring(painter, theme, self.cell(*at), theme.text)
-            if point.key and point.key == self._selected:
-                # Inside the ring of the best, where there is room for both.
-                inset = 3 if self.cell(*at).width() > 48 else 0
-                self._ring(painter, theme, self.cell(*at).adjusted(inset, inset, -inset, -inset), theme.accent)
         if self._current is not None:
             self._ring(painter, theme, self.cell(*self._current), theme.muted)
         painter.restore()
@@ -288,7 +274,7 @@ class HeatMap(Plot):
 def _table(theme: Theme) -> NDArray[np.uint8]:
     """Return the colours of the cells, shape (256, 4)."""
     ramp = [sequential(theme, entry / (255 - FIRST)) for entry in range(256 - FIRST)]
-    table = [QColor(theme.background), QColor(theme.hover), *ramp]
+    table = [QColor(theme.background), *ramp]
     return np.array([c.getRgb() for c in table], np.uint8)
 
 

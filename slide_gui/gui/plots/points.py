@@ -16,7 +16,7 @@ from slide_gui.text import count, fixed
 
 __all__ = ["ErrorMark", "ErrorPoint", "State", "best_of", "depth_pen", "lines_of", "spoken"]
 
-State = Literal["done", "running", "refining", "stale"]
+State = Literal["done", "running", "refining"]
 
 
 @dataclass(frozen=True)
@@ -33,11 +33,10 @@ class ErrorPoint:
         Estimate with its 95 % interval; None while there is none.
     key : str
         What the owner of the point calls it.
-    state : {"done", "running", "refining", "stale"}
-        Running: being computed, pulses. Refining: its interval still shrinks, lighter. Stale: made with other
-        parameters than those shown, greyed.
+    state : {"done", "running", "refining"}
+        Running: being computed, pulses. Refining: its interval still shrinks, lighter.
     note : str
-        A further line of the tooltip, e.g. the widths, or why it is stale.
+        A further line of the tooltip, e.g. the widths.
     by : str
         What chose the widths, in words: a line of the tooltip too.
     """
@@ -85,12 +84,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
     place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
     if point.rate is None:
         return [place, "being computed", *filter(None, [point.by, point.note])]
-    state = {
-        "running": "being computed, so far",
-        "refining": "first estimate, so far",
-        "stale": "stale,",
-        "done": "",
-    }[point.state]
+    state = {"running": "being computed, so far", "refining": "first estimate, so far", "done": ""}[point.state]
     many = f"{state} n = {count(point.rate.n)}".strip()
     return [str(point.rate), place, many, *filter(None, [point.by]), *point.note.splitlines()]
 

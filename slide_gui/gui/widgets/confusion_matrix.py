@@ -48,7 +48,7 @@ class ConfusionMatrix(Pointed):
         self._shares: NDArray[np.float64] = np.zeros((0, 0))
         self._worst = 1.0
         self._labels: tuple[str, ...] = ()
-        self._stale, self._note = False, ""
+        self._stale = False
         self._placeholder = "No predictions yet."
         self._still, self._version = CachedPixmap(), 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -64,7 +64,6 @@ class ConfusionMatrix(Pointed):
         counts: ArrayLike,
         labels: Sequence[str],
         stale: bool = False,
-        note: str = "",
         worst: float | None = None,
     ) -> None:
         """Show a matrix.
@@ -77,8 +76,6 @@ class ConfusionMatrix(Pointed):
             Names of the k classes.
         stale : bool
             Greyed, because parameters have moved on.
-        note : str
-            Why it is stale, under the matrix.
         worst : float, optional
             Where the scale of mistakes ends, as a share of the true class, so that several matrices have the same
             colours; by default the most frequent mistake of this one.
@@ -93,7 +90,7 @@ class ConfusionMatrix(Pointed):
             raise ValueError(f"{len(labels)} labels need counts of shape {(len(labels),) * 2}, not {matrix.shape}")
         same = matrix.shape == self._counts.shape
         self._counts, self._labels = matrix, tuple(labels) if matrix.size else ()
-        self._stale, self._note = stale, note
+        self._stale = stale
         self._version += 1
         self._shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1) if matrix.size else np.zeros((0, 0))
         self._worst = worst_mistake(matrix) if worst is None else worst
@@ -224,9 +221,6 @@ class ConfusionMatrix(Pointed):
         y = self.cell(len(self._labels) - 1, 0).bottom() + EDGE
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
-        if self._stale and self._note:
-            painter.drawText(QRectF(left, y, self.width() - left, 18), MIDDLE, self._note)
-            return
         paint_ramp(painter, theme, QRectF(left, y + 5, RAMP, 8), ORANGE)
         text = f"mistakes, 0 to {fixed(100.0 * self._worst, 1)}\u202f% of the true class"
         painter.drawText(QRectF(left + RAMP + 8, y, self.width(), 18), MIDDLE, text)

@@ -30,7 +30,6 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.text import plain
 
 __all__ = [
@@ -423,11 +422,10 @@ class EvaluationTable(QTableView):
     def sizeHint(self) -> QSize:
         return QSize(920, HEAD + 10 * ROW + 2)
 
-    def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow], empty: str = "") -> None:
-        """Show a table; `empty` says what to do next where there are no columns."""
+    def set_table(self, heads: Sequence[EvaluationHead], rows: Sequence[EvaluationRow]) -> None:
+        """Show a table."""
         shape = self._content.columnCount()
         self._content.set_content(heads, rows)
-        self._empty = "" if heads else empty
         head = self.horizontalHeader()
         if self._content.columnCount() != shape and heads:
             head.setSectionResizeMode(0, QHeaderView.ResizeMode.Fixed)
@@ -475,10 +473,3 @@ class EvaluationTable(QTableView):
             self._ask(self.currentIndex())
         else:
             super().keyPressEvent(event)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        super().paintEvent(event)
-        if self._empty:
-            painter = QPainter(self.viewport())
-            paint_placeholder(painter, self.viewport(), self._empty)
-            painter.end()

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QKeySequence, 
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import CLICKS, STALE, Picker, focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets.painted import CLICKS, Picker, focus_ring, frame, snapped, washed
 from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, crosshair, ink_table, integer_scale, ring
 
 __all__ = ["LARGEST_BRUSH", "MARGIN", "DrawingCanvas", "FeatureBars", "ImageView"]
@@ -28,7 +28,6 @@ class ImageView(Picker):
         super().__init__(parent)
         self._values: NDArray[np.float32] | None = None
         self._transposed = False
-        self._stale = False
         self._drawn: tuple[bool, QImage] | None = None
         self.setMinimumSize(64, 64)
         self.setAccessibleName("Image")
@@ -36,17 +35,15 @@ class ImageView(Picker):
     def sizeHint(self) -> QSize:
         return QSize(252 + 2 * MARGIN, 252 + 2 * MARGIN)
 
-    def set_image(self, values: NDArray[np.float32], stale: bool = False) -> None:
+    def set_image(self, values: NDArray[np.float32]) -> None:
         """Show an image.
 
         Parameters
         ----------
         values : ndarray of shape (rows, columns), float32
             0 to 1; what lies outside is clipped.
-        stale : bool
-            Greyed, because a newer image is on its way.
         """
-        self._values, self._stale, self._drawn = values, stale, None
+        self._values, self._drawn = values, None
         self._set_count(values.size)
 
     def set_transposed(self, transposed: bool) -> None:
@@ -88,9 +85,7 @@ class ImageView(Picker):
         if grid is None:
             frame(painter, QRectF(self.rect()).adjusted(4, 4, -4, -4), theme.line)
             return
-        painter.setOpacity(STALE if self._stale else 1.0)
         painter.drawImage(grid.frame, self._image())
-        painter.setOpacity(1.0)
         frame(painter, grid.frame, theme.line)
         halo = washed(theme.paper, 0.8)
         for index, colour in self._pins:
@@ -151,9 +146,9 @@ class DrawingCanvas(ImageView):
         """Whether there is a stroke to take back."""
         return bool(self._history)
 
-    def set_image(self, values: Image, stale: bool = False) -> None:
+    def set_image(self, values: Image) -> None:
         self._given, self._history, self._ink = values, [], None
-        super().set_image(values, stale)
+        super().set_image(values)
         self._describe()
 
     @Slot(int)
@@ -291,26 +286,15 @@ class FeatureBars(Picker):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._values: NDArray[np.float32] = np.zeros(0, np.float32)
-        self._names: tuple[str, ...] = ()
-        self._stale = False
         self.setMinimumSize(64, 72)
         self.setAccessibleName("Features")
 
     def sizeHint(self) -> QSize:
         return QSize(260, 160)
 
-    def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = (), stale: bool = False) -> None:
-        """Show a sample.
-
-        Parameters
-        ----------
-        values : ndarray of shape (d,), float32
-        names : tuple of str
-            What each feature is called, for the line under the bars; empty for its number.
-        stale : bool
-            Greyed, because a newer sample is on its way.
-        """
-        self._values, self._names, self._stale = values, names, stale
+    def set_values(self, values: NDArray[np.float32]) -> None:
+        """Show a sample, shape (d,)."""
+        self._values = values
         self._set_count(values.size)
 
     def plot(self) -> QRectF:
@@ -347,9 +331,7 @@ class FeatureBars(Picker):
         painter.fillRect(box, QColor(theme.paper))
         frame(painter, box, theme.line)
         if self._count and np.isfinite(self._values).any():
-            painter.setOpacity(STALE if self._stale else 1.0)
             self._paint_bars(painter)
-            painter.setOpacity(1.0)
             self._paint_marks(painter)
         focus_ring(painter, self, box)
         painter.end()
@@ -378,8 +360,7 @@ class FeatureBars(Picker):
         if self._current is not None:
             self._outline(painter, self._current, QColor(theme.accent))
             painter.setPen(QColor(theme.muted))
-            name = self._names[self._current] if self._names else str(self._current)
-            text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
+            text = f"{self._current}: {float(self._values[self._current]):.4g}".replace("-", "−")
         painter.drawText(foot, text)
 
     def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:

@@ -68,10 +68,10 @@ class JobBar(QWidget):
         self._left.setText(time_left)
         self._show(True)
 
-    def clear(self, text: str = "") -> None:
-        """Show no job, only a text."""
+    def clear(self) -> None:
+        """Show no job."""
         self._bar.setRange(0, 1000)
-        self._text.setText(text)
+        self._text.setText("")
         self._show(False)
 
     def _show(self, running: bool) -> None:

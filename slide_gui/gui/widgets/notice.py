@@ -11,7 +11,8 @@ from slide_gui.gui.theme import figure_font, icon, theme_of
 
 __all__ = ["KINDS", "Notice"]
 
-KINDS = ("error", "warning", "information")
+KINDS = ("error", "information")
+_CROSS = '<path d="M6.5 6.5l11 11M17.5 6.5l-11 11"/>'
 
 
 class Notice(QWidget):
@@ -78,7 +79,7 @@ class Notice(QWidget):
 
         Parameters
         ----------
-        kind : {"error", "warning", "information"}
+        kind : {"error", "information"}
         title, text : str
             What happened, and one sentence.
         details : str
@@ -98,7 +99,7 @@ class Notice(QWidget):
         self._copy.setVisible(bool(details))
         self._fold.setChecked(False)
         self._details.hide()
-        self._close.setIcon(icon("close", theme_of(self)))
+        self._close.setIcon(icon(_CROSS, theme_of(self)))
         self.setAccessibleName(f"{title}: {text}")
         self.show()
         self.update()
@@ -121,16 +122,13 @@ class Notice(QWidget):
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() == QEvent.Type.PaletteChange and self.isVisible():
-            self._close.setIcon(icon("close", theme_of(self)))
+            self._close.setIcon(icon(_CROSS, theme_of(self)))
         super().changeEvent(event)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme = theme_of(self)
-        ground, edge = {
-            "error": (theme.danger_wash, theme.danger),
-            "warning": (theme.warning_wash, theme.warning),
-            "information": (theme.accent_wash, theme.accent),
-        }[self._kind]
+        is_error = self._kind == "error"
+        ground, edge = (theme.danger_wash, theme.danger) if is_error else (theme.accent_wash, theme.accent)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)

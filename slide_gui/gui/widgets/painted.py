@@ -42,17 +42,11 @@ def snapped(value: float, ratio: float) -> float:
     return round(value * ratio) / ratio
 
 
-def frame(painter: QPainter, box: QRectF, colour: str, radius: float = 0.0) -> None:
+def frame(painter: QPainter, box: QRectF, colour: str) -> None:
     """Draw a hairline just outside `box`."""
     painter.setBrush(Qt.BrushStyle.NoBrush)
     painter.setPen(QPen(QColor(colour), 1.0))
-    outside = box.adjusted(-0.5, -0.5, 0.5, 0.5)
-    if radius:
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-        painter.drawRoundedRect(outside, radius, radius)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-    else:
-        painter.drawRect(outside)
+    painter.drawRect(box.adjusted(-0.5, -0.5, 0.5, 0.5))
 
 
 def focus_ring(painter: QPainter, widget: QWidget, box: QRectF | None = None) -> None:
@@ -85,13 +79,13 @@ def callout_box(widget: QWidget, anchor: QPointF, lines: Sequence[str]) -> QRect
         for number, text in enumerate(lines)
     )
     size_x, size_y = wide + 2 * PAD_X, LINE * len(lines) + 2 * PAD_Y
-    x = anchor.x() + AWAY
-    if x + size_x > widget.width() - 2:
+    x, most = anchor.x() + AWAY, widget.contentsRect().right() - 1 - size_x
+    if x > most:
         x = anchor.x() - AWAY - size_x
     y = anchor.y() - AWAY - size_y
     if y < 2:
         y = anchor.y() + AWAY
-    x = max(2.0, min(x, widget.width() - 2 - size_x))
+    x = max(2.0, min(x, most))
     y = max(2.0, min(y, widget.height() - 2 - size_y))
     return QRectF(round(x), round(y), round(size_x), size_y)
 
@@ -116,7 +110,7 @@ def paint_placeholder(painter: QPainter, widget: QWidget, text: str) -> None:
     """Say in the middle of an empty widget what to do next."""
     painter.setPen(QColor(theme_of(widget).muted))
     painter.setFont(figure_font(widget))
-    room = QRectF(widget.rect()).adjusted(16, 8, -16, -8)
+    room = QRectF(widget.contentsRect()).adjusted(16, 8, -16, -8)
     painter.drawText(room, int(Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap), text)
 
 

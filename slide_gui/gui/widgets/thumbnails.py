@@ -10,30 +10,29 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
-    QFocusEvent,
     QFontMetricsF,
     QImage,
     QKeyEvent,
-    QMouseEvent,
     QPainter,
     QPaintEvent,
     QPen,
     QResizeEvent,
+    QWheelEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+from PySide6.QtWidgets import QScrollBar, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import (
     CENTRE,
-    CLICKS,
     STALE,
+    Pointed,
     focus_ring,
     frame,
     paint_callout,
     paint_placeholder,
     snapped,
 )
-from slide_gui.gui.widgets.pixels import ARROWS, INK, coloured_image, ink_table, integer_scale
+from slide_gui.gui.widgets.pixels import INK, coloured_image, ink_table, integer_scale
 
 __all__ = ["Thumbnail", "Thumbnails"]
 
@@ -64,10 +63,15 @@ class Thumbnail:
     note: str = ""
 
 
-class Thumbnails(QAbstractScrollArea):
+class Thumbnails(Pointed):
     """Images in rows that fill the width, scrolled, hovered and clicked.
 
     Arrow keys, Page Up and Down, Home and End move, Enter clicks.
+
+    Attributes
+    ----------
+    bar : QScrollBar
+        Always there, so that columns do not change when images arrive.
     """
 
     image_clicked = Signal(int)
@@ -80,15 +84,9 @@ class Thumbnails(QAbstractScrollArea):
         self._shape = (28, 28)
         self._placeholder = "No images."
         self._stale = False
-        self._current: int | None = None
-        self._selected: int | None = None
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.viewport().setAutoFillBackground(False)
-        self.viewport().setMouseTracking(True)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # Always there, so that columns do not change when images arrive.
-        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.bar = QScrollBar(Qt.Orientation.Vertical, self)
+        self.bar.valueChanged.connect(self.update)
+        self.setContentsMargins(0, 0, self.bar.sizeHint().width(), 0)
         self.setMinimumSize(160, 120)
         self.setAccessibleName("Images")
 
@@ -105,20 +103,9 @@ class Thumbnails(QAbstractScrollArea):
         if first is not None:
             self._shape = (first.shape[0], first.shape[1]) if first.ndim == 2 else (28, 28)
         self._scrolled_range()
-        self.verticalScrollBar().setValue(0)
+        self.bar.setValue(0)
         self._describe()
-        self.viewport().update()
-
-    def set_selected(self, index: int | None) -> None:
-        """Ring the image that is shown on the other pages."""
-        self._selected = index
-        self.viewport().update()
-
-    def set_placeholder(self, text: str) -> None:
-        """Say what to do next where there are no images."""
-        self._placeholder = text
-        self._describe()
-        self.viewport().update()
+        self.update()
 
     def _describe(self) -> None:
         if self._current is None:
@@ -143,7 +130,8 @@ class Thumbnails(QAbstractScrollArea):
     @property
     def current(self) -> int | None:
         """Position of the image under mouse or keys."""
-        return self._current
+        number: int | None = self._current
+        return number
 
     @property
     def n_drawn(self) -> int:
@@ -152,13 +140,10 @@ class Thumbnails(QAbstractScrollArea):
 
     # Geometry
 
-    def _scale(self) -> float:
-        ratio = self.devicePixelRatioF()
-        return integer_scale(max(self._shape), SIDE, ratio)
-
     def _size(self) -> tuple[float, float]:
         """Return width and height of one image on the screen."""
-        return self._shape[1] * self._scale(), self._shape[0] * self._scale()
+        scale = integer_scale(max(self._shape), SIDE, self.devicePixelRatioF())
+        return self._shape[1] * scale, self._shape[0] * scale
 
     def _step(self) -> tuple[float, float]:
         wide, high = self._size()
@@ -166,21 +151,21 @@ class Thumbnails(QAbstractScrollArea):
 
     def columns(self) -> int:
         """Return how many images stand side by side."""
-        return max(1, int((self.viewport().width() - 2 * EDGE + GAP) // self._step()[0]))
+        return max(1, int((self.contentsRect().width() - 2 * EDGE + GAP) // self._step()[0]))
 
     def place(self, number: int) -> QRectF:
-        """Return where the image at position `number` is in the viewport, without its caption."""
+        """Return where the image at position `number` is in the widget, without its caption."""
         row, column = divmod(number, self.columns())
         (across, down), (wide, high), ratio = self._step(), self._size(), self.devicePixelRatioF()
         left = EDGE + column * across + (across - GAP - wide) / 2
-        top = EDGE + row * down - self.verticalScrollBar().value()
+        top = EDGE + row * down - self.bar.value()
         return QRectF(snapped(left, ratio), snapped(top, ratio), wide, high)
 
     def seen(self) -> range:
         """Return the positions of the images that are in view."""
-        down, top = self._step()[1], self.verticalScrollBar().value() - EDGE
+        down, top = self._step()[1], self.bar.value() - EDGE
         first = max(int(top // down), 0) * self.columns()
-        last = (int((top + self.viewport().height()) // down) + 1) * self.columns()
+        last = (int((top + self.height()) // down) + 1) * self.columns()
         return range(min(first, len(self._items)), min(last, len(self._items)))
 
     def _at(self, point: QPointF) -> int | None:
@@ -192,10 +177,10 @@ class Thumbnails(QAbstractScrollArea):
     def _scrolled_range(self) -> None:
         rows = -(-len(self._items) // self.columns())
         whole = round(2 * EDGE + rows * self._step()[1] - GAP) if rows else 0
-        bar = self.verticalScrollBar()
-        bar.setRange(0, max(whole - self.viewport().height(), 0))
+        bar = self.bar
+        bar.setRange(0, max(whole - self.height(), 0))
         bar.setEnabled(bar.maximum() > 0)
-        bar.setPageStep(self.viewport().height())
+        bar.setPageStep(self.height())
         bar.setSingleStep(round(self._step()[1] / 2))
 
     # Painting
@@ -212,9 +197,9 @@ class Thumbnails(QAbstractScrollArea):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         theme = theme_of(self)
-        painter = QPainter(self.viewport())
+        painter = QPainter(self)
         if not self._items:
-            paint_placeholder(painter, self.viewport(), self._placeholder)
+            paint_placeholder(painter, self, self._placeholder)
         painter.setFont(figure_font(self, SECONDARY))
         metrics, dirty = QFontMetricsF(painter.font()), QRectF(event.rect())
         for number in self.seen():
@@ -232,84 +217,61 @@ class Thumbnails(QAbstractScrollArea):
             box = self.place(self._current)
             at = QPointF(box.right() - 8, box.top() + 8)
             if self._items[self._current].note:
-                paint_callout(painter, self.viewport(), at, self._lines(self._current))
-        focus_ring(painter, self, QRectF(self.viewport().rect()).adjusted(3, 3, -3, -3))
+                paint_callout(painter, self, at, self._lines(self._current))
+        focus_ring(painter, self, QRectF(self.contentsRect()).adjusted(3, 3, -3, -3))
         painter.end()
 
     def _paint_frame(self, painter: QPainter, number: int, box: QRectF) -> None:
         theme = theme_of(self)
         frame(painter, box, theme.line)
-        colour = theme.text if number == self._current else None
-        if self._selected is not None and self._items[number].index == self._selected:
-            colour = theme.accent
-        if colour is not None:
-            painter.setPen(QPen(QColor(colour), 2.0))
+        if number == self._current:
+            painter.setPen(QPen(QColor(theme.text), 2.0))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(box.adjusted(-2, -2, 2, 2))
 
     # Mouse, keys and scrolling
 
-    def _show(self, number: int | None) -> None:
-        if number != self._current:
-            self._current = number
-            self._describe()
-            self.viewport().update()
+    def _click(self, target: int) -> None:
+        self.image_clicked.emit(self._items[target].index)
 
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        number = self._at(event.position())
-        shape = Qt.CursorShape.ArrowCursor if number is None else Qt.CursorShape.PointingHandCursor
-        self.viewport().setCursor(shape)
-        self._show(number)
-
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        number = self._at(event.position())
-        if event.button() == Qt.MouseButton.LeftButton and number is not None:
-            self._show(number)
-            self.image_clicked.emit(self._items[number].index)
-
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        event.accept()
-
-    def viewportEvent(self, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Leave:
-            self._show(None)
-        return super().viewportEvent(event)
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.setAccepted(self.bar.event(event))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        page = max(int(self.viewport().height() // self._step()[1]), 1) * self.columns()
-        jumps = {Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}
-        if not self._items:
+        page = max(int(self.height() // self._step()[1]), 1) * self.columns()
+        jump = {Qt.Key.Key_PageUp: -page, Qt.Key.Key_PageDown: page}.get(Qt.Key(event.key()))
+        target = None if jump is None else self._moved(jump)
+        if target is None:
             super().keyPressEvent(event)
-        elif key in ARROWS:
-            down, right = ARROWS[key]
-            self._go(down * self.columns() + right)
-        elif key in jumps:
-            self._go(jumps[key])
-        elif key in (Qt.Key.Key_Home, Qt.Key.Key_End):
-            self._go(len(self._items) * (1 if key == Qt.Key.Key_End else -1))
-        elif key in CLICKS and self._current is not None:
-            self.image_clicked.emit(self._items[self._current].index)
-        elif key == Qt.Key.Key_Escape and self._current is not None:
-            self._show(None)
         else:
-            super().keyPressEvent(event)
+            self._go(target)
 
-    def _go(self, step: int) -> None:
-        """Move by so many images, held at the ends, and scroll there."""
+    def _stepped(self, step: tuple[int, int]) -> int | None:
+        return self._moved(step[0] * self.columns() + step[1])
+
+    def _end(self, last: bool) -> int | None:
+        return self._moved(len(self._items) * (1 if last else -1))
+
+    def _moved(self, step: int) -> int | None:
+        """Return the position so many images on, held at the ends; the first one seen where none is pointed at."""
+        if not self._items:
+            return None
         number = self.seen().start if self._current is None else self._current + step
-        number = min(max(number, 0), len(self._items) - 1)
-        box, bar = self.place(number), self.verticalScrollBar()
+        return min(max(number, 0), len(self._items) - 1)
+
+    def _go(self, target: int) -> None:
+        """Point at an image and scroll there."""
+        box, bar = self.place(target), self.bar
         if box.top() < EDGE:
             bar.setValue(round(bar.value() + box.top() - EDGE))
-        elif box.bottom() + CAPTION > self.viewport().height():
-            bar.setValue(round(bar.value() + box.bottom() + CAPTION + EDGE - self.viewport().height()))
-        self._show(number)
-
-    def scrollContentsBy(self, _dx: int, _dy: int) -> None:
-        self.viewport().update()
+        elif box.bottom() + CAPTION > self.height():
+            bar.setValue(round(bar.value() + box.bottom() + CAPTION + EDGE - self.height()))
+        self._hover(target)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
+        wide = self.bar.sizeHint().width()
+        self.setContentsMargins(0, 0, wide, 0)
+        self.bar.setGeometry(self.width() - wide, 0, wide, self.height())
         self._scrolled_range()
         super().resizeEvent(event)
 
@@ -317,14 +279,6 @@ class Thumbnails(QAbstractScrollArea):
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self._drawn.clear()
         super().changeEvent(event)
-
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        self.viewport().update()
-        super().focusInEvent(event)
-
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self.viewport().update()
-        super().focusOutEvent(event)
 
 
 def _bars(values: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -20,8 +20,6 @@ def points(depths: int = 5) -> list[ErrorPoint]:
                 state, n, note = ("refining", 4_000, "") if step == 6 else ("running", 1_000, "")
             if depth == depths - 1 and step > 7:
                 continue
-            if depth == 1 and step > 7:
-                state, note = "stale", "made with threshold 0.40"
             rate = ErrorRate.of_run(error / 100, n)
             found.append(ErrorPoint(noise, depth, rate, f"{noise}/{depth}", state, note))
     found.append(ErrorPoint(0.8, depths - 1, None, f"0.8/{depths - 1}", "running"))

@@ -80,11 +80,10 @@ def test_that_the_interval_is_a_band_of_20_percent(plot: ErrorPlot) -> None:
     assert far(colour(plot, inside), mixed(LIGHT.pin(2).name(), 0.2, LIGHT.background)) <= 4
 
 
-def test_that_a_band_that_still_shrinks_is_lighter_and_a_stale_one_grey(plot: ErrorPlot) -> None:
-    for state, pin, alpha in (("refining", LIGHT.pin(2).name(), 0.12), ("stale", LIGHT.muted, 0.12)):
-        plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:]])
-        inside = place(plot, 0.5, 1.47) + QPoint(12, 0)
-        assert far(colour(plot, inside), mixed(pin, alpha, LIGHT.background)) <= 5
+def test_that_a_band_that_still_shrinks_is_lighter(plot: ErrorPlot) -> None:
+    plot.set_points([*(p for p in points() if p.depth < 2), *points(state="refining")[6:]])
+    inside = place(plot, 0.5, 1.47) + QPoint(12, 0)
+    assert far(colour(plot, inside), mixed(LIGHT.pin(2).name(), 0.12, LIGHT.background)) <= 5
 
 
 def test_that_there_is_no_frame_and_the_grid_is_horizontal(plot: ErrorPlot) -> None:
@@ -309,7 +308,7 @@ def test_that_points_waiting_for_an_estimate_stand_above_the_axis_one_over_the_o
 def test_that_published_values_are_hollow_with_one_entry(plot: ErrorPlot) -> None:
     plain = plot.grab().toImage()
     mark = ErrorMark(0.65, 2.3, "SLIDE-SVM")
-    plot.set_marks([mark, ErrorMark(0.3, 1.2, "other")], "paper")
+    plot.set_marks([mark, ErrorMark(0.3, 1.2, "other")])
     shot = plot.grab().toImage()
     middle = place(plot, 0.65, 2.3)
     assert shot.pixelColor(middle) == plain.pixelColor(middle)
@@ -323,13 +322,6 @@ def test_that_published_values_are_hollow_with_one_entry(plot: ErrorPlot) -> Non
 
 def differs(a: QImage, b: QImage, top: int, bottom: int) -> bool:
     return a.copy(0, top, a.width(), bottom - top) != b.copy(0, top, b.width(), bottom - top)
-
-
-def test_that_the_chosen_model_is_ringed_in_the_accent(plot: ErrorPlot) -> None:
-    edge = at(plot, "0.5/1") + QPoint(7, 0)
-    plot.set_selected("0.5/1")
-    near = [colour(plot, edge + QPoint(d, 0)) for d in (-1, 0)]
-    assert min(far(c, QColor(LIGHT.accent)) for c in near) < 60
 
 
 def test_that_the_empty_plot_says_what_to_do_and_takes_no_click(shown: Shown) -> None:

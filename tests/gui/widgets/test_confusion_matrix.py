@@ -90,9 +90,9 @@ def test_that_new_counts_of_the_same_size_keep_the_cell_pointed_at(view: Confusi
     assert view.accessibleDescription() == "true 3, predicted 5: 13 of 1\u202f013 (1.3\u202f%)"
 
 
-def test_that_a_stale_matrix_is_greyed_with_the_reason(view: ConfusionMatrix) -> None:
+def test_that_a_stale_matrix_is_greyed(view: ConfusionMatrix) -> None:
     place, fresh = corner(view, 1, 0), view.grab().toImage()
-    view.set_counts(COUNTS, LABELS, stale=True, note="threshold moved on")
+    view.set_counts(COUNTS, LABELS, stale=True)
     stale = view.grab().toImage()
     assert stale.pixelColor(place).lightness() > fresh.pixelColor(place).lightness()
     assert view.cell(1, 0).contains(place)

@@ -92,7 +92,7 @@ def test_that_a_notice_is_hidden_until_there_is_something_to_say(notice: Notice)
 
 
 def test_that_details_fold_and_are_copied_whole(notice: Notice) -> None:
-    notice.show_message("warning", "Title", "Sentence.", "line one\nline two")
+    notice.show_message("error", "Title", "Sentence.", "line one\nline two")
     assert [b.text() for b in notice.findChildren(QPushButton) if b.isVisible()] == ["Details", "Copy"]
     QTest.mouseClick(button(notice, "Details"), Qt.MouseButton.LeftButton)
     assert notice.findChild(QPlainTextEdit).isVisible()
@@ -123,7 +123,7 @@ def test_that_text_from_outside_is_not_read_as_markup(notice: Notice) -> None:
 
 
 def test_that_a_kind_of_notice_is_known(notice: Notice) -> None:
-    with pytest.raises(ValueError, match="error, warning, information"):
+    with pytest.raises(ValueError, match="error, information"):
         notice.show_message("fatal", "", "")
 
 
@@ -136,9 +136,9 @@ def test_that_the_job_bar_keeps_its_places(shown: Shown) -> None:
     settle()
     assert button(bar, "Cancel").geometry() == before
     assert bar.findChild(QProgressBar).value() == 510
-    bar.clear("Ready")
+    bar.clear()
     settle()
-    assert [each.text() for each in bar.findChildren(QLabel) if each.isVisible()] == ["Ready"]
+    assert [each.text() for each in bar.findChildren(QLabel) if each.isVisible()] == [""]
     assert not bar.findChild(QProgressBar).isVisible()
     assert not button(bar, "Cancel").isVisible()
     assert bar.height() == 26

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication
 
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
-from tests.gui.given import calls_in
+from tests.gui.given import calls_in, wheel
 
 Shown = Callable[..., Any]
 
@@ -41,7 +41,7 @@ def test_that_pixels_are_whole_and_ink_on_paper(app: QApplication, view: Thumbna
     pixels = items(1)[0].pixels
     for name, theme in (("dark", DARK), ("light", LIGHT)):
         apply_theme(app, name)
-        shot, box = view.viewport().grab().toImage(), view.place(0)
+        shot, box = view.grab().toImage(), view.place(0)
         assert box.width() == box.height() == 56
         for row, column in ((0, 1), (13, 20), (27, 27)):
             found = shot.pixelColor(int(box.left()) + 2 * column, int(box.top()) + 2 * row)
@@ -50,12 +50,12 @@ def test_that_pixels_are_whole_and_ink_on_paper(app: QApplication, view: Thumbna
 
 
 def test_that_only_what_is_seen_is_made_and_painted_wherever_it_is_scrolled(view: Thumbnails) -> None:
-    view.viewport().grab()
+    view.grab()
     assert view.n_drawn == len(view.seen()) < 60
     for step in range(10):
-        view.verticalScrollBar().setValue(4000 * (step + 1))
+        view.bar.setValue(4000 * (step + 1))
         made = view.n_drawn
-        assert calls_in(view.viewport().grab) < 200 * len(view.seen())
+        assert calls_in(view.grab) < 200 * len(view.seen())
         assert view.n_drawn == made + len(view.seen())
     assert view.seen().start > 1000
 
@@ -63,18 +63,18 @@ def test_that_only_what_is_seen_is_made_and_painted_wherever_it_is_scrolled(view
 def test_that_setting_thousands_takes_as_many_calls_as_a_few(view: Thumbnails) -> None:
     few, many = items(50), items(5000)
     assert calls_in(lambda: view.set_images(few)) == calls_in(lambda: view.set_images(many)) < 200
-    assert view.verticalScrollBar().value() == 0
+    assert view.bar.value() == 0
 
 
 def test_that_hover_and_click_tell_the_index(view: Thumbnails, clicked: list[int]) -> None:
-    view.verticalScrollBar().setValue(700)
+    view.bar.setValue(700)
     number = view.seen().start + view.columns() + 1
     place = view.place(number).center().toPoint()
-    QTest.mouseMove(view.viewport(), place)
+    QTest.mouseMove(view, place)
     assert view.accessibleDescription().endswith(f"sample {7 * number + 3}")
-    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=place)
     assert view.current == number
-    QApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
+    QApplication.sendEvent(view, QEvent(QEvent.Type.Leave))
     assert clicked == [7 * number + 3]
     assert view.current is None
 
@@ -88,17 +88,17 @@ def test_that_keys_move_scroll_and_click(view: Thumbnails, clicked: list[int]) -
         assert view.current == number
         current = view.place(view.current or 0)
         assert current.top() >= 0
-        assert current.bottom() <= view.viewport().height()
+        assert current.bottom() <= view.height()
     QTest.keyClick(view, keys.Key_PageDown)
     QTest.keyClick(view, keys.Key_Return)
     assert clicked[0] > 7 * wide
     assert clicked[0] % 7 == 3
 
 
-def test_that_the_chosen_image_is_framed_in_the_accent(view: Thumbnails) -> None:
-    view.set_selected(10)
-    shot, box = view.viewport().grab().toImage(), view.place(1)
-    assert shot.pixelColor(int(box.left()) - 2, int(box.center().y())) == QColor(LIGHT.accent)
+def test_that_the_wheel_scrolls_and_the_bar_covers_no_image(view: Thumbnails) -> None:
+    wheel(view, view.rect().center(), -120)
+    assert view.bar.value() > 0
+    assert view.place(view.columns() - 1).right() < view.bar.geometry().left()
 
 
 @pytest.mark.parametrize("shape", [(16, 40), (96, 96), (30,), (400,)])
@@ -108,7 +108,7 @@ def test_that_images_of_any_shape_and_plain_features_are_shown(shown: Shown, sha
     box = view.place(0)
     assert 0 < box.width() <= 64
     assert 0 < box.height() <= 64
-    shot = view.viewport().grab().toImage()
+    shot = view.grab().toImage()
     inside = {shot.pixel(int(box.left()) + x, int(box.top()) + y) for x in range(0, 24, 2) for y in range(0, 14, 2)}
     assert len(inside) > 1
 
@@ -127,5 +127,5 @@ def test_that_without_images_it_says_so(view: Thumbnails) -> None:
     for key in (Qt.Key.Key_Down, Qt.Key.Key_Return):
         QTest.keyClick(view, key)
     assert view.accessibleDescription() == "No mistakes."
-    assert view.verticalScrollBar().maximum() == 0
+    assert view.bar.maximum() == 0
     view.grab()
