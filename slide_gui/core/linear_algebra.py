@@ -169,14 +169,16 @@ def _add_square(out: Array, sign: float, b: Array, progress: Progress) -> None:
 
 
 def weighted_square(a: Array, weights: Array, progress: Progress = NO_PROGRESS) -> Array:
-    """Return a diag(weights) a of a symmetric a: half of it is computed."""
-    result = np.empty_like(a)
-    for top in range(0, len(a), _PIECE):
-        piece, rest = slice(top, top + _PIECE), slice(top, None)
-        tile = product(a[piece] * weights, a[:, rest], progress)
-        result[rest, piece] = tile.T
-        result[piece, rest] = tile
+    """Return a diag(weights) a of a symmetric a, for weights not negative: half of it is computed."""
+    scaled, result = a * np.sqrt(weights), np.empty_like(a)
+    for top in range(0, len(a), WHOLE):
+        rows, before = slice(top, top + WHOLE), slice(0, top)
+        result[rows, rows] = scaled[rows] @ scaled[rows].T  # of one matrix and itself: NumPy makes one triangle
         progress.report(0.0)
+        if top:
+            result[rows, before] = product(scaled[rows], scaled[before].T, progress)
+            result[before, rows] = result[rows, before].T
+            progress.report(0.0)
     return result
 
 
@@ -250,9 +252,10 @@ def take_submatrix(
     """Return a copy, in float64, of some rows and the same columns of a square matrix; parameters as in `taken`."""
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
+    whole = np.array_equal(rows, np.arange(len(matrix)))
     for start in range(0, len(rows), step):
-        batch = rows[start : start + step]
-        out[start : start + len(batch)] = matrix[np.ix_(batch, rows)]
+        piece = slice(start, start + step)
+        out[piece] = matrix[piece] if whole else matrix[np.ix_(rows[piece], rows)]
         progress.report(0.0)
     return out
 

@@ -88,9 +88,9 @@ def test_that_a_factor_solves_for_one_right_hand_side_after_another(monkeypatch)
 
 
 def test_that_a_weighted_square_equals_the_product_of_three_matrices(monkeypatch):
-    monkeypatch.setattr(blocked, "_PIECE", 33)
+    monkeypatch.setattr(blocked, "WHOLE", 33)
     random = np.random.default_rng(0)
-    a, weights = random.standard_normal((130, 130)), random.standard_normal(130)
+    a, weights = random.standard_normal((130, 130)), random.random(130)
     a += a.T
     found = blocked.weighted_square(a, weights)
     np.testing.assert_allclose(found, a @ np.diag(weights) @ a, atol=1e-11)

@@ -49,6 +49,19 @@ def test_that_active_sets_take_a_hundredth_of_the_steps_where_the_kernel_is_ill_
     assert steps["active sets"] * 100 < steps["pair steps"]
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_active_sets_come_to_the_end_though_rows_stand_twice_and_the_kernel_is_singular(monkeypatch, dtype):
+    kernel, y, _, _ = _problem(200, 1e3, False, dtype)
+    twice = np.repeat(np.arange(200), 2)
+    kernel, y = kernel[np.ix_(twice, twice)], y[twice]
+    box = Box.of(y, 1e3)
+    _only(monkeypatch, "active sets")
+    near, residual, _ = minimise(kernel, y, np.zeros(400), box, 0.0, 0.5, 10**7)
+    beta, residual, steps = minimise(kernel, residual, near, box, 0.0, 1e-4, 10**7, before=10**9)
+    assert kkt_gap(residual, beta, box)[0] < 1e-4
+    assert steps <= 30
+
+
 def test_that_pair_steps_go_on_where_active_sets_come_to_no_end(monkeypatch):
     kernel, y, box, ridge = _problem(250, 10.0, False)
     _only(monkeypatch, "active sets")

@@ -182,7 +182,8 @@ def span(
 
     slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2)
     by_span = -slope * labels * beta
-    weighted = weighted_square(inverse, by_span / diagonal**2, progress)
+    # Coefficients have the sign of their labels, but for rounding.
+    weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
     by_beta = -slope * labels * spans
     by_beta -= (np.diag(weighted) - by_span) * _SMOOTHING * np.sign(beta) / size**2
     adjoint, _ = svm.system.solve(by_beta)

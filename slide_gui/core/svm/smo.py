@@ -164,7 +164,7 @@ _STEPS_PER_SYSTEM = 0.008  # pair steps that cost as much as active sets do, per
 _MOST_STALLED_SETS = 20  # rounds without a smaller gap
 _MOST_SYSTEMS = 30
 _MOST_WORSE = 8  # systems without fewer changes than ever before
-_ROUNDING = {"f": 1e-7, "d": 0.0}  # put on the diagonal: what rounding may take from the smallest eigenvalue
+_ROUNDING = {"f": 1e-7, "d": 1e-12}  # put on the diagonal: what rounding may take from the smallest eigenvalue
 
 
 def minimise(

@@ -243,27 +243,31 @@ class _Descent:
     progress: Progress
     history: list[WidthsStep]
     patience: int = _QUIET_STEPS
-    seen: dict[bytes, tuple[float, int]] = field(default_factory=dict)
+    seen: dict[bytes, tuple[float, Array, int]] = field(default_factory=dict)
     quiet_steps: int = 0
     last: float = np.inf
 
     def penalised(self, theta: Array) -> tuple[float, Array]:
         """Return J + prior, and its gradient; a value above the start's where J is not to be had."""
-        value, slope = self.objective(theta)
-        self.seen[theta.tobytes()] = (value, self.objective.n_support)
+        value, slope, _ = self.evaluated(theta)
         if not np.isfinite(value):
             # Finite, for the line search to interpolate and come back; above the start, so never accepted.
-            return self.seen[self.begin.tobytes()][0] + 1.0, np.zeros(len(theta))
+            return self.evaluated(self.begin)[0] + 1.0, np.zeros(len(theta))
         return value + self.prior(theta), slope + 2.0 * _PRIOR * (theta - self.origin) / len(theta)
+
+    def evaluated(self, theta: Array) -> tuple[float, Array, int]:
+        """Return J, its gradient and the number of support vectors, computed once a point."""
+        key = theta.tobytes()
+        if key not in self.seen:
+            self.seen[key] = (*self.objective(theta), self.objective.n_support)
+        return self.seen[key]
 
     def prior(self, theta: Array) -> float:
         return _PRIOR * float(np.mean((theta - self.origin) ** 2))
 
     def note(self, theta: Array) -> None:
         """Add a step to the history and report it."""
-        if theta.tobytes() not in self.seen:
-            self.penalised(theta)
-        value, n_support = self.seen[theta.tobytes()]
+        value, _, n_support = self.evaluated(theta)
         log_widths, log_c = self.objective.split(theta)
         widths = np.exp(log_widths)
         options = self.objective.options
@@ -295,8 +299,7 @@ class _Descent:
         """Descend, unless J is not to be had at the start."""
         minimize = _minimize(self.progress)
 
-        self.penalised(self.begin)
-        if not np.isfinite(self.seen[self.begin.tobytes()][0]):
+        if not np.isfinite(self.evaluated(self.begin)[0]):
             return
         self.note(self.begin)
         minimize(
