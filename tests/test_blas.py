@@ -104,8 +104,8 @@ def test_that_every_command_that_computes_sets_the_threads_first(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     called: list[str] = []
-    monkeypatch.setattr("slide_gui.cli.options.set_threads", lambda: called.append("set"))
-    monkeypatch.setattr("slide_gui.cli.headless.headless", lambda *_, **__: [])
+    monkeypatch.setattr("slide_gui.cli.parser.set_threads", lambda: called.append("set"))
+    monkeypatch.setattr("slide_gui.cli.figures.headless", lambda *_, **__: [])
     assert main(["no-such-command"]) == 2
     known = capsys.readouterr().err.rpartition("subcommands ")[2].strip().split(", ")
     assert set(known) - COMPUTING.keys() == {"datasets", "doctor", "runs"}

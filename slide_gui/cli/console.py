@@ -1,24 +1,62 @@
-"""What every subcommand says, and where: results on stdout, progress and errors on stderr."""
+"""What every subcommand is, what it says, and where: results on stdout, progress and errors on stderr."""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 from slide_gui.data.errors import printable
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from slide_gui.text import time_left
 
-__all__ = ["DONE", "FAILED", "USAGE", "UsageError", "guarded", "print_json", "progress_bar", "usage"]
+__all__ = [
+    "DONE",
+    "FAILED",
+    "USAGE",
+    "Command",
+    "UsageError",
+    "add_json",
+    "guarded",
+    "print_answer",
+    "progress_bar",
+    "usage",
+]
 
 DONE, FAILED, USAGE = 0, 1, 2
 _BETWEEN_REDRAWS = 0.1  # seconds
+
+
+@dataclass(frozen=True)
+class Command:
+    """A subcommand.
+
+    Attributes
+    ----------
+    name, help, about : str
+        What it is called, what it does in a few words, and what its own help begins with.
+    options : callable
+        Adds its options to its parser once it is asked for: their help is made of tables whose modules import NumPy,
+        which those who ask for other things need not wait for.
+    run : callable or None
+        Takes the parsed arguments and returns the exit code; None where `options` adds subcommands that have theirs.
+    computes : bool
+        Whether the threads of BLAS are set before it runs.
+    """
+
+    name: str
+    help: str
+    about: str
+    options: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[argparse.Namespace], int] | None = None
+    computes: bool = True
 
 
 class UsageError(Exception):
@@ -64,9 +102,19 @@ def _say(sentence: str, code: int) -> int:
     return code
 
 
-def print_json(document: Any) -> None:
-    """Print one JSON document on stdout."""
-    print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add --json."""
+    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
+
+
+def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str]) -> int:
+    """Print the JSON document where --json asks for it, else the lines; return the exit code of what is done."""
+    if arguments.json:
+        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        for line in lines:
+            print(line)
+    return DONE
 
 
 @contextmanager

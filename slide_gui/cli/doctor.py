@@ -12,12 +12,9 @@ from importlib import metadata
 from pathlib import Path
 
 from slide_gui import __version__
-from slide_gui.cli.console import DONE, FAILED, print_json
-from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.cli.console import DONE, FAILED, Command, print_answer
 
-__all__ = ["NAME", "Finding", "examine", "register"]
-
-NAME = "doctor"
+__all__ = ["COMMANDS", "Finding", "examine"]
 
 _PACKAGES = (
     "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "pooch", "platformdirs", "threadpoolctl",
@@ -48,13 +45,6 @@ class Finding:
     remedy: str = ""
 
 
-def register(commands: Subparsers) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="check this installation", description=__doc__)
-    add_json(parser)
-    parser.set_defaults(run=_run)
-
-
 def examine() -> list[Finding]:
     """Look at everything; a look that fails is itself a finding."""
     looks: list[tuple[str, Callable[[], list[Finding]]]] = [
@@ -78,15 +68,10 @@ def examine() -> list[Finding]:
 def _run(arguments: argparse.Namespace) -> int:
     findings = examine()
     broken = [finding for finding in findings if finding.state == "broken"]
-    if arguments.json:
-        said = [
-            {"name": each.name, "state": each.state, "found": each.text, "remedy": each.remedy} for each in findings
-        ]
-        print_json({"ok": not broken, "findings": said})
-    else:
-        for finding in findings:
-            remedy = f"; {finding.remedy}" if finding.remedy else ""
-            print(f"{finding.state:<6}  {finding.name}: {finding.text}{remedy}")
+    said = [{"name": each.name, "state": each.state, "found": each.text, "remedy": each.remedy} for each in findings]
+    remedies = (f"; {each.remedy}" if each.remedy else "" for each in findings)
+    lines = (f"{x.state:<6}  {x.name}: {x.text}{remedy}" for x, remedy in zip(findings, remedies, strict=True))
+    print_answer(arguments, {"ok": not broken, "findings": said}, lines)
     return FAILED if broken else DONE
 
 
@@ -197,3 +182,11 @@ def _settings_folder() -> list[Finding]:
 
 def _is_writable(folder: Path) -> bool:
     return folder.is_dir() and os.access(folder, os.W_OK | os.X_OK)
+
+
+COMMANDS = (
+    Command(
+        "doctor", "check this installation", "what this installation has, what is broken, and the remedy.",
+        lambda _: None, _run, computes=False,
+    ),
+)  # fmt: skip

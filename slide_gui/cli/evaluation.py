@@ -1,36 +1,47 @@
-"""`slide-gui benchmark`: the paper's tables, all methods on all data sets; broken off, it goes on where it was."""
+"""The paper's tables and figures: `slide-gui benchmark` and `slide-gui reproduce`, which go on where they were."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
-from slide_gui.cli.options import Subparsers, add_json, computing
+from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
 
 if TYPE_CHECKING:
+    from slide_gui.data.dataset import Dataset
     from slide_gui.experiments.evaluation.table import Cell, EvaluationState
     from slide_gui.experiments.evaluation.timing import TimeRow
+    from slide_gui.progress import Progress
+    from slide_gui.reproduction.figures import ReproducedItem
+    from slide_gui.reproduction.plan import ReproductionScale
 
-__all__ = ["NAME", "register", "save_tables"]
+__all__ = ["COMMANDS"]
 
-NAME = "benchmark"
 _SUFFIXES = (".pdf", ".svg", ".png", ".csv", ".md", ".tex")
 
 
-def register(commands: Subparsers) -> None:
-    """Add the subcommand."""
-    parser = commands.add_parser(NAME, help="all methods on all data sets: the paper's tables", description=__doc__)
-    parser.add_argument("data", nargs="*", metavar="DATA", help="only these data sets of the protocol (all)")
-    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
+def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     parser.add_argument("--splits", type=int, metavar="N", help="80/20 splits of each data set (the protocol's)")
-    parser.add_argument("--quick", action="store_true", help="the protocol's small version, in about a minute")
+    parser.add_argument("--quick", action="store_true", help=quick)
     parser.add_argument(
         "--generated", action="store_true", help="generate the data, even where the real files are found"
     )
+
+
+def _loader(generated: bool) -> Callable[[str, Progress], Dataset]:
+    """Return what loads a data set of the catalogue by its key."""
+    from slide_gui.experiments.source import DataSource
+
+    return lambda key, progress: DataSource(key=key, generated=generated).load(progress=progress)
+
+
+def _benchmark_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("data", nargs="*", metavar="DATA", help="only these data sets of the protocol (all)")
+    parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
+    _add_protocol_options(parser, "the protocol's small version, in about a minute")
     parser.add_argument(
         "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
     )
@@ -43,11 +54,9 @@ def register(commands: Subparsers) -> None:
         metavar="FILE",
         help="write the table of errors, or of times if the name begins with times (.pdf, .svg, .png, .csv, .md, .tex)",
     )
-    add_json(parser)
-    parser.set_defaults(run=computing(_run))
 
 
-def _run(arguments: argparse.Namespace) -> int:
+def _benchmark(arguments: argparse.Namespace) -> int:
     for path in arguments.tables:
         if path.suffix.lower() not in _SUFFIXES:
             raise UsageError(f"--tables {str(path)!r} must end in {', '.join(_SUFFIXES)}")
@@ -58,38 +67,21 @@ def _run(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.evaluation.run import run_evaluation
     from slide_gui.experiments.evaluation.table import stored_evaluation
     from slide_gui.experiments.evaluation.timing import time_rows
-    from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.store import RunStore
 
     with RunStore(arguments.store) as store:
         if arguments.stored:
             state = stored_evaluation(cells, store)
         else:
-
-            def load(key: str, progress: Any) -> Any:
-                return DataSource(key=key, generated=arguments.generated).load(progress=progress)
-
             with progress_bar("benchmark") as progress:
-                state = run_evaluation(cells, load, store, progress=progress)
+                state = run_evaluation(cells, _loader(arguments.generated), store, progress=progress)
     times = time_rows(state)
-    save_tables(arguments.tables, state, times)
-    if arguments.json:
-        print_json(_document(state, times))
-    else:
-        _print(state, times, arguments.tables)
-    return DONE
+    _save_tables(arguments.tables, state, times)
+    return print_answer(arguments, _document(state, times), _benchmark_lines(state, times, arguments.tables))
 
 
-def save_tables(paths: Sequence[Path], state: EvaluationState, times: Sequence[TimeRow]) -> None:
-    """Write the table of errors, or of times where the name begins so, as the suffix says.
-
-    Raises
-    ------
-    ValueError
-        If a figure is asked for and there is nothing to draw.
-    OSError
-        If a file cannot be written.
-    """
+def _save_tables(paths: Sequence[Path], state: EvaluationState, times: Sequence[TimeRow]) -> None:
+    """Write the table of errors, or of times where the name begins so, as the suffix says."""
     from slide_gui.figures.evaluation import errors_export, times_export
     from slide_gui.figures.export import save_export
     from slide_gui.figures.style import Style
@@ -139,12 +131,65 @@ def _document(state: EvaluationState, times: Sequence[TimeRow]) -> dict[str, Any
     }
 
 
-def _print(state: EvaluationState, times: Sequence[TimeRow], written: Sequence[Path]) -> None:
+def _benchmark_lines(state: EvaluationState, times: Sequence[TimeRow], written: Sequence[Path]) -> Iterator[str]:
     from slide_gui.figures.evaluation import error_table, markdown, time_table
 
     for fault in state.faults:
-        print(f"made again: {fault}")
-    print(markdown(error_table(state)))
-    print(markdown(time_table(times)))
+        yield f"made again: {fault}"
+    yield markdown(error_table(state))
+    yield markdown(time_table(times))
     for path in written:
-        print(f"saved {path}")
+        yield f"saved {path}"
+
+
+def _reproduce_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where index.html and all files go")
+    _add_protocol_options(parser, "a small version in at most two minutes; the page says what it leaves out")
+    parser.add_argument(
+        "--store", type=Path, metavar="FILE", help="take runs from this file, and keep them there (in the folder)"
+    )
+
+
+def _reproduce(arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.store import RunStore
+    from slide_gui.reproduction.plan import reproduction_scale
+    from slide_gui.reproduction.run import reproduce
+
+    with usage():
+        scale = reproduction_scale(arguments.quick, arguments.splits)
+    folder: Path = arguments.out
+    folder.mkdir(parents=True, exist_ok=True)
+
+    def seen(items: tuple[ReproducedItem, ...]) -> None:
+        _write_page(folder, items, scale, complete=False)
+
+    with RunStore(arguments.store or folder / "runs.sqlite") as store, progress_bar("reproduce") as progress:
+        items = reproduce(folder, scale, _loader(arguments.generated), store, progress=progress, seen=seen)
+    page = _write_page(folder, items, scale, complete=True)
+    keys = ("name", "title", "files", "data", "seconds")
+    described = [{key: getattr(item, key) for key in keys} for item in items]
+    lines = [*(f"{item.title}: {', '.join(item.files)}" for item in items), f"saved {page}"]
+    return print_answer(arguments, {"page": str(page), "left_out": list(scale.left_out), "made": described}, lines)
+
+
+def _write_page(folder: Path, items: tuple[ReproducedItem, ...], scale: ReproductionScale, *, complete: bool) -> Path:
+    from slide_gui.figures.evaluation import save_text
+    from slide_gui.reproduction.page import reading_page
+
+    page = folder / "index.html"
+    save_text(page, reading_page(items, scale.left_out, complete))
+    return page
+
+
+COMMANDS = (
+    Command(
+        "benchmark", "all methods on all data sets: the paper's tables",
+        "the paper's tables, all methods on all data sets; broken off, it goes on where it was.",
+        _benchmark_options, _benchmark,
+    ),
+    Command(
+        "reproduce", "every figure and table of the paper, on one page",
+        "every figure and table of the paper on one page; broken off, it goes on where it was.",
+        _reproduce_options, _reproduce,
+    ),
+)  # fmt: skip

@@ -1,17 +1,14 @@
-"""Arguments that several subcommands share: the data, the stack, the classifier, the rows, the figure."""
+"""Arguments that several subcommands share: the data, the stack, the classifier, the rows."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.blas import set_threads
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar, usage
+from slide_gui.cli.console import UsageError, progress_bar, usage
 
 if TYPE_CHECKING:
     from slide_gui.core.baselines import Estimator
@@ -22,58 +19,19 @@ if TYPE_CHECKING:
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
     from slide_gui.experiments.source import DataSource
-    from slide_gui.figures.export import FigureExport
-    from slide_gui.figures.style import Style
 
 __all__ = [
-    "FORMATS",
-    "Subparsers",
-    "add_command",
     "add_data",
-    "add_figure_options",
-    "add_json",
     "add_method_options",
     "add_run_options",
     "add_stack_options",
-    "computing",
-    "figure_outputs",
-    "figure_style",
+    "choice_help",
     "fit_data",
     "read_data",
     "run_choices",
     "stack_parameters",
     "svm_parameters",
-    "write_export",
 ]
-
-
-Subparsers = Any  # argparse keeps the type of add_subparsers() to itself
-
-
-def add_command(
-    commands: Subparsers,
-    name: str,
-    options: Callable[[argparse.ArgumentParser], None],
-    *,
-    help: str,
-    description: str | None,
-) -> None:
-    """Add a subcommand whose options are added once it is asked for.
-
-    Their help is made of tables whose modules import NumPy, which those who ask for other things need not wait for.
-    """
-    commands.add_parser(name, help=help, description=description).options = options
-
-
-def computing(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """Return the function of a subcommand that computes, which sets the threads of BLAS before anything else."""
-
-    @wraps(run)
-    def with_threads(arguments: argparse.Namespace) -> int:
-        set_threads()
-        return run(arguments)
-
-    return with_threads
 
 
 def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
@@ -138,11 +96,6 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
     )
     group.add_argument("--batch-size", type=int, metavar="N", help=f"rows a block ({usual.batch_size})")
     parser.add_argument("--seed", type=int, default=0, help="of generated data, splits and classifiers (0)")
-
-
-def add_json(parser: argparse.ArgumentParser) -> None:
-    """Add --json."""
-    parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
 
 
 def stack_parameters(arguments: argparse.Namespace) -> StackParameters:
@@ -250,13 +203,7 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
 
 
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
-    """Return the classifier's parameters, the library's own defaults for what was not given.
-
-    Raises
-    ------
-    UsageError
-        If a value is out of range.
-    """
+    """Return the classifier's parameters, the library's own defaults for what was not given."""
     from slide_gui.core.svm.parameters import SvmParameters
 
     given: dict[str, Any] = {
@@ -272,13 +219,7 @@ def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
 
 
 def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the method with its parts, training, evaluate and test_rows, as specs take them; unset ones are absent.
-
-    Raises
-    ------
-    UsageError
-        If a class of scikit-learn cannot be used, or --kept is missing or out of range.
-    """
+    """Return the method with its parts, training, evaluate and test_rows, as specs take them; unset ones are absent."""
     from slide_gui.core.choices import check_choice
     from slide_gui.experiments.methods import METHODS
 
@@ -351,89 +292,3 @@ def _widths(text: str) -> str | tuple[float, ...]:
         return tuple(float(part) for part in text.split(","))
     except ValueError:
         return text
-
-
-FORMATS = ("pdf", "svg", "png", "csv")
-
-
-def add_figure_options(parser: argparse.ArgumentParser, name: str, *, bias: bool = False) -> None:
-    """Add how the figure looks, with --bias if asked for, and where it goes: --output, --format and --bundle."""
-    from slide_gui.figures.color_scale import MAPS
-    from slide_gui.figures.style import LEVELS, WIDTHS, Style
-
-    usual = Style()
-    group = parser.add_argument_group("figure")
-    group.add_argument("--levels", metavar="NAME", help=choice_help("colour limits", LEVELS, usual.levels))
-    group.add_argument("--colors", metavar="NAME", help=f"{', '.join(MAPS)} ({usual.colors})")
-    group.add_argument("--width", metavar="NAME", help=f"{', '.join(WIDTHS)} ({usual.width})")
-    group.add_argument("--dpi", type=int, help=f"dots per inch of a PNG ({usual.dpi})")
-    group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
-    if bias:
-        group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
-    output = Path(f"{name}.pdf")
-    parser.add_argument("-o", "--output", type=Path, default=output, help=f"figure, by suffix, or CSV ({output})")
-    parser.add_argument(
-        "--format", nargs="+", choices=FORMATS, help="write these formats, each under the output's name"
-    )
-    parser.add_argument(
-        "--bundle",
-        type=Path,
-        metavar="FOLDER",
-        help="write figure, CSV, commands and a Python script here instead",
-    )
-
-
-def figure_style(arguments: argparse.Namespace) -> Style:
-    """Return the style asked for.
-
-    Raises
-    ------
-    UsageError
-        If a value is none of the choices.
-    """
-    from slide_gui.figures.style import Style
-
-    names = ("levels", "colors", "width", "dpi")
-    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
-    with usage():
-        return Style(**given, bias=getattr(arguments, "bias", False), transposed=arguments.transpose)
-
-
-def figure_outputs(arguments: argparse.Namespace) -> list[Path]:
-    """Return the files asked for.
-
-    Raises
-    ------
-    UsageError
-        If the suffix is none that is written.
-    """
-    output: Path = arguments.output
-    if arguments.format:
-        return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
-    if output.suffix.lower() not in {f".{name}" for name in FORMATS}:
-        raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
-    return [output]
-
-
-def write_export(
-    export: FigureExport,
-    style: Style,
-    outputs: list[Path],
-    arguments: argparse.Namespace,
-    document: Callable[[], dict[str, Any]],
-    lines: Sequence[str] = (),
-) -> int:
-    """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code."""
-    from slide_gui.figures.export import save_bundle, save_export
-
-    if arguments.bundle is not None:
-        outputs = save_bundle(arguments.bundle, export, style)
-    else:
-        for path in outputs:
-            save_export(path, export, style)
-    if arguments.json:
-        print_json({"outputs": [str(path) for path in outputs], **document()})
-    else:
-        for line in (*lines, *(f"saved {path}" for path in outputs)):
-            print(line)
-    return DONE

@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 from slide_gui import __version__
-from slide_gui.cli import bench as bench_command
-from slide_gui.cli import (
-    copies,
-    datasets,
-    demo,
-    doctor,
-    draw,
-    evaluation,
-    fit,
-    flow,
-    reproduce,
-    runs,
-    sweep,
-    train,
-    weights,
-)
-from slide_gui.cli.console import DONE, UsageError
+from slide_gui.blas import set_threads
+from slide_gui.cli import bench, data, doctor, evaluation, figures, runs
+from slide_gui.cli.console import DONE, Command, UsageError, add_json
 
 __all__ = ["build_parser", "run"]
 
-_MODULES = (
-    datasets, fit, weights, flow, copies, train, sweep, evaluation, reproduce, runs, draw, demo, bench_command, doctor,
-)  # fmt: skip
+_COMMANDS: dict[str, Command] = {
+    command.name: command for module in (data, figures, runs, evaluation, bench, doctor) for command in module.COMMANDS
+}
 
 _DESCRIPTION = """\
 See and use stacked linear denoisers (SLIDE).
@@ -42,14 +28,18 @@ files of one data set."""
 class _Parser(argparse.ArgumentParser):
     """A parser whose errors are one sentence, as all others of this program, and whose options may wait for it."""
 
-    options: Callable[[argparse.ArgumentParser], None] | None = None
-    """Adds its options when it is first used (see `slide_gui.cli.options.add_command`)."""
+    command: Command | None = None
+    """Whose options are added when it is first used."""
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
         """Parse, as `argparse` does."""
-        options, self.options = self.options, None
-        if options is not None:
-            options(self)
+        command, self.command = self.command, None
+        if command is not None:
+            command.options(self)
+            if command.run is not None:
+                add_json(self)
+                self.set_defaults(run=command.run)
+            self.set_defaults(computes=command.computes)
         return super().parse_known_args(*arguments, **given)
 
     def error(self, message: str) -> NoReturn:
@@ -57,12 +47,13 @@ class _Parser(argparse.ArgumentParser):
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser with all subcommands; each sets `run`, a function of the parsed arguments."""
+    """Return the parser with all subcommands; each sets `run`, a function of the parsed arguments, and `computes`."""
     parser = _Parser(prog="slide-gui", description=_DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--version", action="version", version=f"slide-gui {__version__}")
     commands = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
-    for module in _MODULES:
-        module.register(commands)
+    for name, command in _COMMANDS.items():
+        about = f"`slide-gui {name}`: {command.about}"
+        commands.add_parser(name, help=command.help, description=about).command = command
     return parser
 
 
@@ -87,11 +78,10 @@ def run(arguments: Sequence[str]) -> int:
         parsed = build_parser().parse_args(arguments)
     except SystemExit as end:  # --help and --version
         return int(end.code or DONE)
+    if parsed.computes:
+        set_threads()
     code: int = parsed.run(parsed)
     return code
-
-
-_COMMANDS = frozenset(module.NAME for module in _MODULES)
 
 
 def _open_window(names: Sequence[str]) -> int:

@@ -1,28 +1,423 @@
-"""`slide-gui runs`: what a store of runs holds."""
+"""Runs: `slide-gui train` does one, `slide-gui sweep` many, `slide-gui runs` keeps their store in order."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
-from dataclasses import asdict
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, FAILED, UsageError, print_json
-from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.cli.console import DONE, FAILED, Command, UsageError, add_json, print_answer, progress_bar, usage
+from slide_gui.cli.options import (
+    add_data,
+    add_method_options,
+    add_run_options,
+    add_stack_options,
+    read_data,
+    run_choices,
+    stack_parameters,
+    svm_parameters,
+)
 from slide_gui.data.errors import printable
+from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
+    from slide_gui.data.dataset import Dataset
+    from slide_gui.error_rate import ErrorRate
+    from slide_gui.experiments.choice import PointResult
+    from slide_gui.experiments.curves import LabelCurves
+    from slide_gui.experiments.result import RunResult
+    from slide_gui.experiments.spec import RunSpec
     from slide_gui.experiments.store import RunStore, StoreReport
+    from slide_gui.experiments.stored_run import StoredRun
+    from slide_gui.experiments.sweep import SweepState
 
-__all__ = ["NAME", "register"]
+__all__ = ["COMMANDS", "parse_depths", "parse_noises"]
 
-NAME = "runs"
+_FIGURES = (".pdf", ".svg", ".png", ".csv")
+_RANGE = "FROM:TO:STEP, both ends included, or values with commas between"
+_MOST = 1000  # values of one axis
 
 
-def register(commands: Subparsers) -> None:
-    """Add the subcommand with its own."""
-    parser = commands.add_parser(NAME, help="list, show, check, delete and export stored runs", description=__doc__)
+def _train_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_stack_options(parser)
+    add_run_options(parser)
+    add_method_options(parser)
+    parser.add_argument("--split", type=int, default=0, metavar="N", help="which 80/20 split (0)")
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="STORE", help="take the run from this store, or keep it there"
+    )
+    drawn = "draw confusion.* or widths.* (.pdf, .svg, .png or .csv), told apart by how the name begins"
+    parser.add_argument("--figure", type=Path, nargs="+", default=[], metavar="FILE", help=drawn)
+
+
+def _describe_result(result: RunResult) -> dict[str, Any]:
+    """Return what --json says of a run."""
+    document = result.document()
+    return {
+        "hash": result.hash,
+        "current": result.is_current,
+        "error": result.rate.error,
+        "low": result.rate.low,
+        "high": result.rate.high,
+        "chosen_by": result.chosen_by,
+        "n_test": result.n_test,
+        "n_support": None if result.classifier is None else result.classifier.n_support,
+        "confusion": result.confusion.tolist(),
+        "misclassified": result.misclassified.tolist(),
+        **document,
+    }
+
+
+def _train(arguments: argparse.Namespace) -> int:
+    svm = svm_parameters(arguments)
+    stack = stack_parameters(arguments)
+    for path in arguments.figure:
+        _check_figure(path)
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.spec import RunSpec
+
+    source = DataSource.of(arguments.data, arguments.seed)
+    place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
+    with usage():  # before the data are read
+        asked = RunSpec("", source.argument, **place).checked()
+        if arguments.output is not None:
+            from slide_gui.experiments.store import check_storable
+
+            check_storable(asked)
+    dataset = read_data(source)
+    spec = RunSpec(dataset.fingerprint, source.argument, **place).checked()
+    result = _answer(dataset, spec, arguments.output)
+    written = [str(path) for path in arguments.figure]
+    _write_figures(result, dataset.label_names, arguments.figure)
+    output = None if arguments.output is None else str(arguments.output)
+    document = {**_describe_result(result), "output": output, "figures": written}
+    return print_answer(arguments, document, [*_result_lines(result), *(f"saved {path}" for path in written)])
+
+
+def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
+    """Return the result, from the store if it holds it; keep it there if it does not."""
+    from slide_gui.experiments.run import run
+
+    if output is None:
+        with progress_bar("training") as progress:
+            return run(dataset, spec, progress=progress)
+    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.sweep import stored_or_run
+
+    with RunStore(output) as store, progress_bar("training") as progress:
+        return stored_or_run(dataset, spec, store, progress=progress)
+
+
+def _result_lines(result: RunResult) -> Iterator[str]:
+    """Say what came out, for people."""
+    from slide_gui.experiments.source import describe_chosen, describe_spec
+
+    spec, classifier, times = result.spec, result.classifier, result.timings
+    yield f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}"
+    count = f"{len(result.misclassified)} of {result.n_test}"
+    yield f"{spec.evaluate} error {result.rate}, {count}"
+    validation = "" if result.validation_error is None else f", validation error {100 * result.validation_error:.2f} %"
+    yield f"training error {100 * result.train_error:.2f} %{validation}, {result.n_train} rows trained on"
+    if classifier is not None:
+        shares = ", ".join(f"{share:.2f}" for share in classifier.shares)
+        yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
+        if classifier.chosen is not None:
+            yield describe_chosen(classifier.chosen)
+        converged = "" if classifier.converged else ", NOT converged"
+        yield f"C = {classifier.C:.4g}, {classifier.n_support} support vectors{converged}"
+    parts = {"fit": times.fit, "features": times.transform, "widths": times.widths, "train": times.train}
+    if classifier is None:
+        del parts["widths"]
+    yield ", ".join(f"{name} {seconds:.2f} s" for name, seconds in {**parts, "test": times.test}.items())
+    if not result.is_current:
+        yield "of another version of the numbers: kept, but no answer to what is asked now"
+    yield f"made with {', '.join(f'{name} {version}' for name, version in result.versions)}"
+
+
+def _check_figure(path: Path) -> None:
+    if not re.match("confusion|widths", path.name) or path.suffix.lower() not in _FIGURES:
+        raise UsageError(f"--figure {str(path)!r}: expected confusion or widths, with .pdf, .svg, .png or .csv")
+
+
+def _write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) -> None:
+    """Write the figures or tables whose names were checked."""
+    from slide_gui.figures.confusion import confusion_csv, draw_confusion
+    from slide_gui.figures.export import FigureExport, export_of, save_export
+    from slide_gui.figures.style import Style
+    from slide_gui.figures.widths import draw_widths, widths_csv
+
+    names = names if len(names) == len(result.labels) else ()
+    widths = export_of("widths", result, draw_widths, widths_csv)
+    confusion = FigureExport(
+        "confusion",
+        lambda figure, style: draw_confusion(figure, result, style, names),
+        lambda path: confusion_csv(path, result, names),
+    )
+    for path in paths:
+        save_export(path, widths if path.name.startswith("widths") else confusion, Style())
+
+
+def _sweep_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_stack_options(parser, axes=True)
+    add_run_options(parser)
+    group = parser.add_argument_group("sweep")
+    group.add_argument("--splits", type=int, default=1, metavar="N", help="80/20 splits 0 to N − 1 (1)")
+    group.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="of splits and classifiers (--seed)")
+    group.add_argument("--cold", action="store_true", help="learn each point's widths without a start from the last")
+    group.add_argument(
+        "--choose",
+        action="store_true",
+        help="choose noise and depth by validation error, train those again on the whole training part, and test them",
+    )
+    group.add_argument(
+        "--labels",
+        metavar="N,N,…",
+        help="at one noise and depth, error against the number of labelled rows: SLIDE fitted on all training rows, on "
+        "the labelled ones only, and Raw-SVM; each of --seeds draws the labels anew",
+    )
+    group.add_argument(
+        "--pooled",
+        action="store_true",
+        help="with --choose: once for all splits, by their mean validation error, instead of for each by its own",
+    )
+    parser.add_argument(
+        "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
+    )
+    parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
+
+
+def parse_noises(text: str) -> tuple[float, ...]:
+    """Return the noises of ``0:0.9:0.1`` or ``0.1,0.5``; refuse a text that is neither."""
+    try:
+        if ":" not in text:
+            return tuple(float(part) for part in text.split(","))
+        first, last, step = (float(part) for part in text.split(":"))
+        count = int((last - first) / step + 1e-9) + 1
+        if not (step > 0 and 1 <= count <= _MOST):
+            raise ValueError
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise UsageError(f"--noise {text!r}: expected {_RANGE}") from None
+    # Rounded, so that 0:0.9:0.1 holds 0.3 and not 0.30000000000000004.
+    return tuple(round(first + i * step, 12) for i in range(count))
+
+
+def parse_depths(text: str) -> tuple[int, ...]:
+    """Return the depths of ``0:4`` or ``1,3``; refuse a text that is neither."""
+    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
+        raise UsageError(f"--depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
+    if ":" not in text:
+        return tuple(int(part) for part in text.split(","))
+    first, last = (int(part) for part in text.split(":"))
+    return tuple(range(first, last + 1))
+
+
+def _sweep(arguments: argparse.Namespace) -> int:
+    noises = parse_noises(arguments.noise or "0.3")
+    depths = parse_depths(arguments.depth or "3")
+    if arguments.figure is not None and arguments.figure.suffix.lower() not in _FIGURES:
+        raise UsageError(f"{str(arguments.figure)!r} must end in {', '.join(_FIGURES)}")
+    if not 1 <= arguments.splits <= _MOST:
+        raise UsageError(f"--splits is {arguments.splits}; it must be 1 to {_MOST}")
+    if arguments.choose and arguments.training != "split":
+        raise UsageError("--choose needs validation rows; add --on-split")
+    if arguments.pooled and not arguments.choose:
+        raise UsageError("--pooled says how to choose; add --choose")
+    arguments.noise = arguments.depth = None
+    counts, arguments.labels = arguments.labels, None
+    choices = run_choices(arguments)
+    arguments.method = choices["method"]
+    if counts is not None:
+        return _sweep_labels(arguments, counts, (noises, depths), choices)
+    axes = {
+        "noises": noises,
+        "depths": depths,
+        "splits": tuple(range(arguments.splits)),
+        "seeds": tuple(arguments.seeds or [arguments.seed]),
+        "stack": stack_parameters(arguments),
+        "svm": svm_parameters(arguments),
+        "warm": not arguments.cold,
+        **choices,
+    }
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.spec import SweepSpec
+    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.sweep import run_sweep
+
+    source = DataSource.of(arguments.data, arguments.seed)
+    with usage():
+        SweepSpec("", source.argument, **axes).points()  # before the data are read
+    dataset = read_data(source)
+    sweep = SweepSpec(dataset.fingerprint, source.argument, **axes)
+    with RunStore(arguments.store) as store:
+        with progress_bar("sweep") as progress:
+            state = run_sweep(dataset, sweep, store, progress=progress)
+        final = _choose(dataset, state, store, arguments.pooled) if arguments.choose else None
+    if arguments.figure is not None:
+        _draw_curves(dataset, state, arguments.figure)
+    document = _sweep_document(dataset, state, final, arguments)
+    return print_answer(arguments, document, _sweep_lines(dataset, state, final, arguments))
+
+
+def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool) -> SweepState:
+    from slide_gui.experiments.choice import choose, final_points, pooled
+    from slide_gui.experiments.sweep import run_points
+
+    answers = pooled(state.done) if together else state.done
+
+    with progress_bar("testing what was chosen") as progress:
+        return run_points(dataset, final_points(choose(answers)), store, progress=progress)
+
+
+def _draw_curves(dataset: Dataset, state: SweepState, path: Path) -> None:
+    from slide_gui.experiments.curves import error_curves
+    from slide_gui.figures.curves import curves_csv, draw_curves
+    from slide_gui.figures.export import FigureExport, save_export
+    from slide_gui.figures.run_exports import curve_marks
+    from slide_gui.figures.style import Style
+
+    curves = error_curves(dataset, state.done)
+    marks = curve_marks(curves)
+    export = FigureExport(
+        "curves",
+        lambda figure, style: draw_curves(figure, curves, style, marks),
+        lambda path: curves_csv(path, curves),
+    )
+    save_export(path, export, Style())
+
+
+def _describe_point(answer: PointResult) -> dict[str, Any]:
+    point = answer.point
+    return {
+        "noise": point.noise,
+        "depth": point.depth,
+        "split": point.split,
+        "seed": point.seed,
+        "hash": point.spec.hash,
+        "error": answer.rate.error,
+        "low": answer.rate.low,
+        "high": answer.rate.high,
+        "n_test": answer.rate.n,
+        "validation_error": answer.validation_error,
+        "chosen_by": answer.chosen_by,
+        "seconds": answer.seconds,
+    }
+
+
+def _mean(final: SweepState) -> ErrorRate:
+    from slide_gui.error_rate import ErrorRate
+
+    return ErrorRate.of_splits([answer.rate.error for answer in final.done], final.done[0].rate.n)
+
+
+def _sweep_document(
+    dataset: Dataset, state: SweepState, final: SweepState | None, arguments: argparse.Namespace
+) -> dict[str, Any]:
+    return {
+        "dataset": dataset.name,
+        "generated": dataset.generated,
+        "fingerprint": dataset.fingerprint,
+        "method": arguments.method,
+        "training": arguments.training,
+        "evaluate": arguments.evaluate,
+        "store": str(arguments.store),
+        "points": [_describe_point(answer) for answer in state.done],
+        "chosen": None if final is None else [_describe_point(answer) for answer in final.done],
+        "chosen_mean": None if final is None else asdict(_mean(final)),
+        "faults": list(state.faults),
+        "figure": None if arguments.figure is None else str(arguments.figure),
+    }
+
+
+def _sweep_lines(
+    dataset: Dataset, state: SweepState, final: SweepState | None, arguments: argparse.Namespace
+) -> Iterator[str]:
+    yield f"{dataset.title}: {arguments.method}, {arguments.evaluate} error in %"
+    for fault in state.faults:
+        yield f"made again: {fault}"
+    yield "noise  depth  split  seed   error  validation  95 %         widths by"
+    for run in state.done:
+        point = run.point
+        validation = "" if run.validation_error is None else f"{100 * run.validation_error:.2f}"
+        line = f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {run.rate.value:>6}  "
+        yield (line + f"{validation:>10}  {run.rate.interval:11}  {run.chosen_by}").rstrip()
+    if final is not None:
+        for run in final.done:
+            point = run.point
+            yield (
+                f"split {point.split}, seed {point.seed}: chosen noise {point.noise:g}, depth {point.depth}; "
+                f"test error {run.rate}"
+            )
+        mean = _mean(final)
+        yield f"mean test error {mean}, spread between splits {100 * mean.spread:.2f}"
+    if arguments.figure is not None:
+        yield f"saved {arguments.figure}"
+
+
+def _parse_counts(text: str) -> tuple[int, ...]:
+    """Return the numbers of ``50,100,200``; refuse another text."""
+    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", text):
+        raise UsageError(f"--labels {text!r}: expected whole numbers with commas between")
+    return tuple(int(part) for part in text.split(","))
+
+
+def _sweep_labels(
+    arguments: argparse.Namespace,
+    counts: str,
+    axes: tuple[tuple[float, ...], tuple[int, ...]],
+    choices: dict[str, Any],
+) -> int:
+    """Run the sweep over labels that the arguments of `sweep` ask for."""
+    noises, depths = axes
+    if len(noises) > 1 or len(depths) > 1:
+        raise UsageError("--labels goes with one noise and one depth")
+    if arguments.choose:
+        raise UsageError("--labels and --choose do not go together")
+    from slide_gui.experiments.curves import label_curves, label_points
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.spec import RunSpec
+    from slide_gui.experiments.store import RunStore
+    from slide_gui.experiments.sweep import run_points
+
+    source = DataSource.of(arguments.data, arguments.seed)
+    stack = replace(stack_parameters(arguments), noise=noises[0], depth=depths[0])
+    base = RunSpec("", source.argument, stack=stack, svm=svm_parameters(arguments), **choices)
+    numbers, seeds = _parse_counts(counts), arguments.seeds or [arguments.seed]
+    with usage():
+        label_points(base, numbers, seeds)  # before the data are read
+    dataset = read_data(source)
+    points = label_points(replace(base, fingerprint=dataset.fingerprint), numbers, seeds)
+    with RunStore(arguments.store) as store, progress_bar("labels") as progress:
+        state = run_points(dataset, points, store, progress=progress)
+    curves = label_curves(dataset, state.done)
+    if arguments.figure is not None:
+        from slide_gui.figures.export import export_of, save_export
+        from slide_gui.figures.labels import draw_labels, labels_csv
+        from slide_gui.figures.style import Style
+
+        save_export(arguments.figure, export_of("labels", curves, draw_labels, labels_csv), Style())
+    document = asdict(curves) | {"store": str(arguments.store), "faults": list(state.faults)}
+    return print_answer(arguments, document, _label_lines(curves, arguments))
+
+
+def _label_lines(curves: LabelCurves, arguments: argparse.Namespace) -> Iterator[str]:
+    title = dataset_title(curves.dataset, curves.generated)
+    yield f"{title}: {curves.evaluate} error in %, noise 1−p = {curves.noise:g}, depth {curves.depth}"
+    yield "labels   error           95 %  runs  method"
+    for line in curves.lines:
+        for point in line.points:
+            rate = point.rate
+            yield f"{point.labels:6d}  {rate.value:>6}  {rate.interval:>13}  {rate.n_splits:4d}  {line.name}"
+    if arguments.figure is not None:
+        yield f"saved {arguments.figure}"
+
+
+def _runs_options(parser: argparse.ArgumentParser) -> None:
     inner = parser.add_subparsers(title="subcommands", metavar="COMMAND", required=True)
     for name, task, text in (
         ("list", _list, "print the table of runs"),
@@ -65,78 +460,66 @@ def _full_hash(store: RunStore, beginning: str) -> str:
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
+    runs = store.runs()
+    extra = ({"low": run.rate.low, "high": run.rate.high, "current": run.is_current} for run in runs)
+    document = [asdict(run) | more for run, more in zip(runs, extra, strict=True)] if arguments.json else None
+    return print_answer(arguments, document, _run_lines(runs))
+
+
+def _run_lines(runs: Sequence[StoredRun]) -> Iterator[str]:
     from slide_gui.experiments.stored_run import SHOWN
 
-    lines = store.runs()
-    if arguments.json:
-        extra = [{"low": line.rate.low, "high": line.rate.high, "current": line.is_current} for line in lines]
-        print_json([asdict(line) | more for line, more in zip(lines, extra, strict=True)])
-        return DONE
     rows = [["hash", *(column.title for column in SHOWN)]]
-    rows += [[line.hash[:12], *(printable(column.text(line)) for column in SHOWN)] for line in lines]
+    rows += [[run.hash[:12], *(printable(column.text(run)) for column in SHOWN)] for run in runs]
     wide = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
     at_right = [False, *(column.is_number for column in SHOWN)]
-    marks = ["", *("" if line.is_current else "*" for line in lines)]
+    marks = ["", *("" if run.is_current else "*" for run in runs)]
     for cells, mark in zip(rows, marks, strict=True):
         padded = (
             f"{cell:>{w}}" if right else f"{cell:{w}}" for cell, w, right in zip(cells, wide, at_right, strict=True)
         )
-        print("  ".join([*padded, mark]).rstrip())
-    if not all(line.is_current for line in lines):
-        print("* of another version of the numbers: kept, but no answer to what is asked now")
-    return DONE
+        yield "  ".join([*padded, mark]).rstrip()
+    if not all(run.is_current for run in runs):
+        yield "* of another version of the numbers: kept, but no answer to what is asked now"
 
 
 def _show(store: RunStore, arguments: argparse.Namespace) -> int:
-    from slide_gui.cli.train import describe_result, print_result
-
     spec_hash = _full_hash(store, arguments.hash)
     result = store.load(spec_hash)
-    if arguments.json:
-        print_json(describe_result(result) | {"hash": spec_hash})
-    else:
-        print_result(result)
-    return DONE
+    return print_answer(arguments, _describe_result(result) | {"hash": spec_hash}, _result_lines(result))
 
 
 def _check(store: RunStore, arguments: argparse.Namespace) -> int:
     report = store.check()
     saved = None if arguments.save_whole is None else store.save_whole(arguments.save_whole)
-    if arguments.json:
-        print_json(
-            {
-                "runs": report.n_runs,
-                "faults": report.faults,
-                "damage": list(report.damage),
-                "whole": len(report.whole),
-                "saved": saved,
-            }
-        )
-    else:
-        _print_report(report, arguments)
-        if saved is not None:
-            print(f"saved {saved} runs to {arguments.save_whole}")
+    document = {
+        "runs": report.n_runs,
+        "faults": report.faults,
+        "damage": list(report.damage),
+        "whole": len(report.whole),
+        "saved": saved,
+    }
+    print_answer(arguments, document, _report_lines(report, saved, arguments))
     return FAILED if report.faults or report.damage else DONE
 
 
-def _print_report(report: StoreReport, arguments: argparse.Namespace) -> None:
+def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Namespace) -> Iterator[str]:
     for name, fault in report.faults.items():
-        print(f"{name[:12]}  {fault}")
+        yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
-        print(printable(f"{arguments.store}: {damaged}"))
-    print(f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole")
+        yield printable(f"{arguments.store}: {damaged}")
+    yield f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole"
     if (report.faults or report.damage) and arguments.save_whole is None:
-        print(f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW")
+        yield f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"
+    if saved is not None:
+        yield f"saved {saved} runs to {arguments.save_whole}"
 
 
 def _delete(store: RunStore, arguments: argparse.Namespace, undo: bool = False) -> int:
     hashes = [_full_hash(store, beginning) for beginning in arguments.hash]
     store.delete(hashes, undo=undo)
-    if arguments.json:
-        print_json({"restored" if undo else "deleted": hashes})
-    else:
-        print(f"{len(hashes)} {'restored' if undo else 'deleted; slide-gui runs restore takes it back'}")
-    return DONE
+    said = "restored" if undo else "deleted; slide-gui runs restore takes it back"
+    return print_answer(arguments, {"restored" if undo else "deleted": hashes}, [f"{len(hashes)} {said}"])
 
 
 def _restore(store: RunStore, arguments: argparse.Namespace) -> int:
@@ -146,10 +529,22 @@ def _restore(store: RunStore, arguments: argparse.Namespace) -> int:
 def _export(store: RunStore, arguments: argparse.Namespace) -> int:
     from slide_gui.figures.tables import runs_csv
 
-    lines = store.runs()
-    runs_csv(arguments.output, lines)
-    if arguments.json:
-        print_json({"output": str(arguments.output), "runs": len(lines)})
-    else:
-        print(f"saved {arguments.output}")
-    return DONE
+    runs = store.runs()
+    runs_csv(arguments.output, runs)
+    return print_answer(arguments, {"output": str(arguments.output), "runs": len(runs)}, [f"saved {arguments.output}"])
+
+
+COMMANDS = (
+    Command(
+        "train", "train the multi-width SVM and judge it", "one run, from the data to the test error.",
+        _train_options, _train,
+    ),
+    Command(
+        "sweep", "error over noise, depth and splits",
+        "runs over noise, depth and splits; broken off, it goes on where it was.", _sweep_options, _sweep,
+    ),
+    Command(
+        "runs", "list, show, check, delete and export stored runs", "what a store of runs holds.", _runs_options,
+        computes=False,
+    ),
+)  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.cli.console import UsageError
-from slide_gui.cli.sweep import parse_depths, parse_noises
+from slide_gui.cli.runs import parse_depths, parse_noises
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.open import open_data

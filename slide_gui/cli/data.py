@@ -1,24 +1,25 @@
-"""`slide-gui datasets`: which data sets there are, what they hold, and fetching their files."""
+"""Data and models: `slide-gui datasets` lists, fetches and describes data sets; `slide-gui fit` keeps a stack."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, UsageError, print_json, progress_bar
-from slide_gui.cli.options import Subparsers, add_json
+from slide_gui.cli.console import Command, UsageError, add_json, print_answer, progress_bar
+from slide_gui.cli.options import add_data, add_stack_options, fit_data, read_data, stack_parameters
+from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.model_file import FittedModel
 
-__all__ = ["NAME", "register"]
-
-NAME = "datasets"
+__all__ = ["COMMANDS", "describe_model"]
 
 
-def register(commands: Subparsers) -> None:
-    """Add the subcommand and its own."""
-    parser = commands.add_parser(NAME, help="list, download and describe data sets", description=__doc__)
+def _datasets_options(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
 
     action = actions.add_parser("list", help="name the benchmark data sets and say which files are here")
@@ -54,13 +55,10 @@ def _list(arguments: argparse.Namespace) -> int:
                 "citation": entry.citation,
             }
         )
-    if arguments.json:
-        print_json(rows)
-        return DONE
-    for row in rows:
-        where = ", ".join(row["found"]) if row["found"] else "not here, generated instead"
-        print(f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  {where}")
-    return DONE
+    files = [", ".join(row["found"]) if row["found"] else "not here, generated instead" for row in rows]
+    named = zip(rows, files, strict=True)
+    lines = (f"{row['key']:<18} {row['n_train']:>6} + {row['n_test']:>6} rows  {where}" for row, where in named)
+    return print_answer(arguments, rows, lines)
 
 
 def _get(arguments: argparse.Namespace) -> int:
@@ -74,29 +72,18 @@ def _get(arguments: argparse.Namespace) -> int:
     for key in arguments.key:
         with progress_bar(f"fetching {key}") as progress:
             written[key] = [str(path) for path in download(key, progress=progress)]
-    if arguments.json:
-        print_json(written)
-    else:
-        for key, paths in written.items():
-            print(f"{key}: {', '.join(paths)}")
-    return DONE
+    return print_answer(arguments, written, (f"{key}: {', '.join(paths)}" for key, paths in written.items()))
 
 
 def _info(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.source import DataSource
 
-    with progress_bar("reading") as progress:
-        dataset = DataSource.of(arguments.data, arguments.seed).load(progress=progress)
-    document = _describe(dataset)
-    if arguments.json:
-        print_json(document)
-        return DONE
-    for name, value in document.items():
-        print(f"{name.replace('_', ' '):<14} {_shown(value)}")
-    return DONE
+    document = _describe_data(read_data(DataSource.of(arguments.data, arguments.seed)))
+    lines = (f"{name.replace('_', ' '):<14} {_shown(value)}" for name, value in document.items())
+    return print_answer(arguments, document, lines)
 
 
-def _describe(dataset: Dataset) -> dict[str, Any]:
+def _describe_data(dataset: Dataset) -> dict[str, Any]:
     return {
         "name": dataset.name,
         "generated": dataset.generated,
@@ -139,3 +126,57 @@ def _shown(value: Any) -> str:
     if isinstance(value, tuple):
         return " × ".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _fit_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    add_stack_options(parser)
+    parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")
+
+
+def describe_model(model: FittedModel) -> dict[str, Any]:
+    """Return what --json says of a model."""
+    stack = model.stack
+    return {
+        "dataset": model.dataset,
+        "generated": model.generated,
+        "fingerprint": model.fingerprint,
+        "n_samples": stack.n_samples,
+        "n_features": stack.n_features,
+        "image_shape": model.image_shape,
+        "parameters": asdict(stack.parameters),
+        "errors": [layer.error for layer in stack.layers],
+        "seconds": model.seconds,
+        "version": model.version,
+    }
+
+
+def _fit(arguments: argparse.Namespace) -> int:
+    parameters = stack_parameters(arguments)
+    from slide_gui.experiments.model_file import save_model
+    from slide_gui.experiments.source import DataSource
+
+    model = fit_data(read_data(DataSource.of(arguments.data, arguments.seed)), parameters)
+    output = None if arguments.output is None else str(arguments.output)
+    if output is not None:
+        save_model(output, model)
+    return print_answer(arguments, {**describe_model(model), "output": output}, _model_lines(model, output))
+
+
+def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:
+    stack, p = model.stack, model.stack.parameters
+    yield f"{dataset_title(model.dataset, model.generated)}: {stack.n_samples} rows of {stack.n_features} features"
+    yield f"noise 1−p = {p.noise:g}, p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s"
+    for number, layer in enumerate(stack.layers, start=1):
+        yield f"layer {number}: expected squared reconstruction error {layer.error:.6g} per feature and row"
+    if output is not None:
+        yield f"saved {output}"
+
+
+COMMANDS = (
+    Command(
+        "datasets", "list, download and describe data sets",
+        "which data sets there are, what they hold, and fetching their files.", _datasets_options, computes=False,
+    ),
+    Command("fit", "fit a stack and save the model", "fit a stack and keep it.", _fit_options, _fit),
+)  # fmt: skip

@@ -1,0 +1,444 @@
+"""Figures of stacks, as the window exports them, those of runs made again, and the main job without a display."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
+from slide_gui.cli.data import describe_model
+from slide_gui.cli.options import add_data, add_stack_options, choice_help, fit_data, read_data, stack_parameters
+from slide_gui.progress import NO_PROGRESS, Progress
+
+if TYPE_CHECKING:
+    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.inspection.copies import CopiesResult
+    from slide_gui.experiments.inspection.flow import FlowResult
+    from slide_gui.experiments.inspection.rows import WeightRows
+    from slide_gui.experiments.model_file import FittedModel
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.figures.export import FigureExport
+    from slide_gui.figures.style import Style
+
+__all__ = ["COMMANDS", "headless"]
+
+_FORMATS = ("pdf", "svg", "png", "csv")
+
+
+def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, bias: bool = False) -> None:
+    """Add how the figure looks, with --bias if asked for, and where it goes: --output, --format and --bundle."""
+    from slide_gui.figures.color_scale import MAPS
+    from slide_gui.figures.style import LEVELS, WIDTHS, Style
+
+    usual = Style()
+    group = parser.add_argument_group("figure")
+    group.add_argument("--levels", metavar="NAME", help=choice_help("colour limits", LEVELS, usual.levels))
+    group.add_argument("--colors", metavar="NAME", help=f"{', '.join(MAPS)} ({usual.colors})")
+    group.add_argument("--width", metavar="NAME", help=f"{', '.join(WIDTHS)} ({usual.width})")
+    group.add_argument("--dpi", type=int, help=f"dots per inch of a PNG ({usual.dpi})")
+    group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
+    if bias:
+        group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
+    _add_outputs(parser, Path(f"{name}.pdf"))
+    parser.add_argument(
+        "--bundle",
+        type=Path,
+        metavar="FOLDER",
+        help="write figure, CSV, commands and a Python script here instead",
+    )
+
+
+def _add_outputs(parser: argparse.ArgumentParser, usual: Path | None) -> None:
+    said = f"figure, by suffix, or CSV ({usual or 'FIGURE.pdf'})"
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", default=usual, help=said)
+    parser.add_argument(
+        "--format", nargs="+", choices=_FORMATS, help="write these formats, each under the output's name"
+    )
+
+
+def _style(arguments: argparse.Namespace) -> Style:
+    """Return the style asked for; refuse a value that is none of the choices."""
+    from slide_gui.figures.style import Style
+
+    names = ("levels", "colors", "width", "dpi")
+    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    with usage():
+        return Style(**given, bias=getattr(arguments, "bias", False), transposed=arguments.transpose)
+
+
+def _outputs(arguments: argparse.Namespace) -> list[Path]:
+    """Return the files asked for; refuse a suffix that is not written."""
+    output: Path = arguments.output
+    if arguments.format:
+        return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
+    if output.suffix.lower() not in {f".{name}" for name in _FORMATS}:
+        raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
+    return [output]
+
+
+def _write(
+    export: FigureExport,
+    style: Style,
+    outputs: list[Path],
+    arguments: argparse.Namespace,
+    document: dict[str, Any],
+    lines: Sequence[str] = (),
+) -> int:
+    """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code."""
+    from slide_gui.figures.export import save_bundle, save_export
+
+    if arguments.bundle is not None:
+        outputs = save_bundle(arguments.bundle, export, style)
+    else:
+        for path in outputs:
+            save_export(path, export, style)
+    saved = [str(path) for path in outputs]
+    return print_answer(arguments, {"outputs": saved, **document}, [*lines, *(f"saved {path}" for path in saved)])
+
+
+def _weights_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "data",
+        nargs="+",
+        metavar="DATA",
+        help="one or more data sets, each a name (see: slide-gui datasets list), a file, several files of one "
+        "data set joined by the system's path separator (: or ;), or a model saved by slide-gui fit",
+    )
+    parser.add_argument(
+        "--pixels",
+        nargs="+",
+        action="append",
+        metavar="ROW,COLUMN",
+        help="pixels to show, counted from 0 (plain features: one number each); once for all data sets, or once "
+        "for each in their order (default: four well-lit pixels)",
+    )
+    add_stack_options(parser)
+    _add_figure_options(parser, "weights", bias=True)
+
+
+def _weights(arguments: argparse.Namespace) -> int:
+    style, outputs = _style(arguments), _outputs(arguments)
+    parameters = stack_parameters(arguments)
+    from slide_gui.experiments.inspection.rows import weight_rows
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.figures.weights import weights_export
+
+    if parameters.depth == 0:
+        raise UsageError("depth is 0; a weight figure needs at least one layer")
+    sources = [DataSource.parse(text, arguments.seed) for text in arguments.data]
+    wanted = _pixels_by_data(arguments.pixels, len(sources))
+    models, weights = [], []
+    for source, texts in zip(sources, wanted, strict=True):
+        model, default = _model(source, parameters, arguments)
+        pixels = [_pixel_named(text, model) for text in texts] if texts else default
+        models.append(model)
+        weights.append(weight_rows(model, pixels))
+    export = weights_export(weights, sources)
+    return _write(export, style, outputs, arguments, {"data": _weights_documents(models, weights, style)})
+
+
+def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
+    given = given or [[]]
+    if len(given) == 1:
+        return given * n
+    if len(given) != n:
+        raise UsageError(f"--pixels is given {len(given)} times for {n} data sets; give it once, or once for each")
+    return given
+
+
+def _model(
+    source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
+) -> tuple[FittedModel, tuple[int, ...]]:
+    """Return the fitted or loaded model and the pixels to show if none were named."""
+    from slide_gui.experiments.inspection.rows import default_pixels
+    from slide_gui.experiments.model_file import is_model_file, load_model
+
+    if len(source.paths) == 1 and is_model_file(source.paths[0]):
+        if arguments.bundle is not None:
+            raise UsageError("--bundle needs the data, not a saved model, so that its script can fit again")
+        model = load_model(source.paths[0])
+        # A model holds no images: take the reconstruction of an image that is lit everywhere.
+        light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
+        return model, default_pixels(model.image_shape, light)
+    dataset = read_data(source, f"reading {source.argument}")
+    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
+    return model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
+
+
+def _pixel_named(text: str, model: FittedModel) -> int:
+    """Return the feature that ROW,COLUMN or a number names; refuse what names none."""
+    shape = model.image_shape
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if shape is None:
+        if len(numbers) != 1 or not 0 <= numbers[0] < model.stack.n_features:
+            raise UsageError(f"pixel {text!r}: {model.dataset} has features 0 to {model.stack.n_features - 1}")
+        return numbers[0]
+    if len(numbers) != 2 or not (0 <= numbers[0] < shape[0] and 0 <= numbers[1] < shape[1]):
+        raise UsageError(
+            f"pixel {text!r}: expected ROW,COLUMN, rows 0 to {shape[0] - 1} and columns 0 to {shape[1] - 1} "
+            f"for {model.dataset}"
+        )
+    return numbers[0] * shape[1] + numbers[1]
+
+
+def _weights_documents(models: list[FittedModel], weights: list[WeightRows], style: Style) -> list[dict[str, Any]]:
+    from slide_gui.figures.weights import tile_limits
+
+    documents = []
+    for model, rows, limits in zip(models, weights, tile_limits(weights, style.levels), strict=True):
+        pixels = []
+        for i, pixel in enumerate(rows.pixels):
+            place = [pixel] if rows.image_shape is None else list(divmod(pixel, rows.image_shape[1]))
+            pixels.append({"pixel": place, "biases": rows.biases[i].tolist(), "limits": limits[i].tolist()})
+        documents.append({**describe_model(model), "pixels": pixels})
+    return documents
+
+
+def _flow_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    group = parser.add_argument_group("image")
+    group.add_argument("--row", type=int, default=0, metavar="N", help="which image, counted from 0 (0)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="where it stands (train)")
+    group.add_argument("--image", type=Path, metavar="FILE", help="take the numbers of this text file instead")
+    group.add_argument("--name", help="what the figure calls the image")
+    group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the blanked pixels (0)")
+    group.add_argument("--clean", action="store_true", help="corrupt nothing")
+    add_stack_options(parser)
+    _add_figure_options(parser, "flow")
+
+
+def _flow(arguments: argparse.Namespace) -> int:
+    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments)
+    if parameters.depth == 0:
+        raise UsageError("depth is 0; a flow needs at least one layer")
+    if arguments.corruption < 0:
+        raise UsageError(f"corruption is {arguments.corruption}; a seed is 0 or more")
+    from slide_gui.experiments.inspection.flow import flow_result
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.figures.flow import flow_export
+
+    source = DataSource.of(arguments.data, arguments.seed)
+    dataset = read_data(source, f"reading {source.argument}")
+    image, name = _image(dataset, arguments)
+    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
+    result = flow_result(model, image, name, None if arguments.clean else arguments.corruption)
+    lines = [
+        f"layer {k}: mean squared difference {layer.target_error:.6g} from its target, {layer.input_error:.6g} from x"
+        for k, layer in enumerate(result.flow.layers, start=1)
+    ]
+    export = flow_export(result, source)
+    return _write(export, style, outputs, arguments, _flow_document(result), lines)
+
+
+def _image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
+    if arguments.image is not None:
+        from slide_gui.experiments.source import read_image
+
+        values = read_image(arguments.image)
+        if values.size != dataset.n_features:
+            raise UsageError(
+                f"{arguments.image} holds {values.size} numbers; {dataset.name} has {dataset.n_features} features"
+            )
+        return values, arguments.name or arguments.image.name
+    rows = getattr(dataset, arguments.part)
+    if not 0 <= arguments.row < len(rows):
+        raise UsageError(f"row is {arguments.row}; the {arguments.part} part of {dataset.name} has {len(rows)} rows")
+    words = "training" if arguments.part == "train" else "test"
+    return rows[arguments.row], arguments.name or f"{words} image {arguments.row + 1}"
+
+
+def _flow_document(result: FlowResult) -> dict[str, Any]:
+    flow = result.flow
+    return {
+        **describe_model(result.model),
+        "image": result.image,
+        "corruption": result.seed,
+        "blanked": int((~flow.survivors).sum()),
+        "corruption_error": flow.corruption_error,
+        "layers": [
+            {"error_from_target": layer.target_error, "error_from_x": layer.input_error} for layer in flow.layers
+        ],
+    }
+
+
+def _copies_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    group = parser.add_argument_group("copies")
+    group.add_argument("--layer", type=int, default=1, metavar="K", help="whose weights, 1 to the depth (1)")
+    group.add_argument("--most", type=int, default=256, metavar="M", help="largest number of copies (256)")
+    group.add_argument("--shown", type=int, metavar="M", help="number of copies whose row is drawn (the largest)")
+    group.add_argument("--seeds", type=int, default=3, metavar="N", help="corruptions to average over (3)")
+    group.add_argument("--rows", type=int, metavar="N", help="rows used, a sample where there are more (1200)")
+    group.add_argument("--pixel", metavar="ROW,COLUMN", help="whose row is drawn (the one in the middle)")
+    add_stack_options(parser)
+    _add_figure_options(parser, "copies")
+
+
+def _copies(arguments: argparse.Namespace) -> int:
+    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments)
+    if not 1 <= arguments.layer <= parameters.depth:
+        raise UsageError(f"layer is {arguments.layer}; at depth {parameters.depth} it must be 1 to {parameters.depth}")
+    if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
+        raise UsageError("at least one copy, one seed and two rows are needed")
+    from slide_gui.experiments.inspection.copies import MOST_ROWS, CopiesResult, CopiesStudy
+    from slide_gui.experiments.source import DataSource
+    from slide_gui.figures.copies import copies_export
+
+    counts = [2**k for k in range(arguments.most.bit_length())]
+    shown = counts[-1] if arguments.shown is None else arguments.shown
+    if shown not in counts:
+        raise UsageError(f"shown is {shown}; it must be one of {', '.join(map(str, counts))}")
+    source = DataSource.of(arguments.data, arguments.seed)
+    dataset = read_data(source, f"reading {source.argument}")
+    model = fit_data(dataset, parameters, f"fitting {dataset.name}")
+    shape = model.image_shape
+    middle = dataset.n_features // 2 if shape is None else (shape[0] // 2) * shape[1] + shape[1] // 2
+    feature = middle if arguments.pixel is None else _pixel_named(arguments.pixel, model)
+    rows = arguments.rows or MOST_ROWS
+    study = CopiesStudy(
+        model.stack, dataset.train, arguments.layer, seeds=arguments.seeds, most=arguments.most, most_rows=rows
+    )
+    with progress_bar("corrupting copies") as progress:
+        copies = study.run(progress)
+    result = CopiesResult(model, copies, feature, shown)
+    lines = [f"m = {m}: relative error {mean:.6g} ({low:.6g} to {high:.6g})" for m, mean, low, high in copies.curve()]
+    slope = copies.slope()
+    if slope is not None:
+        lines.append(f"error falls as m to the {slope:.3f}")
+    export = copies_export(result, source)
+    return _write(export, style, outputs, arguments, _copies_document(result), lines)
+
+
+def _copies_document(result: CopiesResult) -> dict[str, Any]:
+    copies, feature = result.copies, result.feature
+    return {
+        **describe_model(result.model),
+        "layer": copies.layer,
+        "rows": copies.n_rows,
+        "seeds": copies.seeds,
+        "slope": copies.slope(),
+        "feature": feature,
+        "points": [
+            {
+                "copies": point.copies,
+                "errors": point.errors.tolist(),
+                "row_errors": [None if error != error else error for error in point.row_errors[:, feature].tolist()],
+            }
+            for point in copies.points
+        ],
+    }
+
+
+def _draw_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "provenance", type=Path, metavar="FILE", help="curves.json, confusion.json or widths.json of a bundle"
+    )
+    parser.add_argument("--width", metavar="NAME", default="single", help="single, one-and-a-half, double or slide")
+    parser.add_argument("--dpi", type=int, default=300, help="dots per inch of a PNG (300)")
+    _add_outputs(parser, None)
+
+
+def _draw(arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.provenance import FigureProvenance
+    from slide_gui.figures.style import Style
+
+    with usage():
+        style = Style(width=arguments.width, dpi=arguments.dpi)
+    provenance = FigureProvenance.read(arguments.provenance)
+    arguments.output = arguments.output or Path(f"{provenance.figure}.pdf")
+    outputs = _outputs(arguments)
+    if provenance.difference:
+        print(f"slide-gui: {arguments.provenance}: {provenance.difference}", file=sys.stderr)
+    from slide_gui.figures.export import save_export
+    from slide_gui.figures.run_exports import run_export
+
+    dataset = read_data(provenance.source, f"reading {provenance.source.argument}")
+    with progress_bar("training") as progress:
+        results = provenance.answers(dataset, progress=progress)
+    export = run_export(provenance, dataset, results)
+    for path in outputs:
+        save_export(path, export, style)
+    saved, errors = [str(path) for path in outputs], [result.error for result in results]
+    document = {"figure": provenance.figure, "outputs": saved, "errors": errors}
+    return print_answer(arguments, document, (f"saved {path}" for path in saved))
+
+
+def _demo_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", type=Path, default=Path("out"), metavar="FOLDER", help="where to write (out)")
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    with progress_bar("demo") as progress:
+        saved = [str(path) for path in headless(arguments.out, progress=progress)]
+    return print_answer(arguments, {"outputs": saved}, (f"saved {path}" for path in saved))
+
+
+def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
+    """Fit a stack on generated Rectangles; write its weight figure, its numbers and a picture of the window.
+
+    Parameters
+    ----------
+    out : Path
+        Folder for weights.pdf, .svg, .png and .csv, and window.png; made if it is missing.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+    """
+    from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.data.catalogue import generate
+    from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
+    from slide_gui.experiments.model_file import fit_model
+    from slide_gui.figures.export import FORMATS, save_figure, weights_csv
+    from slide_gui.figures.style import Style
+    from slide_gui.figures.weights import draw_weights
+
+    dataset = generate("rectangles", progress=progress.part(0.0, 0.3))
+    model = fit_model(dataset, StackParameters(depth=4), progress=progress.part(0.3, 0.6))
+    weights = [weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))]
+    style = Style()
+    paths = [out / f"weights{suffix}" for suffix in FORMATS]
+    for number, path in enumerate(paths, start=1):
+        save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
+        progress.report(0.6 + 0.3 * number / len(paths))
+    weights_csv(out / "weights.csv", weights)
+    os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # empty counts as unset
+    from slide_gui.gui.app import take_screenshot
+
+    take_screenshot(out / "window.png")
+    progress.report(1.0)
+    return [*paths, out / "weights.csv", out / "window.png"]
+
+
+COMMANDS = (
+    Command(
+        "weights", "draw the weight figure", "the paper's weight figure, as the window exports it.",
+        _weights_options, _weights,
+    ),
+    Command(
+        "flow", "draw one image on its way through the layers",
+        "one image on its way through the layers, as the window shows it.", _flow_options, _flow,
+    ),
+    Command(
+        "copies", "compare corrupted copies with their limit",
+        "W_m of m really corrupted copies against its closed-form limit, as the window shows it.",
+        _copies_options, _copies,
+    ),
+    Command(
+        "draw", "make an exported figure of runs again",
+        "an exported figure of runs again, from the document of its bundle.", _draw_options, _draw,
+    ),
+    Command(
+        "demo", "the main job without a display",
+        "fit generated data and write the weight figure, without a window.", _demo_options, _demo,
+    ),
+)  # fmt: skip
