@@ -15,8 +15,8 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, frame, snapped, washed
-from slide_gui.gui.widgets.pixels import INK, PixelGrid, colour_table, coloured_image, crosshair, ink_table
-from slide_gui.gui.widgets.tiles import bar_image
+from slide_gui.gui.widgets.pixels import INK, colour_table, coloured_image, ink_table
+from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
 
 __all__ = ["FlowColumn", "FlowLayout", "FlowTile", "FlowView"]
 
@@ -29,37 +29,12 @@ _LINES = 2  # below the lower tiles
 _WORDS = 96  # width of a line of captions
 
 
-@dataclass(frozen=True)
-class FlowLayout:
-    """Geometry of the input column and `depth` layers.
+@dataclass(frozen=True, kw_only=True)
+class FlowLayout(ImageLayout):
+    """Geometry of the input column and `depth` layers, in a room of a height too."""
 
-    Parameters
-    ----------
-    width, height, ratio : float
-        Room, and device pixels a logical pixel.
-    shape : tuple of (rows, columns) or (d,)
-        ``(d,)`` is drawn as bars.
-    transposed : bool
-        Rows and columns of the images exchanged on the screen.
-    """
-
-    width: float
     height: float
-    ratio: float
     depth: int
-    shape: tuple[int, ...]
-    transposed: bool = False
-
-    @property
-    def bars(self) -> bool:
-        """Whether values are drawn as bars."""
-        return len(self.shape) == 1
-
-    @property
-    def shown(self) -> tuple[int, int]:
-        """Rows and columns as they stand on the screen."""
-        rows, columns = self.shape
-        return (columns, rows) if self.transposed else (rows, columns)
 
     @cached_property
     def scales(self) -> tuple[float, float]:
@@ -78,8 +53,11 @@ class FlowLayout:
         return max(tile, snapped(wanted, self.ratio))
 
     @property
+    def scale(self) -> float:
+        return self.scales[1]
+
+    @property
     def needed(self) -> float:
-        """Width that everything of this size needs: with no more, it is laid out just so."""
         if self.bars:
             return 2 * EDGE + (self.depth + 1) * self._bar_width + self.depth * ARROW
         return self._across(*self.scales)
@@ -108,7 +86,6 @@ class FlowLayout:
 
     @cached_property
     def size(self) -> tuple[float, float]:
-        """Width and height of a tile."""
         if self.bars:
             return self._bar_width, BARS_HEIGHT
         rows, columns = self.shown
@@ -161,18 +138,6 @@ class FlowLayout:
     def bottom(self) -> float:
         """Height that everything takes."""
         return self.lower(0).bottom() + 3 + _LINES * LINE + EDGE
-
-    def grid(self, box: QRectF) -> PixelGrid:
-        """Return where the pixels of an image tile lie."""
-        return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scales[1], self.transposed)
-
-    def index(self, box: QRectF, point: QPointF) -> int | None:
-        """Return the pixel or feature of a tile under a point."""
-        if not box.contains(point):
-            return None
-        if not self.bars:
-            return self.grid(box).at(point)
-        return min(int((point.x() - box.x()) / box.width() * self.shape[0]), self.shape[0] - 1)
 
 
 def _beyond(width: float) -> float:
@@ -294,7 +259,9 @@ class FlowView(QWidget):
     def layout_of(self, width: int | None = None) -> FlowLayout:
         """Return the geometry for a width, by default the widget's own."""
         depth, width = max(len(self._columns) - 1, 0), self.width() if width is None else width
-        layout = FlowLayout(width, self.height(), self.devicePixelRatioF(), depth, self._shape, self._transposed)
+        layout = FlowLayout(
+            *(width, self.devicePixelRatioF(), self._shape, self._transposed), height=self.height(), depth=depth
+        )
         if width != self.width():
             return layout
         if self._layout is None or layout != self._layout:
@@ -342,7 +309,7 @@ class FlowView(QWidget):
         if self._hovered is not None and 0 <= self._hovered < int(np.prod(self._shape)):
             painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
             for _, box, _ in self._tiles():
-                painter.drawLines(_cross(layout, box, self._hovered))
+                painter.drawLines(layout.crosshair(box, self._hovered))
         painter.end()
 
     def _paint_texts(self, painter: QPainter, layout: FlowLayout) -> None:
@@ -396,9 +363,8 @@ class FlowView(QWidget):
         if image is None:
             layout, theme = self.layout_of(), theme_of(self)
             if layout.bars:
-                size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
                 scale = ColorScale.symmetric(theme.diverging, _limit(tile))
-                image = bar_image(np.nan_to_num(tile.values), scale, size, QColor(theme.background))
+                image = bar_image(np.nan_to_num(tile.values), scale, layout.device_size, QColor(theme.background))
             else:
                 blanked = QColor(theme.accent_wash)
                 table = ink_table(theme.is_dark, blanked) if tile.scale is INK else colour_table(tile.scale, blanked)
@@ -461,11 +427,3 @@ def _arrow(painter: QPainter, colour: str, points: list[QPointF]) -> None:
     painter.setBrush(QColor(colour))
     painter.drawPolygon(QPolygonF(head))
     painter.setBrush(Qt.BrushStyle.NoBrush)
-
-
-def _cross(layout: FlowLayout, box: QRectF, index: int) -> list[QLineF]:
-    """Return lines through one pixel of a tile that leave the pixel itself free; of bars, along one of them."""
-    if layout.bars:
-        x = box.x() + (index + 0.5) * box.width() / layout.shape[0]
-        return [QLineF(x, box.top(), x, box.bottom())]
-    return crosshair(box, layout.grid(box).rect(index))

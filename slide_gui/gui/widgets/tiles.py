@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QImage
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.widgets.painted import snapped
-from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, integer_scale
+from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, crosshair, integer_scale
 
-__all__ = ["Tile", "TileLayout", "TileRow", "bar_image", "pixel_image"]
+__all__ = ["ImageLayout", "Tile", "TileLayout", "TileRow", "bar_image", "pixel_image"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,29 +132,97 @@ BARS_HEIGHT, BARS_LARGEST = 72, 320
 
 
 @dataclass(frozen=True)
-class TileLayout:
-    """Geometry of `rows` × `columns` tiles in `width` logical pixels.
+class ImageLayout:
+    """The room of equal images, and where the values of one lie in its box.
 
     Parameters
     ----------
     width, ratio : float
         Room, and device pixels a logical pixel.
     shape : tuple of (rows, columns) or (d,)
-        Of one tile's values; ``(d,)`` is drawn as bars.
+        Of one image's values; ``(d,)`` is drawn as bars.
     transposed : bool
         Rows and columns of the images exchanged on the screen.
+    """
+
+    width: float
+    ratio: float
+    shape: tuple[int, ...]
+    transposed: bool = False
+
+    @property
+    def bars(self) -> bool:
+        """Whether values are drawn as bars along the index."""
+        return len(self.shape) == 1
+
+    @property
+    def shown(self) -> tuple[int, int]:
+        """Rows and columns of an image as they stand on the screen."""
+        rows, columns = self.shape
+        return (columns, rows) if self.transposed else (rows, columns)
+
+    @property
+    def scale(self) -> float:
+        """Side of one pixel of an image."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Width and height of an image."""
+        raise NotImplementedError
+
+    @property
+    def device_size(self) -> tuple[int, int]:
+        """Width and height of an image, device pixels."""
+        return round(self.size[0] * self.ratio), round(self.size[1] * self.ratio)
+
+    @property
+    def needed(self) -> float:
+        """Width that everything of this size needs: with no more, it is laid out just so."""
+        raise NotImplementedError
+
+    def grid(self, box: QRectF) -> PixelGrid:
+        """Return where the pixels of an image lie."""
+        return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale, self.transposed)
+
+    def index(self, box: QRectF, point: QPointF) -> int | None:
+        """Return the pixel or feature of an image under a point, None outside."""
+        if not box.contains(point):
+            return None
+        if not self.bars:
+            return self.grid(box).at(point)
+        return min(int((point.x() - box.x()) / box.width() * self.shape[0]), self.shape[0] - 1)
+
+    def spot(self, box: QRectF, index: int) -> QRectF:
+        """Return where a pixel or feature lies in an image; a feature takes the full height."""
+        if not self.bars:
+            return self.grid(box).rect(index)
+        width = box.width() / self.shape[0]
+        return QRectF(box.x() + index * width, box.y(), width, box.height())
+
+    def crosshair(self, box: QRectF, index: int) -> list[QLineF]:
+        """Return lines through one pixel of an image that leave the pixel itself free; of bars, along one of them."""
+        spot = self.spot(box, index)
+        if not self.bars:
+            return crosshair(box, spot)
+        x = spot.center().x()
+        return [QLineF(x, box.top(), x, box.bottom())]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TileLayout(ImageLayout):
+    """Geometry of `rows` × `columns` tiles.
+
+    Parameters
+    ----------
     caption : float
         Width of the widest usual caption; where it does not fit a tile, captions take two lines.
     height_room : float
         Tiles are made no larger than lets all rows stand in this height, as long as they keep `LEGIBLE`; 0 for any.
     """
 
-    width: float
-    ratio: float
     rows: int
     columns: int
-    shape: tuple[int, ...]
-    transposed: bool
     caption: float
     height_room: float = 0.0
 
@@ -170,11 +238,6 @@ class TileLayout:
         return max((self.width - 2 * EDGE - self.label_width - (columns - 1) * self.gap) / columns, SMALLEST)
 
     @property
-    def bars(self) -> bool:
-        """Whether tiles are bars along the index."""
-        return len(self.shape) == 1
-
-    @property
     def label_width(self) -> int:
         """Room for a row's title: coordinates of a pixel, or the longer name of a feature."""
         return NAME_LABEL if self.bars else LABEL
@@ -182,7 +245,7 @@ class TileLayout:
     @cached_property
     def scale(self) -> float:
         """Side of one pixel of an image, a whole number of device pixels."""
-        across, down = (self.shape[0], self.shape[1]) if self.transposed else (self.shape[1], self.shape[0])
+        down, across = self.shown
         tall = float(LARGEST)
         if self.height_room:
             around = (2 * EDGE + HEAD) / max(self.rows, 1) + LINE + GAP
@@ -194,7 +257,7 @@ class TileLayout:
         """Width and height of a tile."""
         if self.bars:
             return snapped(min(self.room, BARS_LARGEST), self.ratio), float(BARS_HEIGHT)
-        down, across = self.shape[::-1] if self.transposed else self.shape
+        down, across = self.shown
         return across * self.scale, down * self.scale
 
     @cached_property
@@ -216,7 +279,6 @@ class TileLayout:
 
     @property
     def needed(self) -> float:
-        """Width that tiles of this size need: with no more, they are laid out just so."""
         return 2 * EDGE + self.label_width + max(self.columns, 1) * self.pitch[0] - self.gap
 
     def tile(self, row: int, column: int) -> QRectF:
@@ -263,23 +325,3 @@ class TileLayout:
         if 0 <= row < self.rows and 0 <= column < self.columns and self.tile(row, column).contains(point):
             return row, column
         return None
-
-    def grid(self, row: int, column: int) -> PixelGrid:
-        """Return where the pixels of an image tile lie."""
-        box = self.tile(row, column)
-        return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale, self.transposed)
-
-    def index(self, row: int, column: int, point: QPointF) -> int | None:
-        """Return the pixel or feature of a tile under a point."""
-        if not self.bars:
-            return self.grid(row, column).at(point)
-        box = self.tile(row, column)
-        return min(int((point.x() - box.x()) / box.width() * self.shape[0]), self.shape[0] - 1)
-
-    def spot(self, row: int, column: int, index: int) -> QRectF:
-        """Return where a pixel or feature lies in a tile; a feature takes the full height."""
-        if not self.bars:
-            return self.grid(row, column).rect(index)
-        box = self.tile(row, column)
-        width = box.width() / self.shape[0]
-        return QRectF(box.x() + index * width, box.y(), width, box.height())

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidge
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
-from slide_gui.gui.widgets.pixels import ARROWS, crosshair, ring_radius
+from slide_gui.gui.widgets.pixels import ARROWS, ring_radius
 from slide_gui.gui.widgets.tiles import Tile, TileLayout, TileRow, bar_image, pixel_image
 
 __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
@@ -58,7 +58,8 @@ def paint_cells(
     _markers(painter, theme, layout, cells)
     if crosshair is not None:
         painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
-        painter.drawLines(_crosshair(layout, cells, crosshair))
+        seen = [box for (*_, tile), box in zip(cells, boxes, strict=True) if tile and 0 <= crosshair < tile.values.size]
+        painter.drawLines([line for box in seen for line in layout.crosshair(box, crosshair)])
 
 
 def _captions(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:
@@ -73,7 +74,11 @@ def _captions(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequen
 
 def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:
     """Ring the marked pixel; of bars, underline the marked feature."""
-    spots = [(row, layout.spot(i, j, tile.marker)) for i, j, row, tile in cells if tile and tile.marker is not None]
+    spots = [
+        (row, layout.spot(layout.tile(i, j), tile.marker))
+        for i, j, row, tile in cells
+        if tile and tile.marker is not None
+    ]
     if layout.bars:
         zeros = [layout.tile(i, j).adjusted(0, 0.5 * layout.size[1], 0, 0) for i, j, _, _ in cells]
         painter.setPen(QPen(QColor(theme.muted), 1.0))
@@ -90,21 +95,6 @@ def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequenc
         for _, spot in spots:
             painter.drawEllipse(spot.center(), radius, radius)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-
-
-def _crosshair(layout: TileLayout, cells: Sequence[Cell], index: int) -> list[QLineF]:
-    """Return lines through one pixel of every tile that leave the pixel itself free."""
-    lines = []
-    for row, column, _, tile in cells:
-        if tile is None or not 0 <= index < tile.values.size:
-            continue
-        box, spot = layout.tile(row, column), layout.spot(row, column, index)
-        if layout.bars:
-            x = spot.center().x()
-            lines.append(QLineF(x, box.top(), x, box.bottom()))
-        else:
-            lines += crosshair(box, spot)
-    return lines
 
 
 def paint_label(painter: QPainter, theme: Theme, box: QRectF, row: TileRow, fonts: tuple[QFont, QFont]) -> None:
@@ -246,16 +236,11 @@ class WeightTiles(Painted):
         ratio = self.devicePixelRatioF()
         if self._layout is None or self._layout.width != width or self._layout.ratio != ratio:
             caption = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL_CAPTION)
+            rows, columns = len(self._rows), len(self._columns)
             layout = TileLayout(
-                width,
-                ratio,
-                len(self._rows),
-                len(self._columns),
-                self._shape,
-                self._transposed,
-                caption,
-                self._room,
-            )
+                *(width, ratio, self._shape, self._transposed),
+                rows=rows, columns=columns, caption=caption, height_room=self._room,
+            )  # fmt: skip
             if width != self.width():
                 return layout
             self._layout = layout
@@ -315,10 +300,9 @@ class WeightTiles(Painted):
         image = self._images.get(tile)
         layout = self.layout_of()
         if layout.bars:
-            size = round(layout.size[0] * layout.ratio), round(layout.size[1] * layout.ratio)
-            if image is None or (image.width(), image.height()) != size:
+            if image is None or (image.width(), image.height()) != layout.device_size:
                 background = QColor(theme_of(self).background)
-                image = self._images[tile] = bar_image(tile.values, tile.scale, size, background)
+                image = self._images[tile] = bar_image(tile.values, tile.scale, layout.device_size, background)
         elif image is None:
             image = self._images[tile] = pixel_image(tile.values, tile.scale, self._transposed)
         return image
@@ -332,10 +316,11 @@ class WeightTiles(Painted):
             self.pixel_hovered.emit(spot)
 
     def _spot(self, point: QPointF) -> tuple[int, int, int] | None:
-        cell = self.layout_of().at(point)
+        layout = self.layout_of()
+        cell = layout.at(point)
         if cell is None or self._rows[cell[0]].tile(cell[1]) is None:
             return None
-        index = self.layout_of().index(*cell, point)
+        index = layout.index(layout.tile(*cell), point)
         return None if index is None else (*cell, index)
 
     def _remove_at(self, point: QPointF) -> int | None:

@@ -40,7 +40,7 @@ def view(shown: Callable[..., Any]) -> FlowView:
 def test_that_no_two_tiles_overlap_and_all_are_inside(
     shape: tuple[int, ...], depth: int, size: tuple[int, int]
 ) -> None:
-    layout = FlowLayout(*size, 1.0, depth, shape)
+    layout = FlowLayout(size[0], 1.0, shape, height=size[1], depth=depth)
     boxes = [box for k in range(depth + 1) for box in (layout.upper(k), layout.lower(k))]
     assert not any(one.intersects(other) for one, other in combinations(boxes, 2))
     assert max(box.right() for box in boxes) <= size[0]
@@ -52,7 +52,7 @@ def test_that_no_two_tiles_overlap_and_all_are_inside(
 
 
 def test_that_the_drawn_image_is_large_and_whole_device_pixels() -> None:
-    layout = FlowLayout(840, 480, 2.0, 4, (28, 28))
+    layout = FlowLayout(840, 2.0, (28, 28), height=480, depth=4)
     canvas, tile = layout.scales
     assert canvas >= 6
     assert (2 * canvas).is_integer()

@@ -45,7 +45,8 @@ def heard(view: WeightTiles) -> tuple[list[Any], list[Any], list[int]]:
 
 
 def spot(view: WeightTiles, row: int, column: int, index: int) -> QPoint:
-    return view.layout_of().spot(row, column, index).center().toPoint()
+    layout = view.layout_of()
+    return layout.spot(layout.tile(row, column), index).center().toPoint()
 
 
 def colour(view: WeightTiles, row: int, column: int, index: int) -> QColor:
@@ -199,7 +200,7 @@ def test_that_plain_features_are_bars_in_their_colours(view: WeightTiles) -> Non
     box, shot = view.layout_of().tile(0, 0), view.grab().toImage()
 
     def at(index: int, height: float) -> tuple[int, ...]:
-        x = view.layout_of().spot(0, 0, index).center().x()
+        x = view.layout_of().spot(box, index).center().x()
         return shot.pixelColor(int(x), int(box.y() + height * box.height())).getRgb()[:3]
 
     page = QColor(LIGHT.background).getRgb()[:3]
@@ -251,7 +252,7 @@ def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(
 
 def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> None:
     view.set_transposed(True)
-    point = view.layout_of().spot(0, 1, 1).center()
+    point = view.layout_of().spot(view.layout_of().tile(0, 1), 1).center()
     assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1"
     assert view.tip_at(view.layout_of().label(1).center()) == "6, 20\npinned"
     assert view.tip_at(view.layout_of().remove(1).center()) == "Remove 6, 20 (Delete)"
