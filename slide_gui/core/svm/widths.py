@@ -153,6 +153,7 @@ _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 1000  # on which descents begin, where there are twice as many
 _QUIET_STEPS = 3  # in a row that change the objective by less than 1e-4 of it, after which a descent ends
+_FIRST_STEP = 0.3  # of the logarithms, down the gradient: a gradient as it is may be a thousandth of a step
 _PRIOR = 0.01
 _REACH = 4.0
 _TILE = 256
@@ -287,8 +288,9 @@ class _Descent:
 
     def after_iteration(self, intermediate_result: Any) -> None:
         """Stop after enough iterations in a row that change the objective by less than 1e-4 of it."""
-        value = float(intermediate_result.fun)
-        self.note(np.asarray(intermediate_result.x))
+        theta = np.asarray(intermediate_result.x)
+        value, _ = self.penalised(theta)
+        self.note(theta)
         still = abs(self.last - value) <= 1e-4 * max(abs(value), 1e-12)
         self.quiet_steps = self.quiet_steps + 1 if still else 0
         self.last = value
@@ -302,14 +304,21 @@ class _Descent:
         if not np.isfinite(self.evaluated(self.begin)[0]):
             return
         self.note(self.begin)
+        slope = float(np.linalg.norm(self.penalised(self.begin)[1]))
+        unit = max(_FIRST_STEP / max(slope, 1e-12), 1.0)  # L-BFGS-B's first step is the gradient of what it minimises
+
+        def scaled(theta: Array) -> tuple[float, Array]:
+            value, slope = self.penalised(theta)
+            return unit * value, unit * slope
+
         minimize(
-            self.penalised,
+            scaled,
             self.begin,
             jac=True,
             method="L-BFGS-B",
             bounds=[(value - _REACH, value + _REACH) for value in self.origin],
             callback=self.after_iteration,
-            options={"maxiter": self.objective.options.max_iter, "gtol": 1e-5, "ftol": 0.0},
+            options={"maxiter": self.objective.options.max_iter, "gtol": 1e-5 * unit, "ftol": 0.0},
         )
 
 
