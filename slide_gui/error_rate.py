@@ -61,6 +61,23 @@ class ErrorRate:
         return cls(error, max(0.0, middle - half) if error > 0 else 0.0, min(1.0, middle + half), n)
 
     @classmethod
+    def of_folds(cls, rates: Sequence[ErrorRate]) -> ErrorRate:
+        """Return the error on the rows of several folds together, each judged once, with Wilson's interval.
+
+        Raises
+        ------
+        ValueError
+            If there are no rows.
+
+        Examples
+        --------
+        >>> ErrorRate.of_folds([ErrorRate.of_run(0.0, 20), ErrorRate.of_run(0.1, 20)]).error
+        0.05
+        """
+        n = sum(rate.n for rate in rates)
+        return cls.of_run(sum(round(rate.error * rate.n) for rate in rates) / n if n else 0.0, n)
+
+    @classmethod
     def of_splits(cls, errors: Sequence[float], n: int) -> ErrorRate:
         """Return the mean error of k runs, each on n rows, with Student's interval on k − 1 degrees of freedom.
 

@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import Command, UsageError, add_json, print_answer, progress_bar
-from slide_gui.cli.options import add_data, add_stack_options, fit_data, read_data, stack_parameters
+from slide_gui.cli.options import (
+    add_data,
+    add_data_options,
+    add_stack_options,
+    data_source,
+    fit_data,
+    read_data,
+    stack_parameters,
+)
 from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
@@ -33,6 +41,7 @@ def _datasets_options(parser: argparse.ArgumentParser) -> None:
 
     action = actions.add_parser("info", help="describe a data set")
     action.add_argument("data", metavar="DATA", nargs="+", help="a name, or the file or files of one data set")
+    add_data_options(action)
     action.add_argument("--seed", type=int, default=0, help="of the generator, where data are generated (0)")
     add_json(action)
     action.set_defaults(run=_info)
@@ -76,9 +85,7 @@ def _get(arguments: argparse.Namespace) -> int:
 
 
 def _info(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.source import DataSource
-
-    document = _describe_data(read_data(DataSource.of(arguments.data, arguments.seed)))
+    document = _describe_data(read_data(data_source(arguments)))
     lines = (f"{name.replace('_', ' '):<14} {_shown(value)}" for name, value in document.items())
     return print_answer(arguments, document, lines)
 
@@ -90,8 +97,11 @@ def _describe_data(dataset: Dataset) -> dict[str, Any]:
         "source": dataset.source,
         "n_train": int(dataset.train.shape[0]),
         "n_test": int(dataset.test.shape[0]),
+        "held_out": None if dataset.held_out is None else str(dataset.held_out),
         "n_features": dataset.n_features,
         "image_shape": dataset.image_shape,
+        "feature_names": dataset.feature_names or None,
+        "guessed": [f"{guess.what}: {guess.why}" for guess in dataset.opened.guesses] or None,
         "train_labels": _counts(dataset.train_labels, dataset),
         "test_labels": _counts(dataset.test_labels, dataset),
         "lowest": float(dataset.train.min()),
@@ -123,8 +133,8 @@ def _shown(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, dict):
         return ", ".join(f"{name}: {count}" for name, count in value.items())
-    if isinstance(value, tuple):
-        return " × ".join(map(str, value))
+    if isinstance(value, (tuple, list)):
+        return (" × " if isinstance(value, tuple) and isinstance(value[0], int) else "; ").join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -154,9 +164,8 @@ def describe_model(model: FittedModel) -> dict[str, Any]:
 def _fit(arguments: argparse.Namespace) -> int:
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.model_file import save_model
-    from slide_gui.experiments.source import DataSource
 
-    model = fit_data(read_data(DataSource.of(arguments.data, arguments.seed)), parameters)
+    model = fit_data(read_data(data_source(arguments)), parameters)
     output = None if arguments.output is None else str(arguments.output)
     if output is not None:
         save_model(output, model)

@@ -11,7 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
 from slide_gui.cli.data import describe_model
-from slide_gui.cli.options import add_data, add_stack_options, choice_help, fit_data, read_data, stack_parameters
+from slide_gui.cli.options import (
+    add_data,
+    add_data_options,
+    add_stack_options,
+    choice_help,
+    data_source,
+    data_sources,
+    fit_data,
+    read_data,
+    stack_parameters,
+)
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -109,6 +119,7 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
         help="one or more data sets, each a name (see: slide-gui datasets list), a file, several files of one "
         "data set joined by the system's path separator (: or ;), or a model saved by slide-gui fit",
     )
+    add_data_options(parser)
     parser.add_argument(
         "--pixels",
         nargs="+",
@@ -125,12 +136,11 @@ def _weights(arguments: argparse.Namespace) -> int:
     style, outputs = _style(arguments), _outputs(arguments)
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
-    from slide_gui.experiments.source import DataSource
     from slide_gui.figures.weights import weights_export
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
-    sources = [DataSource.parse(text, arguments.seed) for text in arguments.data]
+    sources = data_sources(arguments, [[text] for text in arguments.data])
     wanted = _pixels_by_data(arguments.pixels, len(sources))
     models, weights = [], []
     for source, texts in zip(sources, wanted, strict=True):
@@ -222,10 +232,9 @@ def _flow(arguments: argparse.Namespace) -> int:
     if arguments.corruption < 0:
         raise UsageError(f"corruption is {arguments.corruption}; a seed is 0 or more")
     from slide_gui.experiments.inspection.flow import flow_result
-    from slide_gui.experiments.source import DataSource
     from slide_gui.figures.flow import flow_export
 
-    source = DataSource.of(arguments.data, arguments.seed)
+    source = data_source(arguments)
     dataset = read_data(source, f"reading {source.argument}")
     image, name = _image(dataset, arguments)
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
@@ -289,14 +298,13 @@ def _copies(arguments: argparse.Namespace) -> int:
     if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
         raise UsageError("at least one copy, one seed and two rows are needed")
     from slide_gui.experiments.inspection.copies import MOST_ROWS, CopiesResult, CopiesStudy
-    from slide_gui.experiments.source import DataSource
     from slide_gui.figures.copies import copies_export
 
     counts = [2**k for k in range(arguments.most.bit_length())]
     shown = counts[-1] if arguments.shown is None else arguments.shown
     if shown not in counts:
         raise UsageError(f"shown is {shown}; it must be one of {', '.join(map(str, counts))}")
-    source = DataSource.of(arguments.data, arguments.seed)
+    source = data_source(arguments)
     dataset = read_data(source, f"reading {source.argument}")
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     shape = model.image_shape

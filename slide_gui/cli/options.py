@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError, progress_bar, usage
@@ -18,14 +19,17 @@ if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
-    from slide_gui.experiments.source import DataSource
+    from slide_gui.experiments.source import DataSource, HeldOut
 
 __all__ = [
     "add_data",
+    "add_data_options",
     "add_method_options",
     "add_run_options",
     "add_stack_options",
     "choice_help",
+    "data_source",
+    "data_sources",
     "fit_data",
     "read_data",
     "run_choices",
@@ -40,14 +44,98 @@ def choice_help(meaning: str, table: Mapping[str, Choice], default: str) -> str:
     return f"{meaning} ({default}). {said}".replace("%", "%%")
 
 
-def add_data(parser: argparse.ArgumentParser) -> None:
-    """Add DATA, the one data set of a subcommand."""
+def add_data(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> None:
+    """Add DATA, the one data set of a subcommand, and how it is read and divided."""
     parser.add_argument(
         "data",
         nargs="+",
         metavar="DATA",
         help="a data set by name (see: slide-gui datasets list), or the file or files of one data set",
     )
+    add_data_options(parser, every_fold=every_fold)
+
+
+def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = False) -> None:
+    """Add how files are read that do not say it, and what is held out of data without a test part.
+
+    With `every_fold` the subcommand runs on all folds; else --fold says on which.
+    """
+    group = parser.add_argument_group("files of your own", "What a file does not say is guessed; these say it.")
+    group.add_argument("--label-column", metavar="NAME", help="of a table: a name, a number from 1, or none")
+    names = group.add_mutually_exclusive_group()
+    names.add_argument(
+        "--header", action="store_true", default=None, help="the first line of a table names its columns"
+    )
+    names.add_argument("--no-header", dest="header", action="store_false", help="the first line is a row")
+    group.add_argument("--shape", metavar="ROWSxCOLUMNS", help="of the images, such as 28x28; none: no picture")
+    group.add_argument("--transposed", action="store_true", help="the images are stored column by column")
+    group = parser.add_argument_group(
+        "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
+    )
+    group.add_argument("--held-out", type=float, metavar="SHARE", help="hold out this share, 0 to 0.9 (0.25)")
+    group.add_argument("--split-seed", type=int, metavar="N", help="of the draw (0)")
+    many = "each of K folds is the test part once" if every_fold else "deal the rows into K folds"
+    group.add_argument("--folds", type=int, metavar="K", help=many)
+    if not every_fold:
+        group.add_argument("--fold", type=int, metavar="J", help="which of them is the test part, from 1 (1)")
+
+
+def data_source(arguments: argparse.Namespace, *, judges: str = "test") -> DataSource:
+    """Return the one data set that the arguments name, to be read and divided as they say.
+
+    Parameters
+    ----------
+    judges : {"test", "validation"}
+        Where nothing is judged on a test part, none is held out unless that is asked for.
+
+    Raises
+    ------
+    UsageError
+        If the options do not go together, or are out of range.
+    """
+    return data_sources(arguments, [arguments.data], judges=judges)[0]
+
+
+def data_sources(
+    arguments: argparse.Namespace, texts: Sequence[Sequence[str]], *, judges: str = "test"
+) -> list[DataSource]:
+    """Return several data sets, as `data_source` does."""
+    from slide_gui.experiments.source import DataSource, HeldOut, Reading
+
+    with usage():
+        shape = None if arguments.shape is None else _shape(arguments.shape)
+        reading = Reading(arguments.label_column, arguments.header, shape, arguments.transposed).checked()
+        held_out = _held_out(arguments)
+    if held_out is None and judges != "test":
+        held_out = HeldOut(0.0)
+    sources = [DataSource.of(each, arguments.seed) for each in texts]
+    return [replace(source, reading=reading, held_out=held_out) for source in sources]
+
+
+def _shape(text: str) -> tuple[int, ...]:
+    if text == "none":
+        return ()
+    sides = re.fullmatch(r"(\d{1,6})[x×](\d{1,6})", text)
+    if sides is None:
+        raise ValueError(f"--shape {text!r}: expected rows and columns, such as 28x28, or none")
+    return int(sides[1]), int(sides[2])
+
+
+def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
+    from slide_gui.experiments.source import HeldOut
+
+    fold, seed = getattr(arguments, "fold", None), arguments.split_seed or 0
+    if arguments.folds is not None:
+        if arguments.held_out is not None:
+            raise ValueError("--held-out and --folds do not go together; give one of them")
+        if arguments.folds < 2:
+            raise ValueError(f"--folds is {arguments.folds}; it must be 2 or more")
+        return HeldOut(0.0, seed, arguments.folds, 0 if fold is None else fold - 1).checked()
+    if fold is not None:
+        raise ValueError("--fold says which of several; give --folds, too")
+    if arguments.held_out is None:
+        return None if arguments.split_seed is None else HeldOut(seed=seed).checked()
+    return HeldOut(arguments.held_out, seed).checked()
 
 
 def read_data(source: DataSource, label: str = "reading") -> Dataset:

@@ -16,13 +16,14 @@ from slide_gui.cli.options import (
     add_method_options,
     add_run_options,
     add_stack_options,
+    data_source,
     read_data,
     run_choices,
     stack_parameters,
     svm_parameters,
 )
 from slide_gui.data.errors import printable
-from slide_gui.text import dataset_title
+from slide_gui.text import dataset_title, label_names
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -43,7 +44,7 @@ _MOST = 1000  # values of one axis
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
+    add_data(parser, every_fold=True)
     add_stack_options(parser)
     add_run_options(parser)
     add_method_options(parser)
@@ -78,10 +79,11 @@ def _train(arguments: argparse.Namespace) -> int:
     stack = stack_parameters(arguments)
     for path in arguments.figure:
         _check_figure(path)
-    from slide_gui.experiments.source import DataSource
-    from slide_gui.experiments.spec import RunSpec
+    if arguments.figure and arguments.folds is not None:
+        raise UsageError("--figure draws one run, and --folds makes several; leave one of them out")
+    from slide_gui.experiments.spec import RunSpec, on_every_fold
 
-    source = DataSource.of(arguments.data, arguments.seed)
+    source = data_source(arguments, judges=arguments.evaluate)
     place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
     with usage():  # before the data are read
         asked = RunSpec("", source.argument, **place).checked()
@@ -90,13 +92,33 @@ def _train(arguments: argparse.Namespace) -> int:
 
             check_storable(asked)
     dataset = read_data(source)
-    spec = RunSpec(dataset.fingerprint, source.argument, **place).checked()
+    spec = RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **place).checked()
+    if dataset.held_out is not None and dataset.held_out.folds:
+        results = [_answer(dataset, each, arguments.output) for each in on_every_fold(spec, dataset)]
+        return _answer_folds(dataset, results, arguments)
     result = _answer(dataset, spec, arguments.output)
     written = [str(path) for path in arguments.figure]
     _write_figures(result, dataset.label_names, arguments.figure)
     output = None if arguments.output is None else str(arguments.output)
-    document = {**_describe_result(result), "output": output, "figures": written}
+    names = list(label_names(result.labels, dataset.label_names))
+    document = {**_describe_result(result), "label_names": names, "output": output, "figures": written}
     return print_answer(arguments, document, [*_result_lines(result), *(f"saved {path}" for path in written)])
+
+
+def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: argparse.Namespace) -> int:
+    """Say what came out of each fold and of all of them together; return the exit code."""
+    from slide_gui.error_rate import ErrorRate
+
+    rate = ErrorRate.of_folds([result.rate for result in results])
+    wrong = sum(len(result.misclassified) for result in results)
+    together = f"{dataset.title}: {len(results)} folds, test error {rate}, {wrong} of {rate.n}, each row judged once"
+    lines = [line for result in results for line in (*_result_lines(result), "")]
+    document = {
+        **{"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n},
+        "output": None if arguments.output is None else str(arguments.output),
+        "folds": [_describe_result(result) for result in results],
+    }
+    return print_answer(arguments, document, [*lines, together])
 
 
 def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
@@ -163,7 +185,7 @@ def _write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path])
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
-    add_data(parser)
+    add_data(parser, every_fold=True)
     add_stack_options(parser, axes=True)
     add_run_options(parser)
     group = parser.add_argument_group("sweep")
@@ -244,16 +266,15 @@ def _sweep(arguments: argparse.Namespace) -> int:
         "warm": not arguments.cold,
         **choices,
     }
-    from slide_gui.experiments.source import DataSource
     from slide_gui.experiments.spec import SweepSpec
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import run_sweep
 
-    source = DataSource.of(arguments.data, arguments.seed)
+    source = data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
     dataset = read_data(source)
-    sweep = SweepSpec(dataset.fingerprint, source.argument, **axes)
+    sweep = SweepSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **axes)
     with RunStore(arguments.store) as store:
         with progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress)
@@ -298,6 +319,7 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
         "depth": point.depth,
         "split": point.split,
         "seed": point.seed,
+        **({} if point.fold is None else {"fold": point.fold + 1}),
         "hash": point.spec.hash,
         "error": answer.rate.error,
         "low": answer.rate.low,
@@ -310,9 +332,9 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
 
 
 def _mean(final: SweepState) -> ErrorRate:
-    from slide_gui.error_rate import ErrorRate
+    from slide_gui.experiments.choice import mean_rate
 
-    return ErrorRate.of_splits([answer.rate.error for answer in final.done], final.done[0].rate.n)
+    return mean_rate(final.done)
 
 
 def _sweep_document(
@@ -322,6 +344,7 @@ def _sweep_document(
         "dataset": dataset.name,
         "generated": dataset.generated,
         "fingerprint": dataset.fingerprint,
+        "held_out": None if dataset.held_out is None else asdict(dataset.held_out),
         "method": arguments.method,
         "training": arguments.training,
         "evaluate": arguments.evaluate,
@@ -340,21 +363,25 @@ def _sweep_lines(
     yield f"{dataset.title}: {arguments.method}, {arguments.evaluate} error in %"
     for fault in state.faults:
         yield f"made again: {fault}"
-    yield "noise  depth  split  seed   error  validation  95 %         widths by"
+    dealt = dataset.held_out is not None and dataset.held_out.folds > 0
+    yield f"{'fold  ' if dealt else ''}noise  depth  split  seed   error  validation  95 %         widths by"
     for run in state.done:
         point = run.point
         validation = "" if run.validation_error is None else f"{100 * run.validation_error:.2f}"
-        line = f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {run.rate.value:>6}  "
+        line = "" if point.fold is None else f"{point.fold + 1:4d}  "
+        line += f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {run.rate.value:>6}  "
         yield (line + f"{validation:>10}  {run.rate.interval:11}  {run.chosen_by}").rstrip()
     if final is not None:
         for run in final.done:
             point = run.point
+            fold = "" if point.fold is None else f"fold {point.fold + 1}, "
             yield (
-                f"split {point.split}, seed {point.seed}: chosen noise {point.noise:g}, depth {point.depth}; "
+                f"{fold}split {point.split}, seed {point.seed}: chosen noise {point.noise:g}, depth {point.depth}; "
                 f"test error {run.rate}"
             )
         mean = _mean(final)
-        yield f"mean test error {mean}, spread between splits {100 * mean.spread:.2f}"
+        spread = "" if dealt and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
+        yield f"mean test error {mean}{spread}"
     if arguments.figure is not None:
         yield f"saved {arguments.figure}"
 
@@ -379,19 +406,19 @@ def _sweep_labels(
     if arguments.choose:
         raise UsageError("--labels and --choose do not go together")
     from slide_gui.experiments.curves import label_curves, label_points
-    from slide_gui.experiments.source import DataSource
-    from slide_gui.experiments.spec import RunSpec
+    from slide_gui.experiments.spec import RunSpec, on_every_fold
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import run_points
 
-    source = DataSource.of(arguments.data, arguments.seed)
+    source = data_source(arguments, judges=arguments.evaluate)
     stack = replace(stack_parameters(arguments), noise=noises[0], depth=depths[0])
     base = RunSpec("", source.argument, stack=stack, svm=svm_parameters(arguments), **choices)
     numbers, seeds = _parse_counts(counts), arguments.seeds or [arguments.seed]
     with usage():
         label_points(base, numbers, seeds)  # before the data are read
     dataset = read_data(source)
-    points = label_points(replace(base, fingerprint=dataset.fingerprint), numbers, seeds)
+    base = replace(base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
+    points = tuple(point for each in on_every_fold(base, dataset) for point in label_points(each, numbers, seeds))
     with RunStore(arguments.store) as store, progress_bar("labels") as progress:
         state = run_points(dataset, points, store, progress=progress)
     curves = label_curves(dataset, state.done)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import Part
+from slide_gui.data.reading import AS_GUESSED, Opened, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["assemble"]
@@ -20,7 +22,9 @@ __all__ = ["assemble"]
 _BLOCK = 1 << 20  # numbers
 
 
-def assemble(parts: Sequence[Part], paths: Sequence[Path], *, progress: Progress = NO_PROGRESS) -> Dataset:
+def assemble(
+    parts: Sequence[Part], paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress: Progress = NO_PROGRESS
+) -> Dataset:
     """Make a data set of a training part and, if there is one, a test part.
 
     A test part alone becomes the training part. Images of whole numbers are scaled to [0, 1] by the
@@ -33,6 +37,8 @@ def assemble(parts: Sequence[Part], paths: Sequence[Path], *, progress: Progress
         At most one of each role.
     paths : sequence of Path
         What was opened, for the name and the source.
+    reading : Reading
+        Whether the features are images, of what shape, and how they are stored.
     progress : Progress
         Reports the share of the numbers converted.
 
@@ -40,8 +46,11 @@ def assemble(parts: Sequence[Part], paths: Sequence[Path], *, progress: Progress
     ------
     DataError
         If there are several parts of one role, the parts do not agree in their features, or a number is
-        not finite as float32.
+        not finite as float32; or what was asked for does not fit them.
     """
+    if not parts or not all(part.opened.columns for part in parts):
+        _refuse_columns(reading, parts[0].place if parts else "")
+    parts = [_shaped(part, reading) for part in parts]
     by_role = {role: [part for part in parts if part.role == role] for role in ("train", "test")}
     for role, found in by_role.items():
         if len(found) > 1:
@@ -62,6 +71,11 @@ def assemble(parts: Sequence[Part], paths: Sequence[Path], *, progress: Progress
     empty = np.empty((0, rows.shape[1]), np.float32)
     test_rows = _float32(test, scale, progress.part(share, 1.0)) if test else empty
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
+    names = _label_names(train, test)
+    if test is not None and test.label_names != names:
+        test = _renamed(test, names)
+    if train.label_names != names:
+        train = _renamed(train, names)
     return Dataset(
         name=known.title if known else _name(paths),
         train=rows,
@@ -69,12 +83,59 @@ def assemble(parts: Sequence[Part], paths: Sequence[Path], *, progress: Progress
         train_labels=train.labels,
         test_labels=_test_labels(train, test),
         image_shape=train.image_shape,
-        label_names=known.label_names if known else train.label_names,
+        label_names=known.label_names if known else names,
         source="; ".join(str(path) for path in paths),
         licence=known.licence if known else "not stated",
         citation=known.citation if known else "",
         key=known.key if known else "",
+        feature_names=() if train.image_shape else train.feature_names,
+        opened=_sure(train.opened) if known else train.opened,
     )
+
+
+def _refuse_columns(reading: Reading, place: str) -> None:
+    for asked, what in ((reading.label_column, "a label column"), (reading.header, "a line of column names")):
+        if asked is not None:
+            raise DataError(f"is no table of text, which alone has {what}; leave that out", place)
+
+
+def _shaped(part: Part, reading: Reading) -> Part:
+    """Return a part with the shape that its images are said to have, their pixels row by row."""
+    d, shape, opened = part.rows.shape[1], part.image_shape, part.opened
+    if reading.shape is not None:
+        shape = (reading.shape[0], reading.shape[1]) if reading.shape else None
+        if shape is not None and shape[0] * shape[1] != d:
+            raise DataError(f"has {d} features, which make no images of {shape[0]} × {shape[1]}", part.place)
+        opened = replace(opened, guesses=tuple(guess for guess in opened.guesses if not guess.of_shape))
+    elif reading.transposed and shape is not None:
+        shape = shape[1], shape[0]
+    if not reading.transposed:
+        return replace(part, image_shape=shape, opened=opened)
+    if shape is None:
+        raise DataError(f"has {d} features that are no picture; say the shape of the images, too", part.place)
+    rows = np.ascontiguousarray(part.rows.reshape(-1, shape[1], shape[0]).swapaxes(1, 2).reshape(-1, d))
+    return replace(part, rows=rows, image_shape=shape, opened=opened)
+
+
+def _sure(opened: Opened) -> Opened:
+    """Return how known data were read: there is nothing to ask."""
+    return replace(opened, guesses=tuple(replace(guess, sure=True) for guess in opened.guesses))
+
+
+def _label_names(train: Part, test: Part | None) -> tuple[str, ...]:
+    """Return the names of the classes of both parts, those of the training part first."""
+    others = () if test is None else test.label_names
+    if bool(train.label_names) != bool(others) and test is not None and test.labels is not None:
+        raise DataError("names its classes otherwise than the training part; use the same names in both", test.place)
+    return (*train.label_names, *(name for name in others if name not in train.label_names))
+
+
+def _renamed(part: Part, names: tuple[str, ...]) -> Part:
+    """Return a part whose labels are numbers of these names."""
+    if part.labels is None or not part.label_names:
+        return part
+    place = np.array([names.index(name) for name in part.label_names], np.int64)
+    return replace(part, labels=place[part.labels])
 
 
 def _test_labels(train: Part, test: Part | None) -> NDArray[np.int64] | None:

@@ -3,16 +3,76 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.text import dataset_title
+from slide_gui.data.reading import NOT_SAID, Opened
+from slide_gui.text import dataset_title, label_names
 
-__all__ = ["Dataset"]
+__all__ = ["Dataset", "HeldOut"]
+
+_MOST = 0.9  # of the rows: the rest has to be learned from
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """Which rows take the place of a test part that data do not have: a share of each class, or one fold of several.
+
+    Attributes
+    ----------
+    share : float
+        Of the rows, 0 to 0.9; 0 holds nothing out. Without effect where there are folds.
+    seed : int
+        Of the draw.
+    folds : int
+        Into how many the rows are dealt, each of which is the test part once; 0: a share is held out instead.
+    fold : int
+        Which of them, from 0.
+    """
+
+    share: float = 0.25
+    seed: int = 0
+    folds: int = 0
+    fold: int = 0
+
+    def checked(self) -> HeldOut:
+        """Return the normal form: what cannot change the rows has one value only.
+
+        Raises
+        ------
+        ValueError
+            Names what is out of range.
+        """
+        for name, least in (("seed", 0), ("folds", 0), ("fold", 0)):
+            value = getattr(self, name)
+            if type(value) is not int or not least <= value < 1 << 32:
+                raise ValueError(f"the split's {name} is {value!r}; it must be a whole number, {least} or more")
+        if self.folds:
+            if self.folds < 2 or self.fold >= self.folds:
+                raise ValueError(f"fold {self.fold + 1} of {self.folds}; there must be at least 2, this one among them")
+            return replace(self, share=0.0)
+        if not (isinstance(self.share, (int, float)) and 0.0 <= self.share <= _MOST):
+            raise ValueError(f"the share held out is {self.share!r}; it must be 0 to {_MOST:g}")
+        return HeldOut(float(self.share), self.seed if self.share else 0)
+
+    @property
+    def each(self) -> tuple[HeldOut, ...]:
+        """All folds of the same draw; itself where a share is held out."""
+        return tuple(replace(self, fold=fold) for fold in range(self.folds)) or (self,)
+
+    def __str__(self) -> str:
+        if self.folds:
+            return f"fold {self.fold + 1} of {self.folds}, seed {self.seed}"
+        return f"{100 * self.share:g} % held out, seed {self.seed}" if self.share else "nothing held out"
+
+    def fingerprint(self, whole: str) -> str:
+        """Return the fingerprint of data divided so, from that of all their rows."""
+        words = (whole, *(repr(getattr(self, name)) for name in ("share", "seed", "folds", "fold")))
+        return hashlib.sha256(" ".join(words).encode()).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +100,16 @@ class Dataset:
         The path it was read from, or the generator with its seed.
     licence, citation : str
         As far as the source states them.
+    feature_names : tuple of str
+        Of features that are no picture, where the source names them; else empty.
+    held_out : HeldOut or None
+        How the test part was taken from rows that had none; None where it came with the data, or there is none.
+    opened : Opened
+        How its files were read.
+    order : ndarray of shape (n + m,), int64, or None
+        Of each row of the training part, then of the test part, its place among all rows; where some were held out.
+    whole : str
+        The fingerprint of all the rows together, where some were held out; else empty.
     """
 
     name: str
@@ -54,6 +124,11 @@ class Dataset:
     licence: str = "not stated"
     citation: str = ""
     key: str = ""
+    feature_names: tuple[str, ...] = ()
+    opened: Opened = NOT_SAID
+    held_out: HeldOut | None = None
+    order: NDArray[np.int64] | None = None
+    whole: str = ""
 
     def __post_init__(self) -> None:
         _check(self)
@@ -72,8 +147,24 @@ class Dataset:
         return int(self.train.shape[1])
 
     @cached_property
+    def why_no_classes(self) -> str:
+        """Why no classifier can be trained on them, in a sentence with the remedy; empty where one can."""
+        if self.train_labels is None:
+            return self.opened.unlabelled or "the rows have no labels; a classifier needs one for each, so add them"
+        known = np.unique(self.train_labels)
+        if len(known) > 1:
+            return ""
+        (name,) = label_names(known.tolist(), self.label_names)
+        return f"all rows to train on are of the class {name}; a classifier needs two, so add rows of another"
+
+    @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the arrays and the image shape: equal data have equal fingerprints."""
+        """SHA-256 (hex) of the arrays and the image shape: equal data have equal fingerprints.
+
+        Where rows were held out, it is of all rows together and of how they were divided.
+        """
+        if self.held_out is not None:
+            return self.held_out.fingerprint(self.whole)
         digest = hashlib.sha256(repr(self.image_shape).encode())
         for array in (self.train, self.test, self.train_labels, self.test_labels):
             if array is None:
@@ -99,5 +190,7 @@ def _check(data: Dataset) -> None:
         raise DataError(
             f"{data.name}: training rows have {data.train.shape[1]} features, test rows {data.test.shape[1]}"
         )
+    if data.feature_names and len(data.feature_names) != data.train.shape[1]:
+        raise DataError(f"{data.name}: {len(data.feature_names)} names for {data.train.shape[1]} features")
     if data.image_shape is not None and data.image_shape[0] * data.image_shape[1] != data.train.shape[1]:
         raise DataError(f"{data.name}: an image of {data.image_shape} does not have {data.train.shape[1]} pixels")

@@ -21,6 +21,7 @@ from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_
 from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import Part, role_of, whole_labels
+from slide_gui.data.reading import AS_GUESSED, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["DATA_SUFFIXES", "open_data"]
@@ -33,7 +34,7 @@ _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
 
-def open_data(paths: Sequence[Path], *, progress: Progress = NO_PROGRESS) -> Dataset:
+def open_data(paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress: Progress = NO_PROGRESS) -> Dataset:
     """Read one or several files, or a folder, as a data set.
 
     Parameters
@@ -41,6 +42,8 @@ def open_data(paths: Sequence[Path], *, progress: Progress = NO_PROGRESS) -> Dat
     paths : sequence of Path
         One file; several files that belong together (a training and a test file by their names, IDX images
         with their labels); or a folder of such files or of pictures by class.
+    reading : Reading
+        What is known of the files that they do not say.
     progress : Progress
         Reports the share of the bytes read; cancelling it returns nothing.
 
@@ -58,13 +61,13 @@ def open_data(paths: Sequence[Path], *, progress: Progress = NO_PROGRESS) -> Dat
     """
     if not paths:
         raise DataError("no file was given; choose one")
-    paths = [Path(path) for path in paths]
+    paths, reading = [Path(path) for path in paths], reading.checked()
     try:
         if len(paths) == 1 and paths[0].is_dir():
-            parts = _read_folder(paths[0], progress.part(0.0, 0.9))
+            parts = _read_folder(paths[0], reading, progress.part(0.0, 0.9))
         else:
-            parts = _read_files(paths, progress.part(0.0, 0.9))
-        return assemble(parts, paths, progress=progress.part(0.9, 1.0))
+            parts = _read_files(paths, reading, progress.part(0.0, 0.9))
+        return assemble(parts, paths, reading, progress=progress.part(0.9, 1.0))
     except OSError as error:
         place = str(error.filename or paths[0])
         raise DataError(f"cannot be read ({error.strerror or type(error).__name__})", place) from error
@@ -74,14 +77,14 @@ def open_data(paths: Sequence[Path], *, progress: Progress = NO_PROGRESS) -> Dat
         ) from error
 
 
-def _read_folder(folder: Path, progress: Progress) -> list[Part]:
+def _read_folder(folder: Path, reading: Reading, progress: Progress) -> list[Part]:
     with os.scandir(folder) as entries:
         files = sorted(Path(e.path) for e in entries if e.is_file() and not e.name.startswith("."))
     files = [file for file in files if file.name.lower().endswith(DATA_SUFFIXES)]
-    return _read_files(files, progress) if files else read_image_folder(folder, progress=progress)
+    return _read_files(files, reading, progress) if files else read_image_folder(folder, progress=progress)
 
 
-def _read_files(paths: Sequence[Path], progress: Progress) -> list[Part]:
+def _read_files(paths: Sequence[Path], reading: Reading, progress: Progress) -> list[Part]:
     """Read each file on its own, then join IDX images with their labels."""
     sizes = [path.stat().st_size for path in paths]
     parts: list[Part] = []
@@ -98,11 +101,11 @@ def _read_files(paths: Sequence[Path], progress: Progress) -> list[Part]:
         if is_idx_start(start):
             arrays.append((path, read_idx(path, progress=step)))
         else:
-            parts += _reader(path, start)(path, step)
+            parts += _reader(path, start, reading)(path, step)
     return parts + _join_idx(arrays)
 
 
-def _reader(path: Path, start: bytes) -> Callable[[Path, Progress], list[Part]]:
+def _reader(path: Path, start: bytes, reading: Reading) -> Callable[[Path, Progress], list[Part]]:
     """Choose by the first bytes, and only among texts by the name."""
     if start.startswith(_ZIP):
         if any(member.filename.endswith(".npy") for member in zip_members(path)):
@@ -125,7 +128,7 @@ def _reader(path: Path, start: bytes) -> Callable[[Path, Progress], list[Part]]:
         raise DataError(f"is of no known kind (it begins with {start[:8].hex(' ')}), expected {_KINDS}", str(path))
     first = next((line for line in start.splitlines() if line.strip() and not line.startswith(b"#")), b"")
     if path.suffix.lower() != ".amat" and any(mark in first for mark in DELIMITERS):
-        return lambda p, progress: [read_csv(p, progress=progress)]
+        return lambda p, progress: [read_csv(p, reading, progress=progress)]
     return lambda p, progress: [read_amat(p, progress=progress)]
 
 

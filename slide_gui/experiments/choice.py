@@ -9,7 +9,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 
-__all__ = ["PointResult", "choose", "final_points", "final_spec", "pooled"]
+__all__ = ["PointResult", "choose", "final_points", "final_spec", "mean_rate", "pooled"]
 
 _NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
 
@@ -41,7 +41,7 @@ class PointResult:
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Choose by validation error what the runs differ in: one point for each split and seed, in their order.
+    """Choose by validation error what the runs differ in: one point for each fold, split and seed, in their order.
 
     Of equals, which a small validation part makes many, the one is taken whose error is least on average with those of
     its neighbours on the axis it lies on, the noises of its depth or what is kept; of equals again the one with fewer
@@ -52,12 +52,30 @@ def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     ValueError
         If an answer has no validation error, because it was trained on the whole training part.
     """
-    groups: dict[tuple[int, int], list[PointResult]] = {}
+    groups: dict[tuple[int, int, int], list[PointResult]] = {}
     for answer in answers:
         if answer.validation_error is None:
             raise ValueError(_NOTHING_HELD_OUT)
-        groups.setdefault((answer.point.split, answer.point.seed), []).append(answer)
+        groups.setdefault((answer.point.fold or 0, answer.point.split, answer.point.seed), []).append(answer)
     return tuple(min(groups[key], key=_rank(groups[key])) for key in sorted(groups))
+
+
+def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
+    """Return the mean error of some answers; those of the folds of one draw are one, for each row is judged once.
+
+    Raises
+    ------
+    ValueError
+        If there are none.
+    """
+    draws: dict[object, list[ErrorRate]] = {}
+    for number, answer in enumerate(answers):
+        point = answer.point
+        draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(answer.rate)
+    rates = [ErrorRate.of_folds(rates) for rates in draws.values()]
+    if not rates:
+        raise ValueError("there are no answers to average")
+    return rates[0] if len(rates) == 1 else ErrorRate.of_splits([rate.error for rate in rates], rates[0].n)
 
 
 def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.choice import PointResult
+from slide_gui.experiments.choice import PointResult, mean_rate
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 
@@ -84,9 +84,7 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
         groups.setdefault((answer.point.depth, answer.point.noise), {})[answer.point.spec.hash] = answer
     points = []
     for depth, noise in sorted(groups):
-        runs = list(groups[depth, noise].values())
-        rate = ErrorRate.of_splits([answer.rate.error for answer in runs], runs[0].rate.n)
-        points.append(CurvePoint(noise, depth, rate))
+        points.append(CurvePoint(noise, depth, mean_rate(list(groups[depth, noise].values()))))
     return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))
 
 
@@ -179,8 +177,7 @@ def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurve
     for name, by_count in groups.items():
         points = []
         for count, runs in sorted(by_count.items()):
-            rate = ErrorRate.of_splits([answer.rate.error for answer in runs], runs[0].rate.n)
-            points.append(LabelPoint(count, rate))
+            points.append(LabelPoint(count, mean_rate(runs)))
         lines.append(LabelLine(name, tuple(points)))
     first = stacked[0]
     name, generated = dataset.name, dataset.generated

@@ -95,8 +95,7 @@ class FigureProvenance:
             near = None if spec.neighbour is None else number[spec.neighbour.hash]
             runs.append({**replace(spec, neighbour=None).document(), "neighbour": near})
         points = [{**_place(point), "run": number[point.spec.hash]} for point in self.points]
-        data = self.source
-        source = {"key": data.key, "paths": list(data.paths), "seed": data.seed, "generated": data.generated}
+        source = self.source.document()
         document = {"format": _FORMAT, "figure": self.figure, "numerics": self.numerics, "source": source}
         return json.dumps({**document, "runs": runs, "points": points}, indent=1) + "\n"
 

@@ -29,7 +29,7 @@ from slide_gui.experiments.networks import NetworkRecord, SdaFeatures, Tuned, tu
 from slide_gui.experiments.representation import Representation, Reuse, represent
 from slide_gui.experiments.result import Classifier, RunResult, Timings
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.splits import Classes, split_rows, stratified_sample
+from slide_gui.experiments.splits import Classes, divided_as, split_rows, stratified_sample
 from slide_gui.experiments.training import model_of, train_svm
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
@@ -285,8 +285,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     Parameters
     ----------
     dataset : Dataset
-        The one of the spec's fingerprint, with labels. The stack is fitted on its whole training part: it takes
-        no labels.
+        The one of the spec's fingerprint, with labels, or the same rows with others held out. The stack is fitted on
+        its whole training part: it takes no labels.
     progress : Progress
         Told a `RunProgress` whenever something new is to be seen.
     reuse : Reuse, optional
@@ -303,6 +303,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         If the classifier needs more than the spec allows it.
     """
     spec, reuse = spec.checked(), Reuse() if reuse is None else reuse
+    dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
     neighbour = None
     if spec.neighbour is not None:
@@ -433,6 +434,7 @@ def restore(
         raise ValueError(
             f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not kept; train it again"
         )
+    dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
     rows, _ = _rows(classes.train, spec, dataset.name)
     reuse = Reuse() if reuse is None else reuse
@@ -454,7 +456,7 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     classes = Classes.of(dataset)
     if spec.evaluate == "test" and len(classes.test) == 0:
         what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
-        raise DataError(f"has {what}; judge on validation rows instead", dataset.name)
+        raise DataError(f"has {what}; hold rows out, or judge on validation rows", dataset.name)
     return classes
 
 

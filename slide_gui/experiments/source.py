@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.data.dataset import Dataset
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
+from slide_gui.data.reading import AS_GUESSED, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "DataSource",
+    "HeldOut",
+    "Reading",
     "describe_choice",
     "describe_chosen",
     "describe_spec",
@@ -89,6 +92,8 @@ def _choices(spec: RunSpec) -> list[str]:
         parts.append(f"{spec.labels} labels")
     if spec.fitted_on != "training":
         parts.append(FITTED_ON[spec.fitted_on].text)
+    if spec.held_out is not None:
+        parts.append(str(spec.held_out))
     return parts
 
 
@@ -147,12 +152,54 @@ class DataSource:
         Of the generator, where the catalogue has to generate.
     generated : bool
         Generate even where the real files are found.
+    reading : Reading
+        What is known of the files that they do not say.
+    held_out : HeldOut or None
+        Which rows are to take the place of a test part; None: a quarter of each class, where a test part is missing and
+        there are classes to tell apart.
     """
 
     key: str = ""
     paths: tuple[str, ...] = ()
     seed: int = 0
     generated: bool = False
+    reading: Reading = AS_GUESSED
+    held_out: HeldOut | None = None
+
+    def __repr__(self) -> str:
+        """Return Python that makes it again; what was not asked for is left out."""
+        said = f"key={self.key!r}, paths={self.paths!r}, seed={self.seed!r}, generated={self.generated!r}"
+        said += "" if self.reading == AS_GUESSED else f", reading={self.reading!r}"
+        return f"DataSource({said}{'' if self.held_out is None else f', held_out={self.held_out!r}'})"
+
+    def document(self) -> dict[str, Any]:
+        """Return it as what JSON can hold; what was not asked for is left out."""
+        document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
+        document |= {"seed": self.seed, "generated": self.generated}
+        if self.reading != AS_GUESSED:
+            document["reading"] = asdict(self.reading)
+        if self.held_out is not None:
+            document["held_out"] = asdict(self.held_out)
+        return document
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The options of a command line that say how the files are read and what is held out."""
+        reading, held_out = self.reading, self.held_out
+        words: list[object] = []
+        if reading.label_column is not None:
+            words += ["--label-column", reading.label_column]
+        if reading.header is not None:
+            words += ["--header" if reading.header else "--no-header"]
+        if reading.shape is not None:
+            words += ["--shape", "x".join(map(str, reading.shape)) or "none"]
+        words += ["--transposed"] * reading.transposed
+        if held_out is not None and held_out.folds:
+            words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
+        elif held_out is not None:
+            words += ["--held-out", f"{held_out.share:g}"]
+            words += ["--split-seed", held_out.seed] if held_out.share else []
+        return tuple(map(str, words))
 
     @classmethod
     def parse(cls, text: str, seed: int = 0) -> DataSource:
@@ -182,18 +229,21 @@ class DataSource:
         return os.pathsep.join(self.paths)
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
-        """Read or generate the data set.
+        """Read or generate the data set, and hold rows out where it has no test part.
 
         Raises
         ------
         slide_gui.data.errors.DataError
-            If it cannot be used.
+            If it cannot be used, or nothing can be held out as asked for.
         """
+        from slide_gui.experiments.splits import with_test_part
+
         if self.key:
             from slide_gui.data.catalogue import generate, load
 
             make = generate if self.generated else load
-            return make(self.key, progress=progress, seed=self.seed)
+            return with_test_part(make(self.key, progress=progress, seed=self.seed), self.held_out)
         from slide_gui.data.open import open_data
 
-        return open_data([Path(path) for path in self.paths], progress=progress)
+        files = [Path(path) for path in self.paths]
+        return with_test_part(open_data(files, self.reading, progress=progress), self.held_out)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.choices import Choice, check_choice, table_of
@@ -14,11 +14,12 @@ from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.validation import check_flag, check_noise, check_whole
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
 from slide_gui.numerics import Version, numerics
 
-__all__ = ["EVALUATE", "FITTED_ON", "TRAINING", "RunSpec", "SweepPoint", "SweepSpec", "document_hash"]
+__all__ = ["EVALUATE", "FITTED_ON", "TRAINING", "RunSpec", "SweepPoint", "SweepSpec", "document_hash", "on_every_fold"]
 
 
 TRAINING = table_of(
@@ -79,6 +80,8 @@ class RunSpec:
     fitted_on : {"training", "split", "labelled"}
         Fit the representation, which takes no labels, on the whole training part, on the split's 80 %, so that the
         validation rows are as new to it as test rows are, or on the labelled rows only.
+    held_out : HeldOut or None
+        How the test part was taken from rows that had none, as `Dataset.held_out`; the fingerprint says so, too.
     """
 
     fingerprint: str
@@ -98,6 +101,7 @@ class RunSpec:
     classifier: Estimator | None = None
     labels: int | None = None
     fitted_on: str = "training"
+    held_out: HeldOut | None = None
 
     def checked(self) -> RunSpec:
         """Return the normal form: what cannot change the result has one value only.
@@ -134,6 +138,8 @@ class RunSpec:
             sda=_normal_sda(sda, method, numbers["seed"]) if method.network else None,
             fitted_on=self.fitted_on if fits and (self.training, self.fitted_on) != ("whole", "split") else "training",
         )
+        if self.held_out is not None:
+            normal = replace(normal, held_out=self.held_out.checked())
         normal = replace(normal, svm=replace(normal.svm, groups=layers + 1, seed=normal.seed, near=None))
         return self if repr(normal) == repr(self) else normal  # the same object keeps its hash; 3 is not 3.0 there
 
@@ -183,6 +189,8 @@ class RunSpec:
             plain[name] = plain[name].document()
         if self.sda is not None:
             plain["sda"] = asdict(self.sda)
+        if self.held_out is not None:
+            plain["held_out"] = asdict(self.held_out)
         return {**plain, "stack": asdict(self.stack), "svm": asdict(self.svm), "neighbour": neighbour}
 
     def _stated(self, item: Field[Any]) -> bool:
@@ -256,6 +264,12 @@ class SweepPoint:
     seed: int
     spec: RunSpec
 
+    @property
+    def fold(self) -> int | None:
+        """Which fold it is judged on, from 0; None where the data are not dealt into folds."""
+        held_out = self.spec.held_out
+        return held_out.fold if held_out is not None and held_out.folds else None
+
 
 @dataclass(frozen=True)
 class SweepSpec:
@@ -279,6 +293,8 @@ class SweepSpec:
         As in `RunSpec`.
     warm : bool
         Whether a run whose widths are learned starts from that of the noise before it, of the same depth.
+    held_out : HeldOut or None
+        As in `RunSpec`.
     """
 
     fingerprint: str
@@ -294,6 +310,7 @@ class SweepSpec:
     svm: SvmParameters = field(default_factory=SvmParameters)
     test_rows: int | None = None
     warm: bool = True
+    held_out: HeldOut | None = None
 
     def points(self) -> tuple[SweepPoint, ...]:
         """Return all points: splits outermost, then seeds, noises and depths.
@@ -338,4 +355,22 @@ class SweepSpec:
             self.evaluate,
             self.test_rows,
             near,
+            held_out=self.held_out,
         ).checked()
+
+
+Asked = TypeVar("Asked", RunSpec, SweepSpec)
+
+
+def on_every_fold(asked: Asked, dataset: Dataset) -> tuple[Asked, ...]:
+    """Return what is asked of data that are dealt into folds, once for each fold; of others itself.
+
+    Parameters
+    ----------
+    asked : RunSpec or SweepSpec
+        Of the data set; a run that starts from no other.
+    """
+    held_out = dataset.held_out
+    if held_out is None or not held_out.folds:
+        return (asked,)
+    return tuple(replace(asked, fingerprint=each.fingerprint(dataset.whole), held_out=each) for each in held_out.each)

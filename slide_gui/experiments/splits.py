@@ -9,10 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.sampling import held_out_mask
-from slide_gui.data.dataset import Dataset
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 
-__all__ = ["Classes", "split_rows", "stratified_order", "stratified_sample", "subset"]
+__all__ = [
+    "Classes",
+    "can_hold_out",
+    "divide",
+    "divided_as",
+    "split_rows",
+    "stratified_order",
+    "stratified_sample",
+    "subset",
+    "undivided",
+    "with_test_part",
+]
 
 
 Indices = NDArray[np.intp]
@@ -46,13 +57,10 @@ class Classes:
         DataError
             If the training rows have no labels, or all of them the same.
         """
-        if dataset.train_labels is None:
-            raise DataError("the training rows have no labels; a classifier needs one for each", dataset.name)
+        problem = dataset.why_no_classes
+        if dataset.train_labels is None or problem:
+            raise DataError(problem, dataset.name)
         known = np.unique(dataset.train_labels)
-        if len(known) < 2:
-            raise DataError(
-                f"all training rows have the label {known[0]}; a classifier needs two classes", dataset.name
-            )
         judged = np.empty(0, np.int64) if dataset.test_labels is None else dataset.test_labels
         labels = np.concatenate([known, np.setdiff1d(judged, known)])
         by_label = np.argsort(labels)
@@ -95,6 +103,127 @@ def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
     return stratified_order(codes, seed)[:size]
 
 
+def can_hold_out(dataset: Dataset) -> bool:
+    """Whether a test part is missing, and rows of two classes or more could take its place."""
+    labels = undivided(dataset).train_labels if dataset.held_out is not None else dataset.train_labels
+    if labels is None or (dataset.held_out is None and len(dataset.test)):
+        return False
+    counts = np.unique(labels, return_counts=True)[1]
+    return len(counts) > 1 and int(counts.max()) > 1
+
+
+def with_test_part(dataset: Dataset, held_out: HeldOut | None = None) -> Dataset:
+    """Return data with a test part: their own, or else rows held out.
+
+    Parameters
+    ----------
+    held_out : HeldOut, optional
+        A quarter of each class, seed 0, where it is not given and the data could be classified so.
+
+    Raises
+    ------
+    DataError
+        As `divide`.
+    """
+    if held_out is not None:
+        return divide(dataset, held_out)
+    return divide(dataset, HeldOut()) if can_hold_out(dataset) else dataset
+
+
+def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
+    """Return data of which some rows are the test part; rows of both parts stay in their order.
+
+    The classes are in proportion in both parts, to a row each, and every class keeps a row to learn from where a share
+    is held out. Rows without labels are drawn as of one class.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Without a test part, or divided already, which is then undone first.
+
+    Raises
+    ------
+    DataError
+        If there is a test part already, or there are too few rows.
+    ValueError
+        If `held_out` is out of range.
+    """
+    held_out, whole = held_out.checked(), undivided(dataset)
+    if len(whole.test):
+        raise DataError(f"has a test part of {len(whole.test)} rows already; leave the split out", whole.name)
+    if not held_out.folds and not held_out.share:
+        return whole
+    n = len(whole.train)
+    codes = np.zeros(n, np.intp)
+    if whole.train_labels is not None:
+        codes = np.unique(whole.train_labels, return_inverse=True)[1].astype(np.intp)
+    if held_out.folds > n:
+        raise DataError(f"has {n} rows, fewer than the {held_out.folds} folds; ask for fewer", whole.name)
+    test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
+    if not len(test):
+        raise DataError(f"no class has a row to spare for {held_out}; give more rows, or hold nothing out", whole.name)
+    train = np.setdiff1d(np.arange(n), test)
+    labels = whole.train_labels
+    return replace(
+        whole,
+        train=whole.train[train],
+        test=whole.train[test],
+        train_labels=None if labels is None else labels[train],
+        test_labels=None if labels is None else labels[test],
+        held_out=held_out,
+        order=np.concatenate([train, test]).astype(np.int64),
+        whole=whole.fingerprint,
+    )
+
+
+def undivided(dataset: Dataset) -> Dataset:
+    """Return data with the rows that were held out back in their places; itself where none were."""
+    if dataset.held_out is None or dataset.order is None:
+        return dataset
+    rows = np.empty((len(dataset.order), dataset.n_features), np.float32)
+    rows[dataset.order] = np.concatenate([dataset.train, dataset.test])
+    labels = None
+    if dataset.train_labels is not None and dataset.test_labels is not None:
+        labels = np.empty(len(dataset.order), np.int64)
+        labels[dataset.order] = np.concatenate([dataset.train_labels, dataset.test_labels])
+    whole = replace(
+        dataset,
+        train=rows,
+        test=np.empty((0, dataset.n_features), np.float32),
+        train_labels=labels,
+        test_labels=None if labels is None else np.empty(0, np.int64),
+        held_out=None,
+        order=None,
+        whole="",
+    )
+    whole.__dict__["fingerprint"] = dataset.whole  # known, and many bytes to hash again
+    return whole
+
+
+def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> Dataset:
+    """Return the same rows divided as a run asks, another fold of them perhaps; itself where they are others."""
+    if dataset.fingerprint == fingerprint:
+        return dataset
+    whole = dataset.whole or dataset.fingerprint
+    if held_out is None:
+        return undivided(dataset) if whole == fingerprint else dataset
+    return divide(dataset, held_out) if held_out.fingerprint(whole) == fingerprint else dataset
+
+
+def _share(codes: Indices, held_out: HeldOut) -> Indices:
+    """Return the rows held out, sorted: the beginning of a stratified order without the last row of each class."""
+    order = stratified_order(codes, held_out.seed)
+    last = len(codes) - 1 - np.unique(codes[order][::-1], return_index=True)[1]
+    return np.sort(np.delete(order, last)[: round(held_out.share * len(codes))])
+
+
+def _fold(codes: Indices, held_out: HeldOut) -> Indices:
+    """Return the rows of a fold, sorted: each class is shuffled, and all are dealt out in turn."""
+    rng = np.random.default_rng(held_out.seed)
+    order = np.concatenate([rng.permutation(np.flatnonzero(codes == code)) for code in np.unique(codes)])
+    return np.sort(order[held_out.fold :: held_out.folds])
+
+
 def _seed(*parts: int) -> int:
     return int(np.random.SeedSequence(parts).generate_state(1, np.uint64)[0])
 
@@ -121,6 +250,9 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int 
         train_labels=_chosen_rows(dataset.train_labels, train),
         test=_chosen_rows(dataset.test, test),
         test_labels=_chosen_rows(dataset.test_labels, test),
+        held_out=None,
+        order=None,
+        whole="",
         source=f"{dataset.source} ({counts})",
     )
 

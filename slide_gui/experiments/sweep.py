@@ -12,7 +12,7 @@ from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, run
-from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
+from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -120,7 +120,7 @@ def run_sweep(
     progress: Progress = NO_PROGRESS,
     pause: Pause | None = None,
 ) -> SweepState:
-    """Answer all points of a sweep.
+    """Answer all points of a sweep, on every fold where the data are dealt into folds.
 
     Each result is kept before the next point begins, so that after a crash, a kill or a cancellation the same call
     goes on where it was. The results are the same to the bit, however often it was broken off.
@@ -143,7 +143,8 @@ def run_sweep(
     Cancelled
         By the progress.
     """
-    return run_points(dataset, sweep.points(), store, progress=progress, pause=pause)
+    points = tuple(point for each in on_every_fold(sweep, dataset) for point in each.points())
+    return run_points(dataset, points, store, progress=progress, pause=pause)
 
 
 def run_points(

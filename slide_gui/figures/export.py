@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.files import write_whole
+from slide_gui.data.reading import AS_GUESSED
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.source import DataSource
@@ -34,6 +35,7 @@ __all__ = [
     "save_bundle",
     "save_export",
     "save_figure",
+    "source_names",
     "style_words",
     "weights_csv",
 ]
@@ -222,11 +224,28 @@ def save_bundle(folder: Path, export: FigureExport, style: Style) -> list[Path]:
 
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
-    """Return the options of a command line that give the seed of the data and the fit."""
+    """Return the options of a command line that say how the data are read and divided, and give the fit."""
     p = parameters
-    words: list[object] = ["--seed", source.seed, "--noise", p.noise, "--depth", p.depth, "--threshold", p.threshold]
+    words: list[object] = [
+        *source.words,
+        "--seed",
+        source.seed,
+        "--noise",
+        p.noise,
+        "--depth",
+        p.depth,
+        "--threshold",
+        p.threshold,
+    ]
     words += ["--squashing", p.squashing, "--fit-on", p.fit_on, "--ridge", p.ridge, "--dtype", p.dtype]
     return [str(word) for word in (*words, "--batch-size", p.batch_size)]
+
+
+def source_names(sources: Sequence[DataSource]) -> str:
+    """Return what a script imports to say where its data come from, with commas between."""
+    names = ["DataSource"]
+    names += ["HeldOut"] * any(source.held_out is not None for source in sources)
+    return ", ".join(names + ["Reading"] * any(source.reading != AS_GUESSED for source in sources))
 
 
 def style_words(style: Style) -> list[str]:
@@ -244,7 +263,7 @@ from pathlib import Path
 
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.source import {names}
 from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 {imports}
@@ -279,6 +298,7 @@ def model_script(
     """
     return _SCRIPT.format(
         name=name, version=__version__, beside=beside, imports=imports, style=style, source=source,
+        names=source_names([source]),
         parameters=model.stack.parameters, fingerprint=model.fingerprint, body=body,
     )  # fmt: skip
 

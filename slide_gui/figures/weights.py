@@ -16,7 +16,15 @@ from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.canvas import fitted, width_mm
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale, signed
-from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, style_words, weights_csv
+from slide_gui.figures.export import (
+    FigureExport,
+    all_forms,
+    export_of,
+    fit_words,
+    source_names,
+    style_words,
+    weights_csv,
+)
 from slide_gui.figures.style import Style
 from slide_gui.text import pixel_name
 
@@ -495,7 +503,7 @@ Run it in the folder from which the data's paths start.
 
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.source import {names}
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.figures.export import save_figure, weights_csv
 from slide_gui.figures.style import Style
@@ -544,7 +552,7 @@ def weights_script(weights: Sequence[WeightRows], sources: Sequence[DataSource],
         f"        {rows.pixels!r},\n    ),\n"
         for rows, source in zip(weights, sources, strict=True)
     )
-    return _SCRIPT.format(version=__version__, style=style, sets=sets)
+    return _SCRIPT.format(version=__version__, style=style, sets=sets, names=source_names(sources))
 
 
 def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:

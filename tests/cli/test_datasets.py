@@ -56,8 +56,11 @@ def test_that_info_describes_files(tmp_path: Path, capsys: Capture) -> None:
     np.savez(tmp_path / "own.npz", X=np.full((5, 3), 0.5), y=np.array([0, 1, 1, 1, 0]))
     assert main(["datasets", "info", "own.npz"]) == 0
     said = capsys.readouterr().out
-    assert "0: 2, 1: 3" in said
+    assert "0: 2, 1: 2" in said
+    assert "25 % held out, seed 0" in said
     assert "own" in said
+    assert main(["datasets", "info", "own.npz", "--held-out", "0"]) == 0
+    assert "0: 2, 1: 3" in capsys.readouterr().out
 
 
 def test_that_get_downloads_what_was_asked_for(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:

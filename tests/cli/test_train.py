@@ -11,11 +11,15 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.cli.console import UsageError
+from slide_gui.cli.options import data_source
+from slide_gui.cli.parser import build_parser
 from slide_gui.cli.runs import parse_depths, parse_noises
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.open import open_data
+from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.run import run
+from slide_gui.experiments.source import DataSource, HeldOut, Reading
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
@@ -269,3 +273,93 @@ def test_that_runs_of_another_version_of_the_numbers_are_marked(data: Path, caps
     assert main(["runs", "show", "r.sqlite", old.hash, "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert (shown["hash"], shown["current"], shown["versions"]["numerics"]) == (old.hash, False, "1")
+
+
+FLOWERS = "".join(
+    f"{0.1 * (k % 3) + 0.3 * (k % 2):.2f},{0.05 * (k % 7):.2f},{0.5 * (k % 2):.2f},{0.1 * (k % 5):.2f},"
+    f"{'rose' if k % 2 else 'tulip'}\n"
+    for k in range(40)
+)
+
+
+@pytest.fixture
+def flowers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "flowers.csv").write_text("stem,leaf,width,height,kind\n" + FLOWERS)
+    return tmp_path / "flowers.csv"
+
+
+FAST = ["--depth", "1", "--widths", "median", "-C", "1", "--json"]
+
+
+def test_that_a_file_without_a_test_part_is_trained_on_three_quarters(flowers: Path, capsys: Capture) -> None:
+    assert main(["train", "flowers.csv", *FAST]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["n_train"], said["n_test"]) == (30, 10)
+    assert said["spec"]["held_out"] == {"share": 0.25, "seed": 0, "folds": 0, "fold": 0}
+    assert said["label_names"] == ["rose", "tulip"]
+    assert main(["train", "flowers.csv", *FAST, "--held-out", "0.25", "--split-seed", "0"]) == 0
+    assert json.loads(capsys.readouterr().out)["hash"] == said["hash"]
+    assert main(["train", "flowers.csv", *FAST, "--held-out", "0.5", "--split-seed", "1"]) == 0
+    other = json.loads(capsys.readouterr().out)
+    assert (other["n_train"], other["n_test"]) == (20, 20)
+    assert other["hash"] != said["hash"]
+    source = DataSource(paths=("flowers.csv",), held_out=HeldOut(0.5, 1))
+    dataset = source.load()
+    stack, svm = StackParameters(depth=1), SvmParameters(widths="median", C=1.0)
+    assert RunSpec(dataset.fingerprint, stack=stack, svm=svm, held_out=dataset.held_out).hash == other["hash"]
+
+
+def test_that_all_folds_are_trained_and_every_row_is_judged_once(flowers: Path, capsys: Capture) -> None:
+    assert main(["train", "flowers.csv", *FAST, "--folds", "4", "-o", "runs.sqlite"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["n_test"] == 40
+    assert [fold["n_test"] for fold in said["folds"]] == [10] * 4
+    assert said["error"] == sum(len(fold["misclassified"]) for fold in said["folds"]) / 40
+    assert main(["sweep", "flowers.csv", *FAST, "--noise", "0.3", "--folds", "4", "--store", "runs.sqlite"]) == 0
+    points = json.loads(capsys.readouterr().out)["points"]
+    assert [point["fold"] for point in points] == [1, 2, 3, 4]
+    assert [point["hash"] for point in points] == [fold["hash"] for fold in said["folds"]]
+    assert main(["train", "flowers.csv", *FAST[:-1], "--folds", "4"]) == 0
+    assert "4 folds, test error" in capsys.readouterr().out
+
+
+def test_that_nothing_is_held_out_where_only_validation_rows_are_judged(flowers: Path, capsys: Capture) -> None:
+    judged = ["--on-split", "--evaluate", "validation"]
+    assert main(["train", "flowers.csv", *FAST, *judged]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["n_train"], said["n_test"]) == (32, 8)
+    assert "held_out" not in said["spec"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--folds", "1"], "--folds is 1"),
+        (["--folds", "3", "--held-out", "0.2"], "do not go together"),
+        (["--held-out", "0.95"], "must be 0 to 0.9"),
+        (["--folds", "50"], "40 rows, fewer than the 50 folds"),
+        (["--shape", "3by4"], "expected rows and columns"),
+        (["--label-column", "colour"], "no label column 'colour'"),
+        (["--held-out", "0"], "has no test rows; hold rows out"),
+    ],
+)
+def test_that_splits_and_readings_that_cannot_be_are_refused(
+    flowers: Path, capsys: Capture, arguments: list[str], said: str
+) -> None:
+    assert main(["train", "flowers.csv", *FAST, *arguments]) in (1, 2)
+    assert said in capsys.readouterr().err
+
+
+def test_that_the_words_of_a_source_read_back_as_the_source() -> None:
+    for source in (
+        DataSource(paths=("x.csv",), reading=Reading("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
+        DataSource(paths=("x.csv",), reading=Reading(header=False, shape=()), held_out=HeldOut(0.125, 7)),
+        DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
+        DataSource(paths=("x.csv",)),
+    ):
+        arguments = build_parser().parse_args(["fit", "x.csv", *source.words])
+        assert data_source(arguments) == source
+        names = {"DataSource": DataSource, "Reading": Reading, "HeldOut": HeldOut}
+        assert eval(repr(source), names) == source
+        assert from_document(DataSource, json.loads(json.dumps(source.document()))) == source

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
 from slide_gui.data.readers.csv import read_csv
+from slide_gui.data.reading import Reading
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -116,7 +118,7 @@ def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None
         ("1,2,3,4,0\n1,2 3,,4,1\n", "line 2, column 2: found '2 3'"),
         ("1,2,3,4,0\n1,2,3,4\n", "line 2"),
         ("1,2,3,4,0\n1,2,nan,4,1\n", "line 2, column 3: found 'nan'"),
-        ("a,b,c,d,label\n1,2,3,4,dog\n", "'dog'"),
+        ("a,b,c,d,label\n1,2,3,4,0\n1,2,3,4,1\n1,2,3,4,dog\n", "line 4, column 5: found 'dog'"),
         ("a,b,c,d,label\n1,2,3,4,0.5\n", "label of row 1"),
     ],
 )
@@ -130,3 +132,105 @@ def test_that_damaged_tables_are_refused_with_their_line(tmp_path: Path, text: s
 def test_that_random_bytes_raise_nothing_but_data_errors(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(DataError):
         assert np.isfinite(read_csv(write(Path(folder) / "x.csv", data)).rows).all()
+
+
+IRIS = "sepal length,sepal width,petal length,petal width,species\n" + "".join(
+    f"{k},{k / 4},{k % 3},.5,{name}\n" for k, name in enumerate(["virginica", "setosa", "setosa", "versicolor"])
+)
+
+
+def test_that_names_of_columns_and_classes_are_kept(tmp_path: Path) -> None:
+    data = open_data([write(tmp_path / "iris.csv", IRIS)])
+    assert data.feature_names == ("sepal length", "sepal width", "petal length", "petal width")
+    assert data.label_names == ("setosa", "versicolor", "virginica")
+    assert data.train_labels.tolist() == [2, 0, 0, 1]
+    assert data.train[:, 1].tolist() == [0, 0.25, 0.5, 0.75]
+    assert [guess.taken for guess in data.opened.guesses] == ["labels in column “species”"]
+    assert data.opened.sure
+
+
+def test_that_classes_in_text_need_no_line_of_names_and_no_last_column(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", "1,b b,2,3,4\n5,a,6,7,8\n\n9, b  b ,6,7,8\n2,a,0,0,0\n"))
+    assert part.label_names == ("a", "b b")
+    assert part.labels.tolist() == [1, 0, 1, 0]
+    assert part.rows.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 6, 7, 8], [2, 0, 0, 0]]
+    assert part.feature_names == ()
+    quoted = read_csv(write(tmp_path / "q.csv", '1,2,3,4,"cat, grey"\n1,2,3,4,"a ""dog"""\n1,2,3,4,"cat, grey"\n'))
+    assert quoted.label_names == ('a "dog"', "cat, grey")
+    assert quoted.labels.tolist() == [1, 0, 1]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 30),
+    st.integers(4, 7),
+    st.integers(0, 7),
+    st.sampled_from(",;\t"),
+    st.booleans(),
+    st.lists(st.text("abcxyzäß -", min_size=1, max_size=8).map(str.strip).filter(bool), min_size=2, max_size=4),
+    st.randoms(use_true_random=False),
+)
+def test_that_header_and_label_column_are_guessed_wherever_they_stand(
+    n: int, d: int, at: int, mark: str, has_header: bool, classes: list[str], random: object
+) -> None:
+    at = min(at, d)
+    # The first class comes again, as classes do: that tells the first row from a line of names.
+    labels = [classes[k % len(classes)] for k in range(n)] + [classes[0]]
+    rows = [[repr(random.random()) for _ in range(d)] for _ in labels]  # type: ignore[attr-defined]
+    lines = [mark.join([*row[:at], label, *row[at:]]) for row, label in zip(rows, labels, strict=True)]
+    names = [f"feature {k}" for k in range(d)]
+    head = [mark.join([*names[:at], "kind", *names[at:]])] if has_header else []
+    with tempfile.TemporaryDirectory() as folder:
+        part = read_csv(write(Path(folder) / "x.csv", "\n".join([*head, *lines])))
+    kept = [" ".join(label.split()) for label in labels]
+    assert [part.label_names[code] for code in part.labels] == kept
+    assert list(part.label_names) == sorted(set(kept))
+    assert part.rows.tolist() == np.array(rows, np.float32).tolist()
+    assert part.feature_names == (tuple(names) if has_header else ())
+    assert part.opened.header == has_header
+    assert part.opened.label_column == at
+
+
+def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) -> None:
+    text = "a,b,c,d,e\n" + "".join(f"{k % 2},{k},{k * 2},{k % 3},{k / 2}\n" for k in range(6))
+    path = write(tmp_path / "x.csv", text)
+    assert read_csv(path).labels is None
+    for asked in ("d", "D", "4"):
+        part = read_csv(path, Reading(label_column=asked))
+        assert part.labels.tolist() == [0, 1, 2, 0, 1, 2]
+        assert part.feature_names == ("a", "b", "c", "e")
+    counted = write(tmp_path / "counted.csv", "0,1,2,3,4\n" + text.partition("\n")[2])
+    assert len(read_csv(counted).rows) == 7
+    assert not read_csv(counted).opened.sure
+    assert len(read_csv(counted, Reading(header=True)).rows) == 6
+    last = write(tmp_path / "last.csv", ".1,2,3,4,0\n.5,6,7,8,1\n")
+    assert not read_csv(last).opened.sure
+    assert read_csv(last, Reading(label_column="5")).opened.sure
+    none = read_csv(last, Reading(label_column="none"))
+    assert none.labels is None
+    assert none.rows.shape == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("text", "reading", "said"),
+    [
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading(), "columns “n”, “k” hold text, expected numbers"),
+        ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading("k"), "column “n” holds text beside the labels"),
+        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", Reading(), "line 3, column 5: the class is missing"),
+        ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", Reading(), "line 3 has 4 numbers, expected 5"),
+        ("a,b,c,d,k\n1,2,3,4,p\n1,2,?,4,q\n1,2,3,4,q\n", Reading(), "line 3, column 3: found '\\?'"),
+        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", Reading("e"), "no label column 'e'; it has columns a, b, c, d, k"),
+        ("1,2,3,4,0\n1,2,3,4,1\n", Reading("6"), "no label column '6'; it has 5 columns"),
+    ],
+)
+def test_that_columns_that_cannot_be_read_are_named(tmp_path: Path, text: str, reading: Reading, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_csv(write(tmp_path / "x.csv", text), reading)
+
+
+def test_that_a_table_of_one_class_says_so(tmp_path: Path) -> None:
+    rows = "".join(f".{k},.2,.3,.4,1\n" for k in range(5))
+    data = open_data([write(tmp_path / "x.csv", rows)])
+    assert "last column holds only the value 1" in data.why_no_classes
+    named = open_data([write(tmp_path / "y.csv", "a,b,c,d,label\n" + rows.replace(",1\n", ",cat\n"))])
+    assert "of the class cat; a classifier needs two" in named.why_no_classes

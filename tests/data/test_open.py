@@ -14,6 +14,7 @@ from PIL import Image
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
+from slide_gui.data.reading import Reading
 from slide_gui.progress import Cancelled
 from tests.data.writers import CancelAfter, amat_text, write_amat, write_idx, write_zip
 
@@ -200,3 +201,47 @@ def test_that_the_real_mnist_is_read_as_it_is() -> None:
     assert data.train_labels is not None
     assert np.bincount(data.train_labels).tolist() == [5923, 6742, 5958, 6131, 5842, 5421, 5918, 6265, 5851, 5949]
     assert abs(float(data.train.mean(dtype=np.float64)) - 0.1306605) < 1e-6  # the mean everyone normalises by
+
+
+def test_that_the_shape_said_is_taken_and_what_was_guessed_is_said(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", X=np.random.default_rng(0).random((3, 64)))
+    guessed = open_data([tmp_path / "x.npz"])
+    assert guessed.image_shape == (8, 8)
+    assert [guess.taken for guess in guessed.opened.guesses] == ["images of 8 × 8 pixels"]
+    assert not guessed.opened.sure
+    wide = open_data([tmp_path / "x.npz"], Reading(shape=(4, 16)))
+    assert wide.image_shape == (4, 16)
+    assert wide.opened.sure
+    assert np.array_equal(wide.train, guessed.train)
+    plain = open_data([tmp_path / "x.npz"], Reading(shape=()))
+    assert plain.image_shape is None
+    with pytest.raises(DataError, match="has 64 features, which make no images of 5 × 9"):
+        open_data([tmp_path / "x.npz"], Reading(shape=(5, 9)))
+    with pytest.raises(DataError, match="no table of text, which alone has a label column"):
+        open_data([tmp_path / "x.npz"], Reading(label_column="y"))
+
+
+def test_that_images_stored_by_columns_are_turned(tmp_path: Path) -> None:
+    images = np.random.default_rng(0).random((3, 4, 6)).astype(np.float32)
+    np.savez(tmp_path / "turned.npz", X=images.swapaxes(1, 2))
+    np.savez(tmp_path / "flat.npz", X=images.swapaxes(1, 2).reshape(3, 24))
+    for name, reading in (
+        ("turned.npz", Reading(transposed=True)),
+        ("turned.npz", Reading(shape=(4, 6), transposed=True)),
+        ("flat.npz", Reading(shape=(4, 6), transposed=True)),
+    ):
+        data = open_data([tmp_path / name], reading)
+        assert data.image_shape == (4, 6)
+        assert np.array_equal(data.train.reshape(3, 4, 6), images)
+    with pytest.raises(DataError, match="24 features that are no picture"):
+        open_data([tmp_path / "flat.npz"], Reading(transposed=True))
+
+
+def test_that_two_tables_share_the_numbers_of_their_classes(tmp_path: Path) -> None:
+    for part, kinds in (("train", "abb"), ("test", "cba")):
+        lines = [f"1,2,3,4,{kind}\n" for kind in kinds]
+        (tmp_path / f"x_{part}.csv").write_text("p,q,r,s,label\n" + "".join(lines))
+    data = open_data([tmp_path / "x_train.csv", tmp_path / "x_test.csv"])
+    assert data.label_names == ("a", "b", "c")
+    assert data.train_labels.tolist() == [0, 1, 1]
+    assert data.test_labels.tolist() == [2, 1, 0]

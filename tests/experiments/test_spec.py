@@ -15,8 +15,11 @@ from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.experiments.spec import RunSpec, document_hash
+from slide_gui.data.dataset import HeldOut
+from slide_gui.experiments.spec import RunSpec, document_hash, on_every_fold
+from slide_gui.experiments.splits import divide
 from slide_gui.numerics import numerics
+from tests.experiments.tiny import rectangles
 
 KNN = Estimator.of("neighbors.KNeighborsClassifier")
 BASE = RunSpec("ab" * 32, stack=StackParameters(noise=0.5, depth=2), training="split")
@@ -56,13 +59,15 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         replace(BASE, labels=10),
         replace(BASE, labels=10, fitted_on="labelled"),
         replace(BASE, training="split", fitted_on="split"),
+        *(replace(BASE, held_out=held_out) for held_out in (HeldOut(), HeldOut(seed=1), HeldOut(folds=2))),
+        replace(BASE, held_out=HeldOut(folds=2, fold=1)),
     ]
     hashes = [spec.hash for spec in [BASE, *changed]]
     assert len(set(hashes)) == len(hashes)
     # A field added to a spec must be looked at here.
     assert {field.name for field in fields(RunSpec)} == {
         "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
-        "neighbour", "kept", "transformer", "classifier", "labels", "fitted_on", "sda",
+        "neighbour", "kept", "transformer", "classifier", "labels", "fitted_on", "sda", "held_out",
     }  # fmt: skip
 
 
@@ -163,6 +168,8 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
     assert RunSpec.from_document(json.loads(json.dumps(other.document()))) == other
     network = replace(BASE, method="sda", sda=SdaParameters(n_units=(3, 4), noise=(0.1, 0.2))).checked()
     assert RunSpec.from_document(json.loads(json.dumps(network.document()))) == network
+    folds = replace(BASE, held_out=HeldOut(folds=3, fold=2, seed=4)).checked()
+    assert RunSpec.from_document(json.loads(json.dumps(folds.document()))) == folds
     given = replace(BASE, svm=SvmParameters(widths=(0.1, 1 / 3, 7.0), C=1.0)).checked()
     assert RunSpec.from_document(json.loads(json.dumps(given.document()))) == given
 
@@ -184,8 +191,26 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
         ({"labels": 1}, "2 or more, or None"),
         ({"fitted_on": "labelled"}, "how many labels"),
         ({"fitted_on": "test", "labels": 9}, "fitted_on is"),
+        ({"held_out": HeldOut(folds=3, fold=3)}, "fold 4 of 3"),
+        ({"held_out": HeldOut(0.95)}, "must be 0 to 0.9"),
     ],
 )
 def test_that_a_spec_out_of_range_is_refused(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         replace(BASE, **change).checked()  # type: ignore[arg-type]
+
+
+def test_that_a_share_and_a_fold_have_one_form_each() -> None:
+    assert HeldOut(0.25, 3, 0, 0).checked() == HeldOut(seed=3)
+    assert HeldOut(0.1, 3, 5, 2).checked() == HeldOut(0.7, 3, 5, 2).checked()
+    assert HeldOut(0.0, 3).checked() == HeldOut(0.0)
+    one, other = (replace(BASE, held_out=HeldOut(share, 3, 5, 2)) for share in (0.1, 0.7))
+    assert one.hash == other.hash
+
+
+def test_that_folds_are_asked_for_each_with_its_own_fingerprint() -> None:
+    dataset = divide(replace(rectangles(30, 0)), HeldOut(folds=3, seed=1))
+    specs = on_every_fold(replace(BASE, fingerprint=dataset.fingerprint, held_out=dataset.held_out), dataset)
+    assert [spec.held_out for spec in specs] == [HeldOut(0.0, 1, 3, fold) for fold in range(3)]
+    assert [spec.fingerprint for spec in specs] == [divide(dataset, each.held_out).fingerprint for each in specs]
+    assert on_every_fold(BASE, rectangles(30, 0)) == (BASE,)

@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.splits import Classes, split_rows, stratified_order, stratified_sample
-from tests.experiments.tiny import rectangles
+from slide_gui.experiments.run import run
+from slide_gui.experiments.splits import (
+    Classes,
+    can_hold_out,
+    divide,
+    divided_as,
+    split_rows,
+    stratified_order,
+    stratified_sample,
+    subset,
+    undivided,
+    with_test_part,
+)
+from tests.experiments.tiny import rectangles, spec
 
 SORTED = np.repeat([0, 1, 2], [600, 300, 100])  # as a test part sorted by label
 
@@ -55,5 +71,125 @@ def test_that_data_without_two_classes_are_refused() -> None:
     data = rectangles(6, 4)
     with pytest.raises(DataError, match="no labels"):
         Classes.of(replace(data, train_labels=None))
-    with pytest.raises(DataError, match="label 3; a classifier needs two classes"):
+    with pytest.raises(DataError, match="class 3; a classifier needs two, so add"):
         Classes.of(replace(data, train_labels=np.full(6, 3)))
+
+
+def numbered(labels: list[int] | None, n: int = 0) -> Dataset:
+    """Return rows that say which they are, without a test part."""
+    n = n if labels is None else len(labels)
+    rows = np.arange(4 * n, dtype=np.float32).reshape(n, 4)
+    known = None if labels is None else np.array(labels, np.int64)
+    return Dataset("numbered", rows, rows[:0], known, None if known is None else known[:0])
+
+
+def places(rows: np.ndarray) -> list[int]:
+    return (rows[:, 0] / 4).astype(int).tolist()
+
+
+LABELS = st.lists(st.integers(-2, 3), min_size=2, max_size=60)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LABELS, st.floats(0.05, 0.9), st.integers(0, 9))
+def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(
+    labels: list[int], share: float, seed: int
+) -> None:
+    whole, held_out = numbered(labels), HeldOut(share, seed)
+    counts = {label: labels.count(label) for label in set(labels)}
+    if round(share * len(labels)) == 0 or max(counts.values()) == 1:
+        with pytest.raises(DataError, match="no class has a row to spare"):
+            divide(whole, held_out)
+        return
+    data = divide(whole, held_out)
+    train, test = places(data.train), places(data.test)
+    assert sorted(train + test) == list(range(len(labels)))
+    assert train == sorted(train)
+    assert test == sorted(test)
+    assert data.train_labels.tolist() == [labels[place] for place in train]
+    assert data.test_labels.tolist() == [labels[place] for place in test]
+    assert len(test) == min(round(share * len(labels)), len(labels) - len(counts))
+    for label, count in counts.items():
+        assert data.train_labels.tolist().count(label) >= 1
+        assert abs(data.test_labels.tolist().count(label) - share * count) <= len(counts) + 1
+    again = divide(numbered(labels), held_out)
+    assert again.fingerprint == data.fingerprint
+    assert np.array_equal(again.test, data.test)
+
+
+@settings(max_examples=60, deadline=None)
+@given(LABELS, st.integers(2, 8), st.integers(0, 9))
+def test_that_folds_are_disjoint_cover_all_rows_and_are_stratified(labels: list[int], folds: int, seed: int) -> None:
+    whole = numbered(labels)
+    if folds > len(labels):
+        with pytest.raises(DataError, match="fewer than the"):
+            divide(whole, HeldOut(folds=folds, seed=seed))
+        return
+    parts = [divide(whole, each) for each in HeldOut(folds=folds, seed=seed).checked().each]
+    tests = [places(part.test) for part in parts]
+    assert sorted(itertools.chain(*tests)) == list(range(len(labels)))
+    assert max(map(len, tests)) - min(map(len, tests)) <= 1
+    for label in set(labels):
+        counts = [part.test_labels.tolist().count(label) for part in parts]
+        assert max(counts) - min(counts) <= 1
+    assert len({part.fingerprint for part in parts}) == folds
+    assert {part.whole for part in parts} == {whole.fingerprint}
+
+
+@settings(max_examples=30, deadline=None)
+@given(LABELS, st.integers(0, 9))
+def test_that_what_was_divided_can_be_put_together_and_divided_otherwise(labels: list[int], seed: int) -> None:
+    whole = numbered([*labels, 0, 0, 0, 0])
+    one, other = HeldOut(0.5, seed), HeldOut(folds=3, fold=1, seed=seed)
+    data = divide(whole, one)
+    back = undivided(data)
+    assert np.array_equal(back.train, whole.train)
+    assert np.array_equal(back.train_labels, whole.train_labels)
+    assert back.fingerprint == whole.fingerprint == replace(back).fingerprint
+    assert np.array_equal(divide(data, other).test, divide(whole, other).test)
+    assert divided_as(data, divide(whole, other).fingerprint, other.checked()).fingerprint == (
+        divide(whole, other).fingerprint
+    )
+    assert divided_as(data, whole.fingerprint, None).held_out is None
+    assert divided_as(data, "ab" * 32, other) is data
+
+
+def test_that_100_rows_of_three_classes_leave_75_to_train() -> None:
+    data = with_test_part(numbered([0] * 34 + [1] * 33 + [2] * 33))
+    assert (len(data.train), len(data.test)) == (75, 25)
+    assert data.held_out == HeldOut(0.25, 0)
+    assert sorted(np.bincount(data.test_labels)) in ([8, 8, 9], [7, 9, 9])
+
+
+def test_that_data_with_a_test_part_or_without_classes_are_left_as_they_are() -> None:
+    for data in (rectangles(6, 4), numbered(None, 9), numbered([3] * 9), numbered([0, 1, 2])):
+        assert not can_hold_out(data)
+        assert with_test_part(data) is data
+    with pytest.raises(DataError, match="has a test part of 4 rows already"):
+        divide(rectangles(6, 4), HeldOut())
+    assert divide(numbered([0, 1, 0, 1]), HeldOut(0.0)).held_out is None
+
+
+def test_that_a_sample_of_divided_data_has_a_fingerprint_of_its_own() -> None:
+    data = divide(numbered([0, 1] * 20), HeldOut())
+    assert subset(data, 10, None).fingerprint != data.fingerprint
+
+
+def test_that_a_run_divides_its_rows_itself_and_gives_the_numbers_of_data_with_these_parts() -> None:
+    whole = undivided_rectangles()
+    folds = [divide(whole, each) for each in HeldOut(folds=3).checked().each]
+    for fold in folds:
+        asked = replace(spec(fold, widths="median", C=1.0), held_out=fold.held_out).checked()
+        here = run(folds[0], asked)  # another fold of the same rows is open
+        parts = replace(fold, held_out=None, order=None, whole="")
+        there = run(parts, spec(parts, widths="median", C=1.0))
+        assert np.array_equal(here.confusion, there.confusion)
+        assert np.array_equal(here.decisions, there.decisions)
+        assert here.spec.held_out == fold.held_out
+    with pytest.raises(DataError, match="these are not the data of the run"):
+        run(folds[0], replace(asked, fingerprint="ab" * 32))
+
+
+def undivided_rectangles() -> Dataset:
+    data = rectangles(90, 0)
+    return replace(data, test_labels=np.empty(0, np.int64))

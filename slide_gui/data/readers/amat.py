@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.archives import member_stream, zip_members
-from slide_gui.data.readers.parts import Part, role_of, square_shape, whole_labels
+from slide_gui.data.readers.parts import Part, role_of, square_guess, square_shape, whole_labels
 from slide_gui.data.readers.tables import read_table
+from slide_gui.data.reading import Opened
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["read_amat", "read_amat_zip"]
@@ -66,4 +68,7 @@ def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> Par
 def _read(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> Part:
     table = read_table(stream, size, place, progress=progress)
     labels = whole_labels(table.column, place)
-    return Part(table.rows, labels, square_shape(table.rows.shape[1]), place, role_of(name), finite=True)
+    shape = square_shape(table.rows.shape[1])
+    # The format is of images: there is nothing to ask.
+    opened = Opened(guesses=tuple(replace(guess, sure=True) for guess in square_guess(shape)))
+    return Part(table.rows, labels, shape, place, role_of(name), finite=True, opened=opened)

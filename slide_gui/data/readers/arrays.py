@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.archives import member_stream, zip_members
-from slide_gui.data.readers.parts import Part, role_of, square_shape, whole_labels
+from slide_gui.data.readers.parts import Part, role_of, square_guess, square_shape, whole_labels
+from slide_gui.data.reading import Opened
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["NPY_MAGIC", "known_names", "parts_from_named", "read_array", "read_npy", "read_npz"]
@@ -93,7 +94,9 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
                 "expected samples along the first axis and a label for each",
                 place,
             )
-        parts.append(Part(rows, labels, shape, f"{place}, {name}", part or role_of(file_name)))
+        guessed = square_guess(shape) if arrays[name].ndim == 2 else ()
+        role, opened = part or role_of(file_name), Opened(guesses=guessed)
+        parts.append(Part(rows, labels, shape, f"{place}, {name}", role, opened=opened))
     return parts
 
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.reading import NOT_SAID, Guess, Opened
 
-__all__ = ["LABEL_BOUND", "MIN_FEATURES", "Part", "role_of", "square_shape", "whole_labels"]
+__all__ = ["LABEL_BOUND", "MIN_FEATURES", "Part", "role_of", "square_guess", "square_shape", "whole_labels"]
 
 LABEL_BOUND = 2**31
 """Labels are smaller than this in size: whatever holds them next, they fit, and sums of them do."""
@@ -40,6 +41,10 @@ class Part:
         Names of the labels 0, 1, … where the source has them.
     finite : bool
         True if the reader has seen to it that all rows are finite.
+    feature_names : tuple of str
+        Names of the features where the source has them.
+    opened : Opened
+        How it was read.
     """
 
     rows: NDArray[np.generic]
@@ -49,6 +54,8 @@ class Part:
     role: str = "train"
     label_names: tuple[str, ...] = ()
     finite: bool = False
+    feature_names: tuple[str, ...] = ()
+    opened: Opened = NOT_SAID
 
 
 def role_of(name: str) -> str:
@@ -61,6 +68,14 @@ def square_shape(n_features: int, at_least: int = 1) -> tuple[int, int] | None:
     """Return (side, side) if so many features make a square image, else None."""
     side = isqrt(n_features)
     return (side, side) if side * side == n_features and n_features >= at_least else None
+
+
+def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
+    """Return what is to be said where `square_shape` made an image of features."""
+    if image_shape is None:
+        return ()
+    side, d = image_shape[0], image_shape[0] * image_shape[1]
+    return (Guess(f"images of {side} × {side} pixels", f"{d} features make a square", of_shape=True),)
 
 
 def whole_labels(values: NDArray[np.generic], place: str, first_row: int = 1) -> NDArray[np.int64]:

@@ -1,0 +1,106 @@
+"""How a file is read where it does not say so itself: what a person asks for, and what was made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["AS_GUESSED", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading"]
+
+NO_COLUMN = "none"
+"""In place of a label column: all columns are features."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a person says of a file; what is None is guessed.
+
+    Attributes
+    ----------
+    label_column : str or None
+        Of a table of text: the name of the column, or its number from 1, or "none".
+    header : bool or None
+        Whether the first line of a table of text names the columns.
+    shape : tuple of int, or None
+        Rows and columns of the images; empty: the features are no picture.
+    transposed : bool
+        The images are stored column by column.
+    """
+
+    label_column: str | None = None
+    header: bool | None = None
+    shape: tuple[int, ...] | None = None
+    transposed: bool = False
+
+    def checked(self) -> Reading:
+        """Return itself.
+
+        Raises
+        ------
+        ValueError
+            Names what is out of range.
+        """
+        if self.shape is not None and (len(self.shape) not in (0, 2) or any(side < 1 for side in self.shape)):
+            raise ValueError(f"the shape is {self.shape}; it must be rows and columns of an image, 1 or more each")
+        if self.transposed and self.shape == ():
+            raise ValueError("features that are no picture cannot be transposed; give the shape of the images")
+        if self.label_column is not None and not self.label_column.strip():
+            raise ValueError("the label column has no name; give its name, its number from 1, or none")
+        return self
+
+
+AS_GUESSED = Reading()
+"""Nothing is known but what the files say."""
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Something that a file does not say.
+
+    Attributes
+    ----------
+    taken, why : str
+        What it was taken for, and the reason, in words.
+    sure : bool
+        Whether hardly anybody would want it otherwise.
+    of_shape : bool
+        Whether it is of the shape of images.
+    """
+
+    taken: str
+    why: str
+    sure: bool = False
+    of_shape: bool = False
+
+
+@dataclass(frozen=True)
+class Opened:
+    """How a file was read.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        The names of the columns of a table of text, numbers from 1 where it has none; empty for other files.
+    label_column : int or None
+        Which of them holds the labels, from 0.
+    header : bool or None
+        Whether its first line names the columns; None where that cannot be asked.
+    guesses : tuple of Guess
+        What had to be guessed.
+    unlabelled : str
+        Why there are no labels, in a sentence without a subject; empty where there are.
+    """
+
+    columns: tuple[str, ...] = ()
+    label_column: int | None = None
+    header: bool | None = None
+    guesses: tuple[Guess, ...] = ()
+    unlabelled: str = ""
+
+    @property
+    def sure(self) -> bool:
+        """Whether a person need not be shown what was guessed."""
+        return all(guess.sure for guess in self.guesses)
+
+
+NOT_SAID = Opened()
+"""Of files that leave nothing to guess."""
