@@ -58,7 +58,7 @@ class Guess:
 
     Attributes
     ----------
-    taken, why : str
+    what, why : str
         What it was taken for, and the reason, in words.
     sure : bool
         Whether hardly anybody would want it otherwise.
@@ -66,7 +66,7 @@ class Guess:
         Whether it is of the shape of images.
     """
 
-    taken: str
+    what: str
     why: str
     sure: bool = False
     of_shape: bool = False

@@ -145,7 +145,7 @@ def test_that_names_of_columns_and_classes_are_kept(tmp_path: Path) -> None:
     assert data.label_names == ("setosa", "versicolor", "virginica")
     assert data.train_labels.tolist() == [2, 0, 0, 1]
     assert data.train[:, 1].tolist() == [0, 0.25, 0.5, 0.75]
-    assert [guess.taken for guess in data.opened.guesses] == ["labels in column “species”"]
+    assert [guess.what for guess in data.opened.guesses] == ["labels in column “species”"]
     assert data.opened.sure
 
 

@@ -207,7 +207,7 @@ def test_that_the_shape_said_is_taken_and_what_was_guessed_is_said(tmp_path: Pat
     np.savez(tmp_path / "x.npz", X=np.random.default_rng(0).random((3, 64)))
     guessed = open_data([tmp_path / "x.npz"])
     assert guessed.image_shape == (8, 8)
-    assert [guess.taken for guess in guessed.opened.guesses] == ["images of 8 × 8 pixels"]
+    assert [guess.what for guess in guessed.opened.guesses] == ["images of 8 × 8 pixels"]
     assert not guessed.opened.sure
     wide = open_data([tmp_path / "x.npz"], Reading(shape=(4, 16)))
     assert wide.image_shape == (4, 16)

@@ -138,8 +138,8 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
         start, number = start + len(line), number + 1
     guesses = []
     if not sure:
-        taken = "names of columns" if header else "a row of numbers"
-        guesses.append(Guess(f"line {lines[0][1]}: {taken}", "it counts the columns, as names often do"))
+        first_line = "names of columns" if header else "a row of numbers"
+        guesses.append(Guess(f"line {lines[0][1]}: {first_line}", "it counts the columns, as names often do"))
     if why and label is not None:
         guesses.append(Guess(f"labels in column {_said(label, names)}", why, sure=True))
     return _Layout(delimiter, names, len(first), label, text, start, number, tuple(guesses))
@@ -147,18 +147,18 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
 
 def _first_lines(stream: BinaryIO, place: str) -> list[tuple[bytes, int, int]]:
     """Return the first lines that hold something, each with its number and where it begins."""
-    found: list[tuple[bytes, int, int]] = []
+    lines: list[tuple[bytes, int, int]] = []
     number, at, read = 0, 0, 0
-    while len(found) < _LOOKED_AT and read < _LOOKED_AT_BYTES and (line := stream.readline(_LONGEST_LINE)):
+    while len(lines) < _LOOKED_AT and read < _LOOKED_AT_BYTES and (line := stream.readline(_LONGEST_LINE)):
         number, begins, at = number + 1, at, at + len(line)
         if number == 1 and line.startswith(_MARK):
             line, begins = line[len(_MARK) :], len(_MARK)
         if line.strip() and not line.startswith(b"#"):
-            found.append((line, number, begins))
+            lines.append((line, number, begins))
             read += len(line)
-    if not found:
+    if not lines:
         raise DataError("holds no rows of numbers; expected one sample a line", place)
-    return found
+    return lines
 
 
 def _cells(line: bytes, delimiter: bytes, place: str) -> list[str]:
@@ -192,12 +192,12 @@ def _has_header(first: list[str], below: list[list[str]], reading: Reading) -> t
 
 def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
     """Return the columns most of whose filled cells are no numbers."""
-    found = set()
+    text = set()
     for k in range(columns):
         filled = [row[k] for row in rows if k < len(row) and row[k].strip()]
         if sum(not _is_number(cell) for cell in filled) * 2 > len(filled):
-            found.add(k)
-    return frozenset(found)
+            text.add(k)
+    return frozenset(text)
 
 
 def _unique_names(cells: list[str]) -> tuple[str, ...]:
@@ -280,10 +280,10 @@ class _CodedLabels(io.RawIOBase):
                 return 0
             self._rest = self._coded(line)
             self._line += 1
-        taken = self._rest[: len(buffer)]
-        buffer[: len(taken)] = taken
-        self._rest = self._rest[len(taken) :]
-        return len(taken)
+        part = self._rest[: len(buffer)]
+        buffer[: len(part)] = part
+        self._rest = self._rest[len(part) :]
+        return len(part)
 
     def _coded(self, line: bytes) -> bytes:
         layout = self._layout
