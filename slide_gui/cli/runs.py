@@ -114,7 +114,10 @@ def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: arg
     together = f"{dataset.title}: {len(results)} folds, test error {rate}, {wrong} of {rate.n}, each row judged once"
     lines = [line for result in results for line in (*_result_lines(result), "")]
     document = {
-        **{"error": rate.error, "low": rate.low, "high": rate.high, "n_test": rate.n},
+        "error": rate.error,
+        "low": rate.low,
+        "high": rate.high,
+        "n_test": rate.n,
         "output": None if arguments.output is None else str(arguments.output),
         "folds": [_describe_result(result) for result in results],
     }
