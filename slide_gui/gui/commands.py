@@ -24,6 +24,7 @@ from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
 from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.faults import log_folder
 from slide_gui.gui.guide import Guide
+from slide_gui.gui.layouts import flush
 from slide_gui.gui.opening import Opening
 from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
@@ -310,9 +311,7 @@ class ShortcutList(QDialog):
         self.list.header().setStretchLastSection(False)
         self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
-        layout.addWidget(self.list)
+        flush(QVBoxLayout(self), 8, (12, 12, 12, 12)).addWidget(self.list)
 
 
 class Commands(QObject):
@@ -383,9 +382,7 @@ class CommandPalette(QDialog):
         self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self._list.setAccessibleName("Commands found")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
-        layout.setSpacing(8)
+        layout = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))
         layout.addWidget(self._filter)
         layout.addWidget(self._list)
         for action in actions:

@@ -1,4 +1,4 @@
-"""How layouts are put into one another, so that no wrapper of a layout's item outlives it."""
+"""Layouts in one line each, and put into one another so that no wrapper of a layout's item outlives it."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from typing import Any, TypeVar
 
 from PySide6.QtWidgets import QBoxLayout, QGridLayout, QLayout
 
-__all__ = ["nested"]
+__all__ = ["flush", "nested"]
 
 Inner = TypeVar("Inner", bound=QLayout)
 
 
-def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int) -> Inner:
+def flush(layout: Inner, spacing: int = 8, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> Inner:
+    """Return a layout with this spacing and these margins, by default none, in pixels."""
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    return layout
+
+
+def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int, spacing: int = -1) -> Inner:
     """Add a new layout to another while it is still empty, and return it to be filled.
 
     Of a layout that already holds something PySide wraps every item and keeps the wrappers. Items are no QObjects, so
@@ -26,6 +33,8 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int) -> Inner:
         New, without items.
     *place : int
         What `outer.addLayout` takes after the layout: a stretch, or row and column.
+    spacing : int
+        Between its items, in pixels; −1 for the style's.
 
     Raises
     ------
@@ -36,4 +45,5 @@ def nested(outer: QBoxLayout | QGridLayout, inner: Inner, *place: int) -> Inner:
         raise ValueError("a layout is nested before it is filled")
     add: Any = outer.addLayout  # what follows the layout differs between the two
     add(inner, *place)
+    inner.setSpacing(spacing)
     return inner

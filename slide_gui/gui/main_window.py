@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QApplication,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QMainWindow,
     QMenu,
     QMenuBar,
@@ -28,7 +27,7 @@ from slide_gui.gui.commands import COMMANDS, Commands
 from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.lateness import LatenessMonitor
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.opening import Opening
 from slide_gui.gui.pages.stack import PAGES, PageStack
 from slide_gui.gui.pages.weights.page import WeightsPage
@@ -36,6 +35,7 @@ from slide_gui.gui.panel import ParameterPanel
 from slide_gui.gui.state.jobs import JobStatus, Problem
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import apply_theme, icon, theme_of
+from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
 from slide_gui.text import time_left
@@ -60,11 +60,8 @@ class TitleBar(QFrame):
         self._actions = actions
         self.setProperty("role", "bar")
         self.setFixedHeight(40)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(8, 0, 16, 0)
-        row.setSpacing(12)
-        self._title = QLabel("", self)
-        self._title.setProperty("role", "secondary")
+        row = flush(QHBoxLayout(self), 12, (8, 0, 16, 0))
+        self._title = label("", self)
         row.addWidget(self._build_menus(), 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._title, 1)
         self._buttons = {name: self._build_button(name, row) for name in ("open", "undo", "redo", "export")}
@@ -115,9 +112,7 @@ class Navigation(QFrame):
         super().__init__(parent)
         self.setProperty("role", "panel")
         self.setFixedWidth(72)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 8, 0, 8)
-        column.setSpacing(0)
+        column = flush(QVBoxLayout(self), 0, (0, 8, 0, 8))
         self._buttons, self._icons = {}, {spec.name: spec.icon for spec in PAGES}
         for spec in PAGES:
             action = actions[f"page_{spec.name}"]
@@ -190,13 +185,9 @@ class MainWindow(QMainWindow):
         self.panel = ParameterPanel(self.workspace, self)
         self.pages = PageStack(self.session, self)
         central = QWidget(self)
-        layout = QVBoxLayout(central)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
+        layout = flush(QVBoxLayout(central), 0)
         layout.addWidget(self._title_bar)
-        middle = nested(layout, QHBoxLayout(), 1)
-        middle.setContentsMargins(0, 0, 0, 0)
-        middle.setSpacing(0)
+        middle = nested(layout, QHBoxLayout(), 1, spacing=0)
         middle.addWidget(self._navigation)
         middle.addWidget(self.panel)
         middle.addWidget(self.pages, 1)
@@ -211,8 +202,7 @@ class MainWindow(QMainWindow):
         status.setSizeGripEnabled(False)
         status.setFixedHeight(32)
         self.job_bar = JobBar(self)
-        self._right_status = QLabel(_PRIVATE, self)
-        self._right_status.setProperty("role", "secondary")
+        self._right_status = label(_PRIVATE, self)
         self._right_status.setToolTip("No network is used unless you ask for a download")
         status.addWidget(self.job_bar, 1)
         self._right_status.setContentsMargins(0, 0, 16, 0)

@@ -15,7 +15,7 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.choices import add_choices
+from slide_gui.gui.widgets.controls import add_choices
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count
 

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QFileDialog,
     QFormLayout,
     QHBoxLayout,
-    QLabel,
     QVBoxLayout,
     QWidget,
 )
@@ -25,9 +24,9 @@ from PySide6.QtWidgets import (
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
 from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.jobs import Lane, sentence
-from slide_gui.gui.widgets.choices import add_choices
+from slide_gui.gui.widgets.controls import add_choices, label
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -107,15 +106,11 @@ class ExportDialog(QDialog):
         self.options: tuple[ExportOption, ...] = ()
         self._export: FigureExport | None = None
         self._lane, self._settings = lane, settings
-        self.preview = QLabel("", self)
-        self.preview.setProperty("role", "preview")
+        self.preview = label("", self, "preview", wraps=True)
         self.preview.setFixedSize(*_PREVIEW)
         self.preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.preview.setWordWrap(True)
         self.preview.setAccessibleName("Preview")
-        self._note = QLabel("", self)
-        self._note.setProperty("role", "secondary")
-        self._note.setWordWrap(True)
+        self._note = label("", self, wraps=True)
         self._arrange()
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -128,12 +123,9 @@ class ExportDialog(QDialog):
         self.finished.connect(self._end)
 
     def _arrange(self) -> None:
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(20, 20, 20, 16)
-        layout.setSpacing(20)
+        layout = flush(QHBoxLayout(self), 20, (20, 20, 20, 16))
         layout.addWidget(self.preview)
-        left = nested(layout, QVBoxLayout(), 1)
-        left.setSpacing(16)
+        left = nested(layout, QVBoxLayout(), 1, spacing=16)
         self._form = nested(left, QFormLayout())
         self._form.setHorizontalSpacing(16)
         self._form.setVerticalSpacing(8)
@@ -158,12 +150,12 @@ class ExportDialog(QDialog):
         left.addWidget(self._note)
         left.addWidget(buttons)
 
-    def _choices(self, label: str, choices: dict[str, str]) -> QComboBox:
+    def _choices(self, name: str, choices: dict[str, str]) -> QComboBox:
         box = QComboBox(self)
-        box.setAccessibleName(label)
+        box.setAccessibleName(name)
         for key, title in choices.items():
             box.addItem(title, key)
-        self._form.addRow(label, box)
+        self._form.addRow(name, box)
         return box
 
     def ask(self, options: Sequence[ExportOption]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import LEARNED_BY, resolved
@@ -20,12 +20,12 @@ from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.page import Page, add_button
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
-from slide_gui.gui.widgets.choices import add_choices
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
+from slide_gui.gui.widgets.controls import add_button, add_choices, label
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.progress import Progress, Stage
@@ -44,10 +44,9 @@ class ClassifierPage(Page):
         super().__init__("Classifier", "an RBF support vector machine with one learned width a layer", parent=parent)
         self._workspace, self._controller = workspace, controller
         self._steps = 0
-        self._build_controls(nested(self.column, QHBoxLayout()))
-        body = nested(self.column, QHBoxLayout(), 1)
-        body.setSpacing(20)
-        left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1)
+        self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
+        body = nested(self.column, QHBoxLayout(), 1, spacing=20)
+        left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
         self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
         self._shares.set_placeholder("Each layer’s share of the exponent comes with the widths.")
@@ -56,16 +55,11 @@ class ClassifierPage(Page):
         self.gallery.set_placeholder("Misclassified images come with the test error.")
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
-        self.rate = QLabel("", self)
-        self.rate.setProperty("role", "title")
-        self.details = QLabel("", self)
-        self.details.setProperty("role", "secondary")
-        self.details.setWordWrap(True)
+        self.rate, self.details = label("", self, "title"), label("", self, wraps=True)
         self.details.setMinimumHeight(30)
         self.details.setAlignment(Qt.AlignmentFlag.AlignTop)
         left.addWidget(self.criterion, 3)
         left.addWidget(self._shares, 2)
-        right.setSpacing(4)
         right.addWidget(self.rate)
         right.addWidget(self.details)
         right.addWidget(self.confusion, 3)
@@ -77,7 +71,6 @@ class ClassifierPage(Page):
         self.refresh()
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        row.setSpacing(8)
         self.train_button = add_button(
             self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
         )
@@ -91,11 +84,9 @@ class ClassifierPage(Page):
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         row.addStretch(1)
 
-    def _choice(self, row: QHBoxLayout, label: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
-        caption = QLabel(label, self)
-        caption.setProperty("role", "secondary")
-        box = QComboBox(self)
-        box.setAccessibleName(label)
+    def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:
+        caption, box = label(name, self), QComboBox(self)
+        box.setAccessibleName(name)
         box.setToolTip(tip)
         add_choices(box, choices)
         caption.setBuddy(box)

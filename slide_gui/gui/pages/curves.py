@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.core.svm.parameters import SvmParameters
@@ -19,12 +19,13 @@ from slide_gui.experiments.source import describe_widths
 from slide_gui.experiments.sweep import SweepState
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.page import Page, add_button
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.widgets.controls import StartPause, label
 from slide_gui.progress import Progress
 from slide_gui.text import time_left
 
@@ -46,7 +47,7 @@ class CurvesPage(Page):
         super().__init__("Error curves", _SUBTITLES[0], tabs, parent=parent)
         self._workspace, self._controller = workspace, controller
         self.tabs.idClicked.connect(self._show_view)
-        self._build_controls(nested(self.column, QHBoxLayout()))
+        self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
         self._views = QStackedWidget(self)
         for view in (self._plot, self._map):
@@ -64,19 +65,13 @@ class CurvesPage(Page):
             source.changed.connect(self.refresh)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        row.setSpacing(8)
-        self.sweep_button = add_button(
-            self,
-            row,
-            "Sweep",
-            "Learn and judge at every noise 0 … 0.9 by 0.1 and depth 0 … 4; goes on where it was, also after a crash",
-            kind="primary",
-        )
+        tip = "Learn and judge at every noise 0 … 0.9 by 0.1 and depth 0 … 4; goes on where it was, also after a crash"
+        self._buttons = StartPause(("Sweep", "Stop"), tip, "sweep", self)
+        self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
-        self.pause_button = add_button(self, row, "Pause", "Hold the sweep, or let it go on")
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
-        self.course = QLabel(self)
-        self.course.setProperty("role", "secondary")
+        self.course = label("", self)
+        row.addWidget(self._buttons)
         row.addWidget(self.course, 1)
 
     # What is asked ---------------------------------------------------------------------------------------------
@@ -228,9 +223,7 @@ class CurvesPage(Page):
         """Say how far the sweep is, or what is being estimated, and what chose the widths of the points there are."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
-        self.sweep_button.setText("Stop" if running else "Sweep")
-        self.pause_button.setEnabled(running)
-        self.pause_button.setText("Go on" if controller.sweep.paused else "Pause")
+        self._buttons.follow(running, controller.sweep.paused)
         if running and sweep is not None:
             left = "" if sweep.seconds_left is None else f" · about {time_left(sweep.seconds_left)}"
             held = " · paused" if controller.sweep.paused else ""

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QHBoxLayout,
-    QLabel,
     QMenu,
     QProgressBar,
     QPushButton,
@@ -31,10 +30,11 @@ from slide_gui.experiments.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, INTERVALS, MARKS, standing
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLES, ExportOption
-from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.page import Page, add_button
+from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
+from slide_gui.gui.widgets.controls import StartPause, add_button, label
 from slide_gui.gui.widgets.evaluation_table import (
     EvaluationCell,
     EvaluationHead,
@@ -57,16 +57,13 @@ class EvaluationControls(QWidget):
     def __init__(self, controller: EvaluationController, parent: QWidget) -> None:
         super().__init__(parent)
         self._controller = controller
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(8)
-        self.start_button = add_button(self, row, "Start", "", kind="primary")
-        self.start_button.setToolTip("Run what is chosen and not done yet; finished runs are kept, also after a crash")
-        self.start_button.setMinimumWidth(80)
+        row = flush(QHBoxLayout(self))
+        tip = "Run what is chosen and not done yet; finished runs are kept, also after a crash"
+        self._buttons = StartPause(("Start", "Cancel"), tip, "benchmark", self)
+        self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
-        self.pause_button = add_button(self, row, "Pause", "Hold the benchmark, or let it go on")
-        self.pause_button.setMinimumWidth(72)
         self.pause_button.clicked.connect(controller.runs.toggle_pause)
+        row.addWidget(self._buttons)
         row.addSpacing(8)
         self._extent = QComboBox(self)
         for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
@@ -78,9 +75,7 @@ class EvaluationControls(QWidget):
         self._extent.setAccessibleName("Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(self._extent)
-        label = QLabel("Splits", self)
-        label.setProperty("role", "secondary")
-        row.addWidget(label)
+        row.addWidget(label("Splits", self))
         self._splits = QSpinBox(self)
         self._splits.setRange(0, _MOST_SPLITS)
         self._splits.setSpecialValueText("protocol’s")
@@ -118,10 +113,7 @@ class EvaluationControls(QWidget):
     def refresh(self) -> None:
         """Show what the controller is asked, and what can be done now."""
         controller, choice = self._controller, self._controller.choice
-        self.start_button.setText("Cancel" if controller.runs.running else "Start")
-        self.start_button.setEnabled(controller.runs.running or not controller.why_not())
-        self.pause_button.setEnabled(controller.runs.running)
-        self.pause_button.setText("Go on" if controller.runs.paused else "Pause")
+        self._buttons.follow(controller.runs.running, controller.runs.paused, ready=not controller.why_not())
         controls = (self._extent, self._splits, self.data_sets, self.methods)
         for control in controls:
             control.setEnabled(not controller.runs.running)
@@ -196,7 +188,7 @@ class EvaluationPage(Page):
         export.clicked.connect(self.export_requested)
         self.controls = EvaluationControls(controller, self)
         self.column.addWidget(self.controls)
-        self._build_course(nested(self.column, QHBoxLayout()))
+        self._build_course(nested(self.column, QHBoxLayout(), spacing=12))
         self.errors = EvaluationTable(self, name="Error rates")
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._ask_runs)
@@ -206,23 +198,19 @@ class EvaluationPage(Page):
         self.column.addWidget(self._views, 1)
         self._legend = StandingLegend(self)
         self.column.addWidget(self._legend)
-        self._notes = QLabel(_NOTES, self)
-        self._notes.setProperty("role", "secondary")
-        self._notes.setWordWrap(True)
+        self._notes = label(_NOTES, self, wraps=True)
         self._notes.setToolTip(f"{INTERVALS}\n\nMarks: {MARKS}")
         self._notes.setAccessibleDescription(f"{INTERVALS} Marks: {MARKS}")
         self.column.addWidget(self._notes)
         controller.changed.connect(self.refresh)
 
     def _build_course(self, row: QHBoxLayout) -> None:
-        row.setSpacing(12)
         self._bar = QProgressBar(self)
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(160, 4)
         self._bar.setAccessibleName("Share of the runs done")
-        self.course = QLabel(self)
-        self.course.setProperty("role", "secondary")
+        self.course = label("", self)
         row.addStrut(16)
         row.addWidget(self._bar)
         row.addWidget(self.course, 1)
@@ -230,28 +218,24 @@ class EvaluationPage(Page):
     def _build_times(self) -> QWidget:
         view = QWidget(self)
         self.running_times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
-        column = QVBoxLayout(view)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(8)
+        column = flush(QVBoxLayout(view))
         column.addWidget(self.running_times, 1)
-        self._measure = nested(column, QHBoxLayout())
+        row = nested(column, QHBoxLayout(), spacing=12)
         self._time = add_button(
             view,
-            self._measure,
+            row,
             "Time the tutorial’s SdA",
             "Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe",
         )
         self._time.clicked.connect(self._controller.time_tutorial)
-        note = QLabel(
+        note = label(
             "Fit of the representation and features of the training rows; no classifier, no choice of parameters. "
             "SLIDE and SdA as chosen are measured whole, by the runs of the benchmark; the tutorial’s recipe "
             "(3 × 1000 units, 15 epochs a layer) is extrapolated from one short epoch, not measured whole.",
             view,
+            wraps=True,
         )
-        note.setProperty("role", "secondary")
-        note.setWordWrap(True)
-        self._measure.setSpacing(12)
-        self._measure.addWidget(note, 1)
+        row.addWidget(note, 1)
         return view
 
     # What is asked ---------------------------------------------------------------------------------------------

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import nested
-from slide_gui.gui.widgets.choices import ChoiceButtons
+from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.widgets.controls import ChoiceButtons, label
 
-__all__ = ["Page", "add_button"]
+__all__ = ["Page"]
 
 
 class Page(QWidget):
@@ -47,16 +47,11 @@ class Page(QWidget):
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(20, 12, right, 8)
-        self.column.setSpacing(8)
-        heading, self.subtitle, self.tabs = QLabel(title, self), QLabel(subtitle, self), ChoiceButtons(self)
-        heading.setProperty("role", "title")
-        self.subtitle.setProperty("role", "secondary")
-        self.head = nested(self.column, QHBoxLayout())
-        self.head.setSpacing(12)
+        self.column = flush(QVBoxLayout(self), 8, (20, 12, right, 8))
+        self.subtitle, self.tabs = label(subtitle, self), ChoiceButtons(self)
+        self.head = nested(self.column, QHBoxLayout(), spacing=12)
         self.head.addStrut(28)  # as high with tabs as without
-        self.head.addWidget(heading)
+        self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
         for number, (text, tip) in enumerate(tabs):
             button = self.tabs.add(number, text, self)
@@ -77,13 +72,3 @@ class Page(QWidget):
     def table(self) -> str:
         """Return the numbers shown, tab-separated, with a line of titles; empty if there are none."""
         return ""
-
-
-def add_button(parent: QWidget, row: QHBoxLayout, text: str, tip: str, kind: str = "") -> QPushButton:
-    """Add a button to a row."""
-    button = QPushButton(text, parent)
-    if kind:
-        button.setProperty("kind", kind)
-    button.setToolTip(tip)
-    row.addWidget(button)
-    return button

@@ -18,16 +18,16 @@ from slide_gui.experiments.stored_run import SHOWN, StoredRun
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLE, ExportOption
-from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.page import Page, add_button
+from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.tile_source import row_tile
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.choices import ChoiceButtons
-from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
+from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
 from slide_gui.gui.widgets.run_table import RunTable
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll, WeightTiles
 from slide_gui.progress import Progress
@@ -177,56 +177,36 @@ class ComparisonView(QWidget):
         self._pixel = 0
         self.answer = QLabel(_EMPTY, self)
         self.answer.setWordWrap(True)
-        self.tiles, self._bar = WeightTiles(self), ColorBar(self)
+        self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")
-        self.why_not = QLabel("", self)
-        self.why_not.setProperty("role", "secondary")
-        self.why_not.setWordWrap(True)
+        self.why_not = label("", self, wraps=True)
         self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pixels = ChoiceButtons(self)
         self._pixels.idClicked.connect(self._choose_pixel)
-        self._weights_title = QLabel("", self)
-        self._weights_title.setProperty("role", "secondary")
+        self._weights_title = label("", self)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
-        self._captions = (QLabel("", self), QLabel("", self))
+        self._captions = (label("", self), label("", self))
+        self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
         self._weights = QStackedWidget(self)
         self._weights.addWidget(self.why_not)
-        self._weights.addWidget(self._build_weights())
+        self._weights.addWidget(self._beside)
         self._body = self._build_body()
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(12)
+        layout = flush(QVBoxLayout(self), 12)
         layout.addWidget(self.answer)
         layout.addWidget(self._body, 1)
         layout.addStretch(0)
         self._body.hide()
 
-    def _build_weights(self) -> QWidget:
-        holder = QWidget(self)
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(16)
-        row.addWidget(TileScroll(self.tiles, self), 1)
-        row.addWidget(self._bar)
-        return holder
-
     def _build_body(self) -> QWidget:
         body = QWidget(self)
-        row = QHBoxLayout(body)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(20)
-        left, right = nested(row, QVBoxLayout(), 3), nested(row, QVBoxLayout(), 2)
-        for column in (left, right):
-            column.setSpacing(8)
-        pixels = nested(left, QHBoxLayout())
-        pixels.setSpacing(4)
+        row = flush(QHBoxLayout(body), 20)
+        left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
+        pixels = nested(left, QHBoxLayout(), spacing=4)
         pixels.addWidget(self._weights_title)
-        self._pixel_row = nested(pixels, QHBoxLayout())
-        self._pixel_row.setSpacing(4)
+        self._pixel_row = nested(pixels, QHBoxLayout(), spacing=4)
         pixels.addStretch(1)
         left.addWidget(self._weights, 1)
         for caption, matrix in zip(self._captions, self.matrices, strict=True):
-            caption.setProperty("role", "secondary")
             right.addWidget(caption)
             right.addWidget(matrix, 1)
         return body
@@ -296,7 +276,7 @@ class ComparisonView(QWidget):
             tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
             lines.append(TileRow(title, said, color, False, tiles))
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
-        self._bar.set_scale(scale)
+        self._beside.set_scale(scale)
         self._weights.setCurrentIndex(1)
 
 

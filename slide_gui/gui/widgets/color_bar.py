@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
+from slide_gui.gui.layouts import flush
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import frame
 from slide_gui.gui.widgets.pixels import colour_table
+from slide_gui.gui.widgets.tiles import ImageLayout
 
-__all__ = ["ColorBar"]
+__all__ = ["BesideColorBar", "ColorBar"]
 
-BAR, TICK, FOOT = 12, 4, 8
+BAR, TICK, FOOT, BESIDE = 12, 4, 8, 16
 HEAD = 28
 """Height kept for the note; the bar starts level with the first row of `WeightTiles`."""
 
@@ -97,6 +102,42 @@ class ColorBar(QWidget):
             painter.drawLine(QPointF(box.right() + 1, y), QPointF(box.right() + 1 + TICK, y))
             place = QRectF(box.right() + TICK + 5, y - 8, self.width(), 16)
             painter.drawText(place, int(Qt.AlignmentFlag.AlignVCenter), text)
+
+
+class BesideColorBar(QWidget):
+    """Images with the colours of their values: no wider than they need, so that the bar stands beside them.
+
+    Parameters
+    ----------
+    content : QWidget
+        The images, or the scroll area that holds them.
+    layout_of : callable
+        Geometry of the images in a width.
+    """
+
+    def __init__(self, content: QWidget, layout_of: Callable[[int], ImageLayout], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._content, self._layout_of, self._bar = content, layout_of, ColorBar(self)
+        row = flush(QHBoxLayout(self), BESIDE)
+        row.addWidget(content, 1000)  # as wide as the images need it; the rest of the room is right of the bar
+        row.addWidget(self._bar)
+        row.addStretch(1)
+
+    def set_scale(self, scale: ColorScale, note: str = "", labels: tuple[str, ...] = ()) -> None:
+        """Show the scale of the images shown now, as `ColorBar.set_scale` does."""
+        self._bar.set_scale(scale, note, labels)
+        self._limit_width()
+
+    def _limit_width(self) -> None:
+        content, scroll_bar = self._content, 0
+        if isinstance(content, QAbstractScrollArea):
+            scroll_bar = content.verticalScrollBar().sizeHint().width()
+        room = self.width() - self._bar.sizeHint().width() - BESIDE - scroll_bar
+        content.setMaximumWidth(math.ceil(self._layout_of(max(room, 1)).needed) + scroll_bar)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._limit_width()
 
 
 def _ramp(scale: ColorScale) -> QImage:

@@ -6,6 +6,9 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
 
+from slide_gui.gui.layouts import flush
+from slide_gui.gui.widgets.controls import label
+
 __all__ = ["JobBar"]
 
 
@@ -26,15 +29,12 @@ class JobBar(QWidget):
         self._bar.setRange(0, 1000)
         self._bar.setFixedWidth(180)
         self._bar.setAccessibleName("Progress")
-        self._left = QLabel(self)
-        self._left.setProperty("role", "secondary")
+        self._left = label("", self)
         self._left.setMinimumWidth(104)
         self._cancel = QPushButton("Cancel", self)
         self._cancel.setProperty("kind", "flat")
         self._cancel.setToolTip("Stop this job; what was there before stays")
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(12, 0, 12, 0)
-        layout.setSpacing(12)
+        layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
         for each in (self._text, self._bar, self._left, self._cancel):
             layout.addWidget(each)
             policy = each.sizePolicy()

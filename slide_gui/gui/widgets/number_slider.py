@@ -15,6 +15,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.gui.widgets.controls import label as caption
+
 __all__ = ["NumberSlider"]
 
 SETTLE_MS = 250
@@ -57,8 +59,7 @@ class NumberSlider(QWidget):
         self._low, self._step, self._decimals, self._default = low, step, decimals, default
         self._settled = default
         self._label = QLabel(label, self)
-        self._extra = QLabel(self)
-        self._extra.setProperty("role", "secondary")
+        self._extra = caption("", self)
         self._number = QLineEdit(self)
         self._number.setProperty("kind", "number")
         self._number.setAlignment(Qt.AlignmentFlag.AlignRight)

@@ -38,10 +38,8 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QMenu,
-    QPushButton,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -50,8 +48,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
+from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.text import TextColumn, count, counted, plain
 
@@ -344,8 +343,7 @@ class RunTable(QWidget):
         self._model = RunModel(columns, self)
         self._view = RunView(self)
         self._filter = QLineEdit(self)
-        self._count = QLabel(self)
-        self._count.setProperty("role", "secondary")
+        self._count = label("", self)
         self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(
             "Rows in which every word occurs; “depth 2”, “noise 0.3” and “seed 1” are exact (Ctrl+F; Esc clears)"
@@ -444,22 +442,18 @@ class RunTable(QWidget):
         return actions
 
     def _arrange(self) -> None:
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        bar = nested(layout, QHBoxLayout())
-        bar.setSpacing(8)
+        layout = flush(QVBoxLayout(self))
+        bar = nested(layout, QHBoxLayout(), spacing=8)
         bar.addWidget(self._filter)
         bar.addWidget(self._count)
         bar.addStretch()
         self._buttons = {}
         for name in ("open", "compare", "delete"):
-            action, button = self._actions[name], QPushButton(self._actions[name].text(), self)
-            button.setToolTip(action.toolTip())
+            action = self._actions[name]
+            button = add_button(self, bar, action.text(), action.toolTip())
             # A click leaves the keys with the table.
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.clicked.connect(action.trigger)
-            bar.addWidget(button)
             self._buttons[name] = button
         layout.addWidget(self._view)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
 from slide_gui.experiments.inspection.copies import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
@@ -15,11 +15,12 @@ from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
 from slide_gui.progress import Progress
@@ -46,8 +47,7 @@ class CopiesPart(View):
         self._stopped = self._failed = self._behind = False
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
-        self._status = QLabel(self)
-        self._status.setProperty("role", "secondary")
+        self._status = label("", self)
         self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._run = QPushButton("Stop", self)
         self._run.clicked.connect(self.toggle)
@@ -67,11 +67,8 @@ class CopiesPart(View):
 
     def _arrange(self) -> None:
         self.slider.setMaximumWidth(420)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        row = nested(layout, QHBoxLayout())
-        row.setSpacing(12)
+        layout = flush(QVBoxLayout(self))
+        row = nested(layout, QHBoxLayout(), spacing=12)
         row.addWidget(self._choice)
         row.addWidget(self._status, 1)
         row.addWidget(self._run)

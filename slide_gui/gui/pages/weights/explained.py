@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from slide_gui.experiments.inspection.explain import Explanation, explain, strongest
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
@@ -81,9 +82,7 @@ class ExplainedWeight(View):
         self._choice.chosen.connect(self.refresh)
         self.panel = ExplainPanel(self)
         self.tiles = self._add_tiles("Row a of S, E[P], E[Q] and W")
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
+        layout = flush(QVBoxLayout(self))
         layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
         layout.addWidget(self.panel)
         layout.addWidget(self.tiles, 1)

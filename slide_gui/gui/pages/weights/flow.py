@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,19 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.inspection.flow import Flow, FlowLayer, Forward, survivors
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.page import add_button
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
-from slide_gui.gui.widgets.choices import ChoiceButtons
-from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.color_bar import BesideColorBar
+from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
 from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.widgets.pixels import INK
 from slide_gui.progress import Progress
@@ -35,7 +33,6 @@ __all__ = ["FlowPart", "flow_columns"]
 
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
-_SPACING = 16
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
@@ -59,20 +56,12 @@ class FlowPart(View):
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
         self.view.pixel_hovered.connect(self._pixels.point_at)
-        self._bar = ColorBar(self)
-        self._legend = QLabel(self)
-        self._legend.setProperty("role", "secondary")
-        self._legend.setWordWrap(True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
+        self._beside = BesideColorBar(self.view, self.view.layout_of, self)
+        self._legend = label("", self, wraps=True)
+        layout = flush(QVBoxLayout(self))
         self._tools = nested(layout, QGridLayout())
         self._build_tools()
-        body = nested(layout, QHBoxLayout(), 1)
-        body.setSpacing(_SPACING)
-        body.addWidget(self.view, 1000)  # as wide as the tiles need it; the rest of the room is right of the bar
-        body.addWidget(self._bar)
-        body.addStretch(1)
+        layout.addWidget(self._beside, 1)
         layout.addWidget(self._legend)
         self._shown.changed.connect(self._take_image)
         self._take_image()
@@ -82,9 +71,7 @@ class FlowPart(View):
         image.setFixedWidth(_IMAGE_ROW)
         self._drawing = self._build_drawing()
         corruption = QWidget(self)
-        row = QHBoxLayout(corruption)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        row = flush(QHBoxLayout(corruption), 4)
         self._corrupt = add_button(self, row, "Corrupt", "Blank each pixel with probability 1 − p (Ctrl+K)", "flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
@@ -101,12 +88,8 @@ class FlowPart(View):
 
     def _build_drawing(self) -> QWidget:
         drawing = QWidget(self)
-        row = QHBoxLayout(drawing)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
-        caption = QLabel("brush", self)
-        caption.setProperty("role", "secondary")
-        row.addWidget(caption)
+        row = flush(QHBoxLayout(drawing), 4)
+        row.addWidget(label("brush", self))
         self._brushes = ChoiceButtons(self)
         for side in _BRUSHES:
             tip = f"Strokes {side} pixel{'s' if side > 1 else ''} wide; left draws, right or Shift erases"
@@ -125,7 +108,6 @@ class FlowPart(View):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Give the tools for drawing a line of their own where one does not hold all."""
         super().resizeEvent(event)
-        self._limit_width()
         narrow = self.width() < _ONE_LINE
         if narrow != self._narrow:
             self._narrow = narrow
@@ -239,16 +221,10 @@ class FlowPart(View):
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        self._bar.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
         stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
         shown = flow_columns(flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, stale)
         self.view.set_columns(shown)
-        self._limit_width()
-
-    def _limit_width(self) -> None:
-        """Let the tiles take no more room than they need, so that the colours stand beside them."""
-        room = self.width() - self._bar.sizeHint().width() - _SPACING
-        self.view.setMaximumWidth(math.ceil(self.view.layout_of(max(room, 1)).needed))
+        self._beside.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
 
     def showEvent(self, event: Any) -> None:
         """Catch up with what changed while another view was shown."""

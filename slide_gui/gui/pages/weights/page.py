@@ -13,7 +13,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
@@ -58,9 +58,7 @@ class SamplePanel(QWidget):
             self._pointer.addWidget(view)
         self._readout = Readout(self)
         self.setFixedWidth(_WIDTH)
-        left = QVBoxLayout(self)
-        left.setContentsMargins(0, 0, 0, 0)
-        left.setSpacing(8)
+        left = flush(QVBoxLayout(self))
         left.addWidget(self._pointer)
         left.addWidget(ImageRow(self._shown, self))
         left.addWidget(self._readout)
@@ -216,8 +214,7 @@ class WeightsPage(Page):
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
         self.tabs.idClicked.connect(self._tab_chosen)
-        body = nested(self.column, QHBoxLayout(), 1)
-        body.setSpacing(16)
+        body = nested(self.column, QHBoxLayout(), 1, spacing=16)
         body.addWidget(self._sample)
         body.addWidget(self._views, 1)
         self._view(VIEWS[0])

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QColor, QResizeEvent
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll
 from slide_gui.text import pixel_name
 
 __all__ = ["PinnedRows"]
-
-_SPACING = 16
 
 
 class PinnedRows(View):
@@ -26,14 +23,8 @@ class PinnedRows(View):
         super().__init__(context, parent)
         self.tiles = self._add_tiles("Weights of the pinned pixels, layer by layer")
         self.tiles.row_removed.connect(self._release)
-        self._bar = ColorBar(self)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(_SPACING)
-        self._scroll = TileScroll(self.tiles, self)
-        layout.addWidget(self._scroll, 1000)  # as wide as the tiles need it; the rest of the room is right of the bar
-        layout.addWidget(self._bar)
-        layout.addStretch(1)
+        self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
+        flush(QHBoxLayout(self)).addWidget(self._beside)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
 
@@ -56,18 +47,7 @@ class PinnedRows(View):
                 TileRow(pixel_name(feature, shape), where if first else "pinned", color, not first, tiles, stale)
             )
         self.tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))
-        self._bar.set_scale(*self._source.bar())
-        self._limit_width()
-
-    def _limit_width(self) -> None:
-        """Let the tiles take no more room than they need, so that the colours stand beside them."""
-        scroll_bar = self._scroll.verticalScrollBar().sizeHint().width()
-        room = self.width() - self._bar.sizeHint().width() - _SPACING - scroll_bar
-        self._scroll.setMaximumWidth(math.ceil(self.tiles.layout_of(max(room, 1)).needed) + scroll_bar)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._limit_width()
+        self._beside.set_scale(*self._source.bar())
 
     @Slot()
     def _moved(self) -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.gui.layouts import flush
 from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.text import count, label_names
 
 __all__ = ["ImageRow", "ShownImage"]
@@ -97,29 +99,20 @@ class ImageRow(QWidget):
     def __init__(self, shown: ShownImage, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown = shown
-        self._caption = QLabel(self)
-        self._caption.setProperty("role", "secondary")
-        self._mean = QPushButton("mean", self)
-        self._mean.setCheckable(True)
-        self._mean.setProperty("kind", "flat")
-        self._mean.setToolTip("Show the mean of the training images (Ctrl+M)")
-        self._mean.clicked.connect(shown.toggle_mean)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(4)
+        self._caption = label("", self)
+        row = flush(QHBoxLayout(self), 4)
         row.addWidget(self._caption, 1)
         for text, tip, slot in (
             ("◀", "Previous image (Ctrl+Left)", shown.previous),
             ("▶", "Next image (Ctrl+Right)", shown.next),
         ):
-            button = QPushButton(text, self)
-            button.setProperty("kind", "flat")
+            button = add_button(self, row, text, tip, "flat")
             button.setFixedWidth(28)
-            button.setToolTip(tip)
             button.setAccessibleName(tip.split(" (")[0])
             button.clicked.connect(slot)
-            row.addWidget(button)
-        row.addWidget(self._mean)
+        self._mean = add_button(self, row, "mean", "Show the mean of the training images (Ctrl+M)", "flat")
+        self._mean.setCheckable(True)
+        self._mean.clicked.connect(shown.toggle_mean)
         shown.changed.connect(self._follow)
         self._follow()
 

@@ -6,15 +6,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
+from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.choices import ChoiceButtons
+from slide_gui.gui.widgets.controls import ChoiceButtons, label
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
 __all__ = ["LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
@@ -175,12 +176,8 @@ class LayerChoice(QWidget):
         self.layer = 1
         self._buttons = ChoiceButtons(self)
         self._buttons.idClicked.connect(self._choose)
-        caption = QLabel("layer", self)
-        caption.setProperty("role", "secondary")
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(4)
-        self._row.addWidget(caption)
+        self._row = flush(QHBoxLayout(self), 4)
+        self._row.addWidget(label("layer", self))
 
     def set_depth(self, depth: int) -> None:
         """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""

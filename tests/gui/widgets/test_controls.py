@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from slide_gui.gui.widgets.choices import ChoiceButtons
+from slide_gui.gui.widgets.controls import ChoiceButtons
 
 
 @pytest.fixture

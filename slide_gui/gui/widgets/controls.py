@@ -1,0 +1,94 @@
+"""Labels, buttons and choices, made in one line each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QComboBox, QHBoxLayout, QLabel, QPushButton, QWidget
+
+from slide_gui.core.choices import Choice
+from slide_gui.gui.layouts import flush
+
+__all__ = ["ChoiceButtons", "StartPause", "add_button", "add_choices", "label"]
+
+
+def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> QLabel:
+    """Return a label; its role is one of those of the style sheet."""
+    shown = QLabel(text, parent)
+    shown.setProperty("role", role)
+    shown.setWordWrap(wraps)
+    return shown
+
+
+def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:
+    """Add a button to a row; its kind is one of those of the style sheet."""
+    button = QPushButton(text, parent)
+    if kind:
+        button.setProperty("kind", kind)
+    button.setToolTip(tip)
+    row.addWidget(button)
+    return button
+
+
+def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
+    """Add choices by their texts, with their tips; the data of an item is the key."""
+    for choice in choices:
+        box.addItem(choice.text, choice.key)
+        box.setItemData(box.count() - 1, choice.tip, Qt.ItemDataRole.ToolTipRole)
+
+
+class ChoiceButtons(QButtonGroup):
+    """A group of numbered buttons that look like one control; `idClicked` says which one a person pressed.
+
+    Parameters
+    ----------
+    parent : QWidget
+        Owner of the group; the buttons belong to the widget in whose layout they are put.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+
+    def add(self, number: int, text: str, parent: QWidget) -> QPushButton:
+        """Make the button of a number, checked if it is the first, to be put into a layout of `parent`."""
+        button = QPushButton(text, parent)
+        button.setProperty("kind", "segment")
+        button.setCheckable(True)
+        button.setChecked(not self.buttons())
+        self.addButton(button, number)
+        return button
+
+    def choose(self, number: int) -> None:
+        """Check a button, as if it had been pressed, without saying so."""
+        self.button(number).setChecked(True)
+
+
+class StartPause(QWidget):
+    """The button that starts some work or breaks it off, and the one that holds it.
+
+    Parameters
+    ----------
+    words : tuple of (str, str)
+        On the first button, before the work and while it goes.
+    tip : str
+        Of the first button.
+    work : str
+        What the second one holds.
+    """
+
+    def __init__(self, words: tuple[str, str], tip: str, work: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._words = words
+        row = flush(QHBoxLayout(self))
+        self.start = add_button(self, row, words[0], tip, "primary")
+        self.pause = add_button(self, row, "Pause", f"Hold the {work}, or let it go on")
+        for button in (self.start, self.pause):
+            button.setMinimumWidth(80)
+
+    def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
+        """Show what can be done now; `ready` is whether the work could be started."""
+        self.start.setText(self._words[running])
+        self.start.setEnabled(running or ready)
+        self.pause.setEnabled(running)
+        self.pause.setText("Go on" if paused else "Pause")
