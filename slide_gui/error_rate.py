@@ -21,7 +21,6 @@ class ErrorRate:
 
     Attributes
     ----------
-    error : float
     low, high : float
         Ends of the interval, within 0 and 1. It lies symmetrically about a mean, but not about the error of one run.
     n : int

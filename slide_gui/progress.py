@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["NO_PROGRESS", "Cancelled", "MonotonicProgress", "Progress", "Stage"]
+__all__ = ["NO_PROGRESS", "Cancelled", "Listener", "MonotonicProgress", "Progress", "Stage"]
 
 
 class Cancelled(Exception):
@@ -38,15 +39,24 @@ class Progress:
 
     def part(self, start: float, stop: float) -> Progress:
         """Return a progress whose 0 to 1 is this one's `start` to `stop`."""
-        return _Part(self, start, stop)
+        return Listener(lambda fraction, payload: self.report(start + (stop - start) * fraction, payload))
 
 
-class _Part(Progress):
-    def __init__(self, whole: Progress, start: float, stop: float) -> None:
-        self._whole, self._start, self._stop = whole, start, stop
+class Listener(Progress):
+    """Hand every report to a function.
+
+    Parameters
+    ----------
+    hear : callable
+        Takes the fraction and the payload; what it raises ends the work, as `Cancelled` does.
+    """
+
+    def __init__(self, hear: Callable[[float, object], None]) -> None:
+        self._hear = hear
 
     def report(self, fraction: float, payload: object = None) -> None:
-        self._whole.report(self._start + (self._stop - self._start) * fraction, payload)
+        """Hand it on."""
+        self._hear(fraction, payload)
 
 
 NO_PROGRESS = Progress()
@@ -73,15 +83,7 @@ class MonotonicProgress(Progress):
     @property
     def pulse(self) -> Progress:
         """A progress for inner loops: a report of it repeats the fraction reached, without payload, and may cancel."""
-        return _Pulse(self)
-
-
-class _Pulse(Progress):
-    def __init__(self, steady: MonotonicProgress) -> None:
-        self._steady = steady
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self._steady.report(0.0)
+        return Listener(lambda fraction, payload: self.report(0.0))
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
-from slide_gui.progress import Progress
+from slide_gui.progress import Listener
 
 __all__ = ["live", "reproduce_quick", "sweep"]
 
@@ -33,10 +33,15 @@ def live() -> list[Measurement]:
     firsts, wholes = [], []
     for number in range(_ROUNDS):
         wanted = replace(spec, stack=replace(spec.stack, noise=0.3 + 0.1 * number))
-        watch = _First()
-        run(dataset, live_spec(wanted, near), progress=watch, reuse=reuse)
-        firsts.append(watch.first)
-        wholes.append(time.perf_counter() - watch.start)
+        estimates, start = list[float](), time.perf_counter()
+
+        def watch(_: float, payload: object, estimates: list[float] = estimates) -> None:
+            if isinstance(payload, RunProgress) and payload.test is not None:
+                estimates.append(time.perf_counter())
+
+        run(dataset, live_spec(wanted, near), progress=Listener(watch), reuse=reuse)
+        firsts.append(estimates[0] - start)
+        wholes.append(time.perf_counter() - start)
     return [
         absolute("live-first", min(firsts), "s", 1.0, f"first estimate, 500 test rows, {note}, two layers"),
         absolute("live-answer", min(wholes), "s", 8.0, f"all test rows, {note}, {len(dataset.test)} rows"),
@@ -61,18 +66,6 @@ def reproduce_quick() -> list[Measurement]:
         subprocess.run(command, capture_output=True, check=True)
         seconds = time.perf_counter() - started
     return [absolute("reproduce-quick", seconds, "s", 120.0, "every figure and both tables, from an empty folder")]
-
-
-class _First(Progress):
-    """Notes when the first test estimate comes."""
-
-    def __init__(self) -> None:
-        self.start = time.perf_counter()
-        self.first = float("inf")
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        if isinstance(payload, RunProgress) and payload.test is not None:
-            self.first = min(self.first, time.perf_counter() - self.start)
 
 
 def _rectangles() -> tuple[Dataset, str]:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from slide_gui.bench.measurement import Measurement, absolute, in_child, interleaved, relative
 from slide_gui.bench.memory import PeakMemory
-from slide_gui.bench.rivals import intelex, scaled, svc
 
 if TYPE_CHECKING:
     from slide_gui.core.svm.widths import LearnedWidths
@@ -43,6 +42,8 @@ def svm() -> list[Measurement]:
 def _against_svc(
     name: str, Z: NDArray[Any], codes: NDArray[Any], test: NDArray[Any], wanted: NDArray[Any], bound: float
 ) -> list[Measurement]:
+    from sklearn.svm import SVC
+
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.core.svm.training import fit_svm
 
@@ -50,11 +51,11 @@ def _against_svc(
     models = []
     (ours,) = interleaved([lambda: models.append(fit_svm(Z, codes.astype(np.intp), parameters))], rounds=3)
     model = models[-1]
-    rows = scaled(Z, model.widths)
+    rows = _scaled(Z, model.widths)
     start = time.perf_counter()
-    other = svc()(C=_C, gamma=1.0, cache_size=2000).fit(rows, codes)
+    other = SVC(C=_C, gamma=1.0, cache_size=2000).fit(rows, codes)
     theirs = time.perf_counter() - start
-    errors = np.mean(model.predict(test) != wanted), np.mean(other.predict(scaled(test, model.widths)) != wanted)
+    errors = np.mean(model.predict(test) != wanted), np.mean(other.predict(_scaled(test, model.widths)) != wanted)
     note = f"{Z.shape[0]} × {Z.shape[1]}, hinge, C = {_C:g}; errors {100 * errors[0]:.2f} and {100 * errors[1]:.2f} %"
     return [
         relative(name, ours, "s", theirs, bound, f"against scikit-learn's SVC, {note}"),
@@ -64,7 +65,7 @@ def _against_svc(
 
 def svm_ten() -> list[Measurement]:
     """Ten digits of two layers, training and testing, against scikit-learn-intelex: 2 500, 8 000 and 60 000 rows."""
-    other, data = intelex("svm-ten"), _digits("svm-ten")
+    other, data = _intelex("svm-ten"), _digits("svm-ten")
     if data is None or other is None:
         return []
     from slide_gui.core.svm.parameters import SvmParameters
@@ -79,7 +80,7 @@ def svm_ten() -> list[Measurement]:
         Z, codes = features[some], labels[some].astype(np.intp)
         widths = fit_svm(Z[:1000], codes[:1000], parameters).widths
         given = SvmParameters(groups=2, widths=widths, loss="hinge", C=_C)
-        there, new = scaled(Z, widths), scaled(judged, widths)
+        there, new = _scaled(Z, widths), _scaled(judged, widths)
         answers: dict[str, NDArray[Any]] = {}
 
         def ours(Z: NDArray[Any] = Z, codes: NDArray[Any] = codes, given: SvmParameters = given) -> None:
@@ -100,6 +101,8 @@ def svm_ten() -> list[Measurement]:
 
 def svm_hard() -> list[Measurement]:
     """A large C on hard data against scikit-learn's SVC: the 8 000 rows of Convex, two layers, widths by hold-out."""
+    from sklearn.svm import SVC
+
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.core.svm.training import fit_svm
     from slide_gui.core.svm.widths import WidthOptions, learn_widths
@@ -110,9 +113,9 @@ def svm_hard() -> list[Measurement]:
     start = time.perf_counter()
     model = fit_svm(Z, codes, parameters)
     ours = time.perf_counter() - start
-    rows = scaled(Z, model.widths)
+    rows = _scaled(Z, model.widths)
     start = time.perf_counter()
-    other = svc()(C=_HARD_C, gamma=1.0, cache_size=2000).fit(rows, codes)
+    other = SVC(C=_HARD_C, gamma=1.0, cache_size=2000).fit(rows, codes)
     theirs = time.perf_counter() - start
     note = f"{len(Z)} × {Z.shape[1]}, {data}, noise .5, hinge, C = {_HARD_C:g}"
     vectors = f"{len(model.support)} and {len(other.support_)} support vectors"
@@ -165,7 +168,7 @@ def svm_mnist() -> list[Measurement]:
         return []
     ours = in_child("-m", "slide_gui.bench.classifying", "ours")
     memory = absolute("svm-mnist-memory", ours["mebibytes"], "MiB", 4096.0, "all private memory, features included")
-    if intelex("svm-mnist") is None:
+    if _intelex("svm-mnist") is None:
         return [memory]
     theirs = in_child("-m", "slide_gui.bench.classifying", "theirs")
     note = (
@@ -191,13 +194,13 @@ def _measure(who: str) -> None:
         del rows, data
         widths = tuple(widths_from(median_distances(Z, (784,) * 5), 5.0).tolist())
         if who == "theirs":
-            Z, judged = scaled(Z, widths), scaled(judged, widths)
+            Z, judged = _scaled(Z, widths), _scaled(judged, widths)
         start = time.perf_counter()
         if who == "ours":
             model = fit_svm(Z, labels.astype(np.intp), SvmParameters(groups=5, widths=widths, loss="hinge", C=_C))
             support = len(model.support)
         else:
-            model = intelex("svm-mnist")(C=_C, gamma=1.0, cache_size=2000).fit(Z, labels)
+            model = _intelex("svm-mnist")(C=_C, gamma=1.0, cache_size=2000).fit(Z, labels)
             support = len(model.support_)
         trained = time.perf_counter()
         error = 100 * float(np.mean(model.predict(judged) != test_labels))
@@ -253,6 +256,27 @@ def _convex(depth: int) -> tuple[NDArray[Any], NDArray[np.intp], str]:
     stack = fit_stack(data.train, StackParameters(noise=0.5, depth=depth))
     name = "generated Convex" if data.generated else "Convex"
     return stack.transform(data.train), data.train_labels.astype(np.intp), name
+
+
+def _intelex(figure: str) -> Any:
+    """Return scikit-learn-intelex's SVC, or None where it is not installed, after saying so for this figure."""
+    try:
+        from sklearnex.svm import SVC
+    except ImportError:
+        print(
+            f"{figure}: scikit-learn-intelex is not installed, so that nothing is measured against it "
+            '(pip install "slide-gui[bench]")',
+            file=sys.stderr,
+        )
+        return None
+    return SVC
+
+
+def _scaled(Z: NDArray[Any], widths: tuple[float, ...]) -> NDArray[Any]:
+    """Return [h⁰/σ_0 | h¹/σ_1 | …] of blocks of equal size, where the kernel is that of one width."""
+    size = Z.shape[1] // len(widths)
+    parts = (Z[:, size * t : size * (t + 1)] / np.float32(width) for t, width in enumerate(widths))
+    return np.hstack(list(parts))
 
 
 if __name__ == "__main__":

@@ -171,20 +171,13 @@ def _check_figure(path: Path) -> None:
 
 def _write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) -> None:
     """Write the figures or tables whose names were checked."""
-    from slide_gui.figures.confusion import confusion_csv, draw_confusion
-    from slide_gui.figures.export import FigureExport, export_of, save_export
+    from slide_gui.figures.export import save_export
+    from slide_gui.figures.run_exports import confusion_export, widths_export
     from slide_gui.figures.style import Style
-    from slide_gui.figures.widths import draw_widths, widths_csv
 
-    names = names if len(names) == len(result.labels) else ()
-    widths = export_of("widths", result, draw_widths, widths_csv)
-    confusion = FigureExport(
-        "confusion",
-        lambda figure, style: draw_confusion(figure, result, style, names),
-        lambda path: confusion_csv(path, result, names),
-    )
     for path in paths:
-        save_export(path, widths if path.name.startswith("widths") else confusion, Style())
+        of_widths = path.name.startswith("widths")
+        save_export(path, widths_export(result) if of_widths else confusion_export(result, names), Style())
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
@@ -283,7 +276,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
             state = run_sweep(dataset, sweep, store, progress=progress)
         final = _choose(dataset, state, store, arguments.pooled) if arguments.choose else None
     if arguments.figure is not None:
-        _draw_curves(dataset, state, arguments.figure)
+        from slide_gui.figures.export import save_export
+        from slide_gui.figures.run_exports import curves_export
+        from slide_gui.figures.style import Style
+
+        save_export(arguments.figure, curves_export(dataset, state.done), Style())
     document = _sweep_document(dataset, state, final, arguments)
     return print_answer(arguments, document, _sweep_lines(dataset, state, final, arguments))
 
@@ -296,23 +293,6 @@ def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool
 
     with progress_bar("testing what was chosen") as progress:
         return run_points(dataset, final_points(choose(answers)), store, progress=progress)
-
-
-def _draw_curves(dataset: Dataset, state: SweepState, path: Path) -> None:
-    from slide_gui.experiments.curves import error_curves
-    from slide_gui.figures.curves import curves_csv, draw_curves
-    from slide_gui.figures.export import FigureExport, save_export
-    from slide_gui.figures.run_exports import curve_marks
-    from slide_gui.figures.style import Style
-
-    curves = error_curves(dataset, state.done)
-    marks = curve_marks(curves)
-    export = FigureExport(
-        "curves",
-        lambda figure, style: draw_curves(figure, curves, style, marks),
-        lambda path: curves_csv(path, curves),
-    )
-    save_export(path, export, Style())
 
 
 def _describe_point(answer: PointResult) -> dict[str, Any]:
@@ -426,8 +406,8 @@ def _sweep_labels(
         state = run_points(dataset, points, store, progress=progress)
     curves = label_curves(dataset, state.done)
     if arguments.figure is not None:
+        from slide_gui.figures.curves import draw_labels, labels_csv
         from slide_gui.figures.export import export_of, save_export
-        from slide_gui.figures.labels import draw_labels, labels_csv
         from slide_gui.figures.style import Style
 
         save_export(arguments.figure, export_of("labels", curves, draw_labels, labels_csv), Style())

@@ -244,7 +244,6 @@ def check_in_file(name: str, parameters: Mapping[str, Any]) -> None:
     ----------
     name : str
         Path within ``sklearn``.
-    parameters : mapping
 
     Raises
     ------

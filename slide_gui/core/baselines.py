@@ -161,7 +161,6 @@ class Projection:
 
         Parameters
         ----------
-        amount : float or None
         method : str
             Which asks, for the refusal.
 
@@ -236,9 +235,6 @@ def fit_transformer(
     Parameters
     ----------
     rows : ndarray of shape (n, d)
-    estimator : Estimator
-    seed : int
-    progress : Progress
 
     Raises
     ------
@@ -260,7 +256,6 @@ class OtherClassifier:
     ----------
     estimator : object
         Fitted to the codes 0 … n_classes − 1; treated as frozen.
-    n_classes : int
     """
 
     estimator: Any
@@ -304,9 +299,6 @@ def fit_classifier(
     Z : ndarray of shape (n, k)
     codes : ndarray of int, shape (n,)
         Classes 0 … n_classes − 1.
-    estimator : Estimator
-    seed : int
-    progress : Progress
 
     Raises
     ------

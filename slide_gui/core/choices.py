@@ -44,8 +44,6 @@ def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
     ----------
     name : str
         Of the parameter, for the refusal.
-    value : object
-    table : mapping of str to Choice
 
     Raises
     ------

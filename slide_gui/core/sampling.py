@@ -22,8 +22,6 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
     ----------
     codes : ndarray of int, shape (n,)
         The class of each row.
-    size : int
-    seed : int
     """
     if len(codes) <= size:
         return np.arange(len(codes))
@@ -42,7 +40,6 @@ def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None =
     Parameters
     ----------
     codes : ndarray of int, shape (n,)
-    seed : int
     allowed : ndarray of bool, shape (n,), optional
         Which rows may be held out; where a class has too few of them, all of those are.
 

@@ -31,7 +31,6 @@ def check_number(name: str, value: object, *, positive: bool = False, needed: st
     ----------
     name : str
         Of the parameter, for the refusal.
-    value : object
     positive : bool
         Whether it must be above 0.
     needed : str
@@ -51,7 +50,6 @@ def check_whole(name: str, value: object, least: int, most: int | None = None, o
     ----------
     name : str
         Of the parameter, for the refusal.
-    value : object
     least, most : int
         Both included; None: no upper bound.
     otherwise : str

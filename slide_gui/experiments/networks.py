@@ -14,7 +14,7 @@ from slide_gui.core.sda.model import Sda, SdaEpoch, SdaHistory, SdaNetwork, SdaP
 from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_of
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 __all__ = ["NetworkRecord", "Networks", "SdaFeatures", "Tuned", "pretrained", "tuned"]
 
@@ -133,9 +133,18 @@ class Networks:
 def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:
     """Pre-train autoencoders on rows, and note the time at the end of each layer."""
     limits = range_of(rows)
-    clock = _LayerClock(progress)
-    sda = pretrain(into_range(rows, limits), _unsupervised(parameters), clock)
-    return SdaFeatures(sda, limits, clock.ends(len(parameters.n_units)))
+    started, told = time.perf_counter(), dict[int, float]()
+
+    def note(fraction: float, payload: object) -> None:
+        if isinstance(payload, SdaHistory) and payload.epochs:
+            told[payload.epochs[-1].layer] = time.perf_counter() - started
+        progress.report(fraction, payload)
+
+    sda = pretrain(into_range(rows, limits), _unsupervised(parameters), Listener(note))
+    ends: list[float] = []
+    for layer in range(1, len(parameters.n_units) + 1):
+        ends.append(told.get(layer, ends[-1] if ends else 0.0))  # a layer without epochs took no time
+    return SdaFeatures(sda, limits, tuple(ends))
 
 
 def tuned(
@@ -178,27 +187,6 @@ def tuned(
     result = Tuned(network, features.limits, time.perf_counter() - started)
     networks.keep(key, result)
     return result
-
-
-class _LayerClock(Progress):
-    """Passes reports on, and notes when the last epoch of each layer was told."""
-
-    def __init__(self, whole: Progress) -> None:
-        self._whole = whole
-        self._started = time.perf_counter()
-        self._told: dict[int, float] = {}
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        if isinstance(payload, SdaHistory) and payload.epochs:
-            self._told[payload.epochs[-1].layer] = time.perf_counter() - self._started
-        self._whole.report(fraction, payload)
-
-    def ends(self, depth: int) -> tuple[float, ...]:
-        """Return the seconds to the end of each layer; a layer without epochs took none."""
-        ends: list[float] = []
-        for layer in range(1, depth + 1):
-            ends.append(self._told.get(layer, ends[-1] if ends else 0.0))
-        return tuple(ends)
 
 
 def _unsupervised(parameters: SdaParameters) -> SdaParameters:

@@ -32,7 +32,7 @@ from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import Classes, divided_as, split_rows, stratified_sample
 from slide_gui.experiments.training import model_of, train_svm
 from slide_gui.numerics import numerics
-from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
+from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 
 __all__ = [
     "Estimate",
@@ -237,9 +237,10 @@ class ProgressCollector:
 
     def phase(self, name: str, start: float, stop: float) -> Progress:
         """Return the progress of one part of the run, from `start` to `stop` of the whole."""
-        return _Phase(self, name, self._progress.part(start, stop))
+        part = self._progress.part(start, stop)
+        return Listener(lambda fraction, payload: part.report(fraction, self._seen(name, payload)))
 
-    def seen(self, phase: str, payload: object) -> RunProgress | None:
+    def _seen(self, phase: str, payload: object) -> RunProgress | None:
         """Take a payload of some part in, and return the new state if there is one."""
         change: dict[str, object] = {}
         match payload:
@@ -266,14 +267,6 @@ class ProgressCollector:
             return None
         self._state = replace(self._state, **{"phase": phase, "stage": None, **change})  # type: ignore[arg-type]
         return self._state
-
-
-class _Phase(Progress):
-    def __init__(self, collector: ProgressCollector, name: str, listener: Progress) -> None:
-        self._collector, self._name, self._listener = collector, name, listener
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self._listener.report(fraction, self._collector.seen(self._name, payload))
 
 
 _TRAIN_ROWS = 5_000  # rows on which the training error is counted

@@ -14,7 +14,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, run
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.store import DamagedRun, RunStore
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 __all__ = ["Pause", "SweepState", "run_points", "run_sweep", "stored_or_run"]
 
@@ -190,7 +190,9 @@ class _Sweep:
         for point in list(self._left):
             self._state = replace(self._state, current=point, live=None)
             self._report(0.0)
-            result = stored_or_run(self._dataset, point.spec, self._store, progress=_Point(self), reuse=self._reuse)
+            result = stored_or_run(
+                self._dataset, point.spec, self._store, progress=Listener(self._seen), reuse=self._reuse
+            )
             self._cost.add(self._kind(point), result.timings.total)
             self._left.remove(point)
             self._answer(result)
@@ -229,7 +231,7 @@ class _Sweep:
     def _kind(self, point: SweepPoint) -> RunKind:
         return RunKind.of(point.spec, len(self._dataset.train))
 
-    def seen(self, fraction: float, payload: object) -> None:
+    def _seen(self, fraction: float, payload: object) -> None:
         """Take in what the current run reports."""
         if isinstance(payload, RunProgress):
             self._state = replace(self._state, live=payload)
@@ -246,11 +248,3 @@ class _Sweep:
         self._progress.report(whole, payload)
         while not self._pause.wait(_LOOK):
             self._progress.report(whole)
-
-
-class _Point(Progress):
-    def __init__(self, sweep: _Sweep) -> None:
-        self._sweep = sweep
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self._sweep.seen(fraction, payload)

@@ -1,4 +1,4 @@
-"""The paper's sensitivity figure: error against noise, one line a depth."""
+"""Error curves: against noise, one line a depth (the paper's sensitivity figure), and against the number of labels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slide_gui.experiments.curves import ErrorCurves
+from slide_gui.experiments.curves import ErrorCurves, LabelCurves
 from slide_gui.experiments.evaluation.protocol import Published
 from slide_gui.figures.canvas import (
     INK,
@@ -14,6 +14,7 @@ from slide_gui.figures.canvas import (
     SMALL_SIZE,
     Plot,
     band,
+    fitted,
     in_per_cent,
     label_room,
     line_color,
@@ -27,9 +28,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["curves_csv", "draw_curves"]
+__all__ = ["curves_csv", "draw_curves", "draw_labels", "labels_csv"]
 
 _ASPECT = 0.78
+_LEGEND_LINE = 2.6  # mm
 
 
 def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequence[Published] = ()) -> None:
@@ -128,8 +130,63 @@ def _draw_marks(axes: Axes, marks: Sequence[Published], s: float) -> None:
 
 
 def _note(plot: Plot, text: str, room: float) -> None:
-    from slide_gui.figures.canvas import fitted
-
     s = plot.scale
     text, size = fitted(text, SMALL_SIZE * s, room, smallest=4.0 * s)
     plot.text(2.0 * s, plot.height - 1.6 * s, text, size / s, color=MUTED)
+
+
+def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
+    """Draw error against the number of labels, with 95 % intervals as bands.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+        An empty figure; gets its size from the style.
+    curves : LabelCurves
+        With at least one line.
+
+    Raises
+    ------
+    ValueError
+        If there is nothing to draw.
+    """
+    if not curves.lines:
+        raise ValueError("there is nothing to draw: at least one line is needed")
+    plot = Plot(figure, style, 0.85 * style.width_mm)
+    s = plot.scale
+    runs = max(point.rate.n_splits for line in curves.lines for point in line.points)
+    second = f"noise 1 − p = {curves.noise:g}, depth {curves.depth}; "
+    second += f"mean of {runs} samples of labels, 95 % intervals" if runs > 1 else "95 % intervals"
+    plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error by labels", second)
+    left, top = 11.0 * s, 10.5 * s
+    legend = (len(curves.lines) * _LEGEND_LINE + 1.0) * s
+    box = (left, top, plot.width - left - 4.0 * s, plot.height - top - 8.5 * s - legend)
+    axes = plot.axes(box, "error against labels")
+    axes.set_xscale("log")
+    for number, line in enumerate(curves.lines):
+        color = line_color(number)
+        x = [point.labels for point in line.points]
+        low, y, high = in_per_cent([point.rate for point in line.points])
+        band(axes, x, low, high, color, s)
+        marked_line(axes, x, y, color, s)
+        plot.key(left, plot.height - legend + (number + 0.5) * _LEGEND_LINE * s, line.name, color)
+    counts = sorted({point.labels for line in curves.lines for point in line.points})
+    axes.set_xticks(counts, [str(count) for count in counts])
+    axes.minorticks_off()
+    axes.set_ylim(bottom=0.0)
+    plot.axis_titles(axes, "labelled rows (log)", f"{curves.evaluate} error (%)")
+    axes.xaxis.label.set_color(MUTED)
+
+
+def labels_csv(path: str | os.PathLike[str], curves: LabelCurves) -> None:
+    """Write the curves as a table: one line a point.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    """
+    head = ["dataset", "part", "noise", "depth", "method", "labels", *RATE_HEAD]
+    same = [dataset_title(curves.dataset, curves.generated), curves.evaluate, curves.noise, curves.depth]
+    rows = [[*same, line.name, q.labels, *rate_cells(q.rate)] for line in curves.lines for q in line.points]
+    save_table(path, head, rows)

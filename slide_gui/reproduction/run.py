@@ -10,7 +10,7 @@ from pathlib import Path
 from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.reproduction.figures import PARTS, Load, ReproducedItem, ReproductionContext
 from slide_gui.reproduction.plan import ReproductionScale
 
@@ -81,7 +81,7 @@ class _Reproduction:
         start = 0.0
         for title, stop, make in PARTS:
             self._state = replace(self._state, title=title, seconds_left=None)
-            part = _Part(self, self._progress.part(start, stop))
+            part = self._part(start, stop)
             part.report(0.0, self._state)
             began = time.perf_counter()
             item = make(title, self._context, part)
@@ -92,21 +92,15 @@ class _Reproduction:
         self._progress.report(1.0, self._state)
         return self._state.items
 
-    def told(self, payload: object) -> ReproductionState:
-        """Take in what the current part reports."""
+    def _part(self, start: float, stop: float) -> Progress:
+        """Return the progress of a part, whose payloads become states of the whole."""
+        part = self._progress.part(start, stop)
+        return Listener(lambda fraction, said: part.report(fraction, None if said is None else self._told(said)))
+
+    def _told(self, payload: object) -> ReproductionState:
         left = getattr(payload, "seconds_left", None)
         if isinstance(payload, EvaluationState):
             self._state = replace(self._state, evaluation=payload)
         if not isinstance(payload, ReproductionState):
             self._state = replace(self._state, seconds_left=left)
         return self._state
-
-
-class _Part(Progress):
-    """Turns what a part reports into a `ReproductionState`."""
-
-    def __init__(self, whole: _Reproduction, listener: Progress) -> None:
-        self._whole, self._listener = whole, listener
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        self._listener.report(fraction, None if payload is None else self._whole.told(payload))

@@ -21,9 +21,8 @@ from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
-from slide_gui.figures.curves import curves_csv, draw_curves
+from slide_gui.figures.curves import curves_csv, draw_curves, draw_labels
 from slide_gui.figures.export import save_figure
-from slide_gui.figures.labels import draw_labels
 from slide_gui.figures.style import Style
 from slide_gui.figures.widths import draw_widths, widths_csv
 from tests.experiments.tiny import rectangles, spec

@@ -192,7 +192,6 @@ class Masks:
     ----------
     noise : float
         1 − p, in [0, 1).
-    random : numpy.random.Generator
     shape : (int, int)
         Of the largest block.
     """
@@ -247,12 +246,7 @@ class SdaEpoch:
 
 @dataclass(frozen=True)
 class SdaHistory:
-    """All epochs so far, in order: what every report of an epoch carries.
-
-    Attributes
-    ----------
-    epochs : tuple of SdaEpoch
-    """
+    """All epochs so far, in order: what every report of an epoch carries."""
 
     epochs: tuple[SdaEpoch, ...] = ()
 
@@ -304,8 +298,6 @@ class Sda:
 
     Attributes
     ----------
-    parameters : SdaParameters
-    layers : tuple of DenoisingLayer
     n_features, n_samples : int
         d and n of the rows it was trained on.
     history : SdaHistory
@@ -351,7 +343,6 @@ class Sda:
             An array or memmap.
         out : ndarray of shape (n, Σ sizes), optional
             Filled and returned in place of a new array.
-        progress : Progress
 
         Raises
         ------

@@ -172,7 +172,6 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     X : array_like of shape (n, d)
         Values from 0 to 1; an array of the parameters' dtype is not copied. Beside it there are two layers' outputs
         in memory, at most.
-    parameters : SdaParameters
     progress : Progress
         Gets an `SdaHistory` as payload after each epoch.
 
@@ -232,10 +231,7 @@ def denoising_epoch(
 
     Parameters
     ----------
-    descent : DenoisingDescent
     rows : ndarray of shape (n, n_inputs)
-    rate : float
-    masks : Masks
     random : numpy.random.Generator
         Of the order of the rows.
     progress : Progress
@@ -371,7 +367,6 @@ def fine_tune(
         Values from 0 to 1.
     codes : array_like of int, shape (n,)
         Classes, 0 … n_classes − 1.
-    n_classes : int
     X_valid, codes_valid : array_like of shapes (v, d) and (v,), optional
         Rows kept apart for early stopping; both or neither.
     parameters : SdaParameters, optional

@@ -26,7 +26,7 @@ from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.splits import subset
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, run_points
-from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
+from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
 __all__ = ["run_evaluation"]
 
@@ -79,8 +79,6 @@ class _Evaluation:
         self._cost = CostModel()
         self._networks = Networks()
         self._datasets: dict[str, Dataset] = {}
-        self.pulse = self._progress.pulse
-        """The cancel point."""
         self._state = empty_state(cells, ())
         self._todo: list[tuple[Task, list[RunKind]]] = []
 
@@ -119,7 +117,7 @@ class _Evaluation:
             if cell.answers and cell.features is None:
                 last = cell.answers[-1]
                 spec = self._store.load(last.spec_hash).spec
-                seconds = feature_seconds(self._datasets[cell.data], spec, progress=self.pulse)
+                seconds = feature_seconds(self._datasets[cell.data], spec, progress=self._progress.pulse)
                 task = Task(CellPlan(cell.data, cell.method, cell.asked), last.split)
                 self._state = with_answer(self._state, task, replace(last, features=seconds))
 
@@ -177,7 +175,7 @@ class _Evaluation:
             dataset,
             points,
             self._store,
-            progress=_Inner(self, before),
+            progress=Listener(lambda _, payload: self._seen(payload, before)),
             pause=self._pause,
             reuse=reuse,
             cost=self._cost,
@@ -192,8 +190,11 @@ class _Evaluation:
         self._todo[0] = task, kinds[-1:]
         return state
 
-    def seen(self, inner: SweepState, before: int) -> None:
+    def _seen(self, inner: object, before: int) -> None:
         """Take in what the runs of the current task report."""
+        if not isinstance(inner, SweepState):
+            self._progress.report(0.0)
+            return
         self._state = replace(self._state, live=inner.live, stage=(len(inner.done), len(inner.points)))
         here = inner.seconds_left
         after = [kind for _, kinds in self._todo[1:] for kind in kinds]
@@ -207,16 +208,3 @@ class _Evaluation:
     def _report(self, running: int = 0) -> None:
         total = max(self._state.total, 1)
         self._progress.report(min((self._state.done + running) / total, 1.0), replace(self._state))
-
-
-class _Inner(Progress):
-    """Hands the reports of a task's runs to the whole."""
-
-    def __init__(self, whole: _Evaluation, before: int) -> None:
-        self._whole, self._before = whole, before
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        if isinstance(payload, SweepState):
-            self._whole.seen(payload, self._before)
-        else:
-            self._whole.pulse.report(0.0)
