@@ -216,11 +216,11 @@ def _measure(who: str) -> None:
     print(json.dumps(measured))
 
 
-def _features(rows: NDArray[Any], depth: int, fitted_on: NDArray[Any] | None = None) -> NDArray[Any]:
+def _features(rows: NDArray[Any], depth: int, fit_rows: NDArray[Any] | None = None) -> NDArray[Any]:
     from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.core.slide.stack import fit_stack
 
-    return fit_stack(rows if fitted_on is None else fitted_on, StackParameters(depth=depth)).transform(rows)
+    return fit_stack(rows if fit_rows is None else fit_rows, StackParameters(depth=depth)).transform(rows)
 
 
 def _pair_of_digits(data: tuple[NDArray[Any], ...]) -> tuple[NDArray[Any], ...]:

@@ -256,7 +256,7 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
 def add_method_options(parser: argparse.ArgumentParser) -> None:
     """Add what one run may put in SLIDE's and the SVM's place, and how many labels it gets."""
     from slide_gui.core.sda.model import SdaParameters
-    from slide_gui.experiments.spec import FITTED_ON
+    from slide_gui.experiments.spec import FIT_ROWS
 
     usual = SdaParameters()
     group = parser.add_argument_group("representation")
@@ -286,8 +286,8 @@ def add_method_options(parser: argparse.ArgumentParser) -> None:
         )
     group = parser.add_argument_group("labels")
     group.add_argument("--labels", type=int, metavar="N", help="train on N labelled rows, a stratified sample (all)")
-    rows = choice_help("which rows the representation, which takes no labels, is fitted on", FITTED_ON, "training")
-    group.add_argument("--fitted-on", metavar="ROWS", help=rows)
+    rows = choice_help("which rows the representation, which takes no labels, is fitted on", FIT_ROWS, "training")
+    group.add_argument("--fit-rows", metavar="ROWS", help=rows)
 
 
 def svm_parameters(arguments: argparse.Namespace) -> SvmParameters:
@@ -311,7 +311,7 @@ def run_choices(arguments: argparse.Namespace) -> dict[str, Any]:
     from slide_gui.core.choices import check_choice
     from slide_gui.experiments.methods import METHODS
 
-    given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fitted_on")}
+    given = {name: getattr(arguments, name, None) for name in ("kept", "labels", "fit_rows")}
     given |= {name: _estimator(name, arguments) for name in ("transformer", "classifier")}
     chosen = {name: value for name, value in given.items() if value is not None}
     places = {name: getattr(arguments, name) for name in ("training", "evaluate", "test_rows")}

@@ -140,6 +140,4 @@ def final_spec(spec: RunSpec, training: str = "whole") -> RunSpec:
     It has all labels, and learns its widths from the same neighbours, themselves trained anew.
     """
     near = None if spec.neighbour is None else final_spec(spec.neighbour, training)
-    return replace(
-        spec, training=training, evaluate="test", neighbour=near, labels=None, fitted_on="training"
-    ).checked()
+    return replace(spec, training=training, evaluate="test", neighbour=near, labels=None, fit_rows="training").checked()

@@ -152,7 +152,7 @@ def label_points(base: RunSpec, counts: Sequence[int], seeds: Sequence[int]) -> 
         for seed in sorted(set(seeds)):
             stacked = replace(base, labels=count, seed=seed, neighbour=None)
             raw = replace(stacked, method="raw-svm", classifier=None)
-            for spec in (stacked, replace(stacked, fitted_on="labelled"), raw):
+            for spec in (stacked, replace(stacked, fit_rows="labelled"), raw):
                 checked = spec.checked()
                 points.append(SweepPoint(checked.stack.noise, checked.stack.depth, checked.split, seed, checked))
     return tuple(points)
@@ -188,4 +188,4 @@ def _name(spec: RunSpec) -> str:
     method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method].text
     if spec.stack.depth == 0:
         return method
-    return f"{method}, fitted on {'all' if spec.fitted_on == 'training' else 'labelled'} rows"
+    return f"{method}, fitted on {'all' if spec.fit_rows == 'training' else 'labelled'} rows"

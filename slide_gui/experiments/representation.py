@@ -94,21 +94,21 @@ class Fitted:
     seconds: float | None
 
 
-def represent(dataset: Dataset, spec: RunSpec, fitted_rows: Indices, reuse: Reuse, progress: Progress) -> Fitted:
+def represent(dataset: Dataset, spec: RunSpec, fit_rows: Indices, reuse: Reuse, progress: Progress) -> Fitted:
     """Fit the representation of a spec, which takes no labels.
 
     Parameters
     ----------
     spec : RunSpec
         In its normal form.
-    fitted_rows : ndarray of int
+    fit_rows : ndarray of int
         The rows of the training part that it is fitted on, as the spec says.
     """
     started, method = time.perf_counter(), METHODS[spec.method]
-    rows = dataset.train if spec.fitted_on == "training" else dataset.train[fitted_rows]
+    rows = dataset.train if spec.fit_rows == "training" else dataset.train[fit_rows]
     if spec.stacked:
         whole = True
-        if spec.fitted_on == "training":
+        if spec.fit_rows == "training":
             whole = not reuse.holds(dataset, spec.stack)
             stack: Representation = reuse.stack(dataset, spec.stack, progress=progress)
         else:
@@ -116,7 +116,7 @@ def represent(dataset: Dataset, spec: RunSpec, fitted_rows: Indices, reuse: Reus
         return Fitted(stack, spec.stack.depth + 1, time.perf_counter() - started if whole else None)
     if method.network:
         assert spec.sda is not None
-        some = None if spec.fitted_on == "training" else fitted_rows
+        some = None if spec.fit_rows == "training" else fit_rows
         features = reuse.networks.pretrained(dataset, spec.sda, some, progress=progress)
         return Fitted(features, features.sda.sizes, features.seconds[-1] if features.seconds else 0.0)
     chosen = spec.transformer

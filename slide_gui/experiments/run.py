@@ -308,8 +308,8 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     rows, validation = _rows(classes.train, spec, dataset.name)
     _check_estimators(spec)
     collector = ProgressCollector(spec.hash, progress)
-    fitted_on = _fitted_rows(classes.train, spec, rows)
-    fitted = represent(dataset, spec, fitted_on, reuse, collector.phase("fit", 0.0, 0.1))
+    fit_rows = _fit_rows(classes.train, spec, rows)
+    fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, 0.1))
     done = time.perf_counter()
     learning = collector.phase("learn", 0.1, 0.6)
     learning.report(0.0, Stage(f"features of {len(rows)} rows"))
@@ -431,8 +431,8 @@ def restore(
     classes = _classes(dataset, spec)
     rows, _ = _rows(classes.train, spec, dataset.name)
     reuse = Reuse() if reuse is None else reuse
-    fitted_on = _fitted_rows(classes.train, spec, rows)
-    fitted = represent(dataset, spec, fitted_on, reuse, progress.part(0.0, 0.7))
+    fit_rows = _fit_rows(classes.train, spec, rows)
+    fitted = represent(dataset, spec, fit_rows, reuse, progress.part(0.0, 0.7))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
     vectors = embedding(Z, classifier.support, classifier.dtype)
@@ -469,11 +469,11 @@ def _rows(codes: Indices, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
     return rows, validation
 
 
-def _fitted_rows(codes: Indices, spec: RunSpec, labelled: Indices) -> Indices:
+def _fit_rows(codes: Indices, spec: RunSpec, labelled: Indices) -> Indices:
     """Return the rows that the representation is fitted on."""
-    if spec.fitted_on == "labelled":
+    if spec.fit_rows == "labelled":
         return labelled
-    if spec.fitted_on == "split":
+    if spec.fit_rows == "split":
         return split_rows(codes, spec.split, spec.seed)[0]
     return np.arange(len(codes))
 

@@ -74,7 +74,7 @@ def describe_chosen(chosen: ChosenBy) -> str:
 
 def _choices(spec: RunSpec) -> list[str]:
     from slide_gui.experiments.methods import METHODS
-    from slide_gui.experiments.spec import FITTED_ON
+    from slide_gui.experiments.spec import FIT_ROWS
 
     parts = []
     if spec.stacked:
@@ -90,8 +90,8 @@ def _choices(spec: RunSpec) -> list[str]:
     parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
     if spec.labels is not None:
         parts.append(f"{spec.labels} labels")
-    if spec.fitted_on != "training":
-        parts.append(FITTED_ON[spec.fitted_on].text)
+    if spec.fit_rows != "training":
+        parts.append(FIT_ROWS[spec.fit_rows].text)
     if spec.held_out is not None:
         parts.append(str(spec.held_out))
     return parts

@@ -19,7 +19,7 @@ from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
 from slide_gui.numerics import Version, numerics
 
-__all__ = ["EVALUATE", "FITTED_ON", "TRAINING", "RunSpec", "SweepPoint", "SweepSpec", "document_hash", "on_every_fold"]
+__all__ = ["EVALUATE", "FIT_ROWS", "TRAINING", "RunSpec", "SweepPoint", "SweepSpec", "document_hash", "on_every_fold"]
 
 
 TRAINING = table_of(
@@ -32,7 +32,7 @@ EVALUATE = table_of(
     Choice("validation", "validation", "judge on the validation rows of the split"),
 )
 
-FITTED_ON = table_of(
+FIT_ROWS = table_of(
     Choice("training", "fitted on all training rows", "fit the representation on the whole training part"),
     Choice("split", "fitted on the split", "fit it on the split’s 80 %, so that validation rows are new to it"),
     Choice("labelled", "fitted on the labelled rows only", "fit it on the labelled rows only"),
@@ -77,7 +77,7 @@ class RunSpec:
         Of the method "custom": in SLIDE's place, and in the SVM's.
     labels : int or None
         Train the classifier on so many labelled rows only, a stratified sample of those it would have; None: all.
-    fitted_on : {"training", "split", "labelled"}
+    fit_rows : {"training", "split", "labelled"}
         Fit the representation, which takes no labels, on the whole training part, on the split's 80 %, so that the
         validation rows are as new to it as test rows are, or on the labelled rows only.
     held_out : HeldOut or None
@@ -100,7 +100,7 @@ class RunSpec:
     transformer: Estimator | None = None
     classifier: Estimator | None = None
     labels: int | None = None
-    fitted_on: str = "training"
+    fit_rows: str = "training"
     held_out: HeldOut | None = None
 
     def checked(self) -> RunSpec:
@@ -114,7 +114,7 @@ class RunSpec:
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)
-        check_choice("fitted_on", self.fitted_on, FITTED_ON)
+        check_choice("fit_rows", self.fit_rows, FIT_ROWS)
         numbers = self._checked_numbers()
         if self.training == "whole" and self.evaluate == "validation":
             raise ValueError("training on the whole training part leaves no validation rows; train on the split")
@@ -136,7 +136,7 @@ class RunSpec:
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=method.projection.checked(self.kept, method.key) if method.projection else None,
             sda=_normal_sda(sda, method, numbers["seed"]) if method.network else None,
-            fitted_on=self.fitted_on if fits and (self.training, self.fitted_on) != ("whole", "split") else "training",
+            fit_rows=self.fit_rows if fits and (self.training, self.fit_rows) != ("whole", "split") else "training",
         )
         if self.held_out is not None:
             normal = replace(normal, held_out=self.held_out.checked())
@@ -170,8 +170,8 @@ class RunSpec:
             raise ValueError(f"method {method.key} has neither a transformer nor a classifier; it needs one of them")
         if not method.takes_parts and not none:
             raise ValueError(f"method {method.key} has its own parts; give a transformer or classifier to custom")
-        if self.fitted_on == "labelled" and self.labels is None:
-            raise ValueError("fitted_on is 'labelled', but all rows are; say how many labels there are")
+        if self.fit_rows == "labelled" and self.labels is None:
+            raise ValueError("fit_rows is 'labelled', but all rows are; say how many labels there are")
 
     @cached_property
     def hash(self) -> str:
@@ -184,6 +184,8 @@ class RunSpec:
         Options that stand at their default are left out, but for those of the first format.
         """
         plain = {item.name: getattr(self, item.name) for item in fields(self) if self._stated(item)}
+        if "fit_rows" in plain:
+            plain[_FIT_ROWS] = plain.pop("fit_rows")
         neighbour = None if self.neighbour is None else self.neighbour.document()
         for name in _ESTIMATORS & plain.keys():
             plain[name] = plain[name].document()
@@ -205,10 +207,13 @@ class RunSpec:
         ValueError
             If it is none, or names an estimator that no file may name.
         """
+        if isinstance(document, dict):
+            document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}
         return from_document(cls, document, "a run")
 
 
 _ESTIMATORS = {"transformer", "classifier"}
+_FIT_ROWS = "fitted_on"  # as documents call it
 _ALWAYS = {
     "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
     "neighbour",

@@ -103,11 +103,11 @@ def test_that_pooled_answers_keep_the_first_split_and_take_the_mean() -> None:
 
 
 def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels() -> None:
-    candidate = answer(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fitted_on="split")
+    candidate = answer(0.1, 0.4, 2, split=3, training="split", evaluate="validation", labels=50, fit_rows="split")
     (point,) = final_points([candidate])
     assert replace(point, spec=candidate.point.spec) == candidate.point
     assert point.spec == final_spec(candidate.point.spec)
-    changed = {"training": "whole", "evaluate": "test", "labels": None, "fitted_on": "training"}
+    changed = {"training": "whole", "evaluate": "test", "labels": None, "fit_rows": "training"}
     assert point.spec == replace(candidate.point.spec, **changed).checked()  # type: ignore[arg-type]
     (point,) = final_points([candidate], "split")
     assert point.spec.training == "split"

@@ -22,13 +22,13 @@ from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.core.svm.widths import WidthOptions
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.spec import EVALUATE, FITTED_ON, TRAINING, RunSpec, SweepSpec
+from slide_gui.experiments.spec import EVALUATE, FIT_ROWS, TRAINING, RunSpec, SweepSpec
 from slide_gui.figures.style import LEVELS
 
 DTYPES = ("float32", "float64")
 TABLES: dict[str, Any] = {
     "squashing": SQUASHINGS, "fit_on": FIT_ON, "criterion": LEARNED_BY, "loss": LOSSES, "widths": WIDTHS,
-    "method": METHODS, "training": TRAINING, "evaluate": EVALUATE, "fitted_on": FITTED_ON, "dtype": DTYPES,
+    "method": METHODS, "training": TRAINING, "evaluate": EVALUATE, "fit_rows": FIT_ROWS, "dtype": DTYPES,
 }  # fmt: skip
 FREE_TEXT = {"fingerprint", "source"}
 BASE = RunSpec("ab" * 32, training="split", sda=SdaParameters(n_units=(3,)))

@@ -60,7 +60,7 @@ def test_that_labels_are_used_in_three_ways_by_number_and_seed() -> None:
     points = label_points(BASE, [40, 20, 20], [1, 0])
     assert [(p.spec.labels, p.seed) for p in points] == [(n, s) for n in (20, 40) for s in (0, 1) for _ in range(3)]
     assert [p.spec.method for p in points[:3]] == ["slide-svm", "slide-svm", "raw-svm"]
-    assert [p.spec.fitted_on for p in points[:2]] == ["training", "labelled"]
+    assert [p.spec.fit_rows for p in points[:2]] == ["training", "labelled"]
     assert all(p.spec.seed == p.seed and p.depth == p.spec.stack.depth for p in points)
     assert [p.depth for p in points[:3]] == [2, 2, 0]
 

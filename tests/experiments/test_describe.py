@@ -49,9 +49,9 @@ def test_that_method_and_choices_are_told(changes: dict[str, object], words: str
     assert describe_choice(spec) == words.partition(", ")[2]
 
 
-@pytest.mark.parametrize("fitted_on", ["labelled", "split"])
-def test_that_it_is_said_where_the_layers_are_not_fitted_on_all_rows(fitted_on: str) -> None:
-    spec = RunSpec("ab" * 32, stack=STACK, training="split", labels=50, fitted_on=fitted_on).checked()
+@pytest.mark.parametrize("fit_rows", ["labelled", "split"])
+def test_that_it_is_said_where_the_layers_are_not_fitted_on_all_rows(fit_rows: str) -> None:
+    spec = RunSpec("ab" * 32, stack=STACK, training="split", labels=50, fit_rows=fit_rows).checked()
     assert describe_spec(spec).startswith("SLIDE-SVM, noise 1−p = 0.3, depth 2, 50 labels, fitted on ")
 
 

@@ -89,7 +89,7 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_sees_the_other_rows()
     found = run(DATA, base)
     assert found.n_train == 30
     plain = run(DATA, spec(DATA, 0.4, 1, widths="median", C=10.0))
-    alone = run(DATA, replace(base, fitted_on="labelled"))
+    alone = run(DATA, replace(base, fit_rows="labelled"))
     assert found.classifier is not None
     assert not same_numbers(found, alone)
     assert plain.n_train == 120
@@ -97,7 +97,7 @@ def test_that_few_labels_are_a_stratified_sample_and_slide_sees_the_other_rows()
     run(DATA, replace(base, labels=60), reuse=shared)
     assert same_numbers(run(DATA, base, reuse=shared), found)
     on_split = replace(base, training="split")
-    held_back = run(DATA, replace(on_split, fitted_on="split"))
+    held_back = run(DATA, replace(on_split, fit_rows="split"))
     assert held_back.n_train == 30
     assert not same_numbers(held_back, run(DATA, on_split))
     with pytest.raises(DataError, match="fewer than the 500 labels"):
@@ -188,6 +188,6 @@ def test_that_shared_networks_change_no_bit_and_are_trained_once() -> None:
 
 def test_that_few_labels_pre_train_on_all_rows_or_on_the_labelled_ones() -> None:
     asked = spec(DATA, method="sda-svm", sda=SMALL, labels=40)
-    all_rows, own = run(DATA, asked), run(DATA, replace(asked, fitted_on="labelled"))
+    all_rows, own = run(DATA, asked), run(DATA, replace(asked, fit_rows="labelled"))
     assert all_rows.n_train == own.n_train == 40
     assert not same_numbers(all_rows, own)

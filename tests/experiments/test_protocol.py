@@ -126,7 +126,7 @@ def test_that_what_one_method_may_choose_every_method_may_choose_alike(extent: s
         slide, median = plan(extent, [data], ["slide-svm", "median"])
         assert slide.axes == median.axes
     for cell in plan("full", methods=["pca-svm", "sda-svm", "slide-svm"]):
-        assert {point.spec.fitted_on for point in cell.candidates("ab" * 32, "", 0)} == {"split"}
+        assert {point.spec.fit_rows for point in cell.candidates("ab" * 32, "", 0)} == {"split"}
 
 
 def test_that_a_split_is_a_seed_too() -> None:
@@ -171,7 +171,7 @@ def test_that_slides_candidates_are_those_of_a_sweep_that_chooses() -> None:
         svm=SvmParameters(loss="hinge", criterion="span"),
         warm=False,
     )
-    asked = [replace(point.spec, fitted_on="split").hash for point in sweep.points()]
+    asked = [replace(point.spec, fit_rows="split").hash for point in sweep.points()]
     points = cell.candidates("ab" * 32, "", 3)
     assert [point.spec.hash for point in points] == asked
     assert [(p.noise, p.depth, p.split, p.seed) for p in points] == [
@@ -200,12 +200,12 @@ def test_that_one_candidate_takes_no_division() -> None:
 
 def test_that_ridges_are_an_axis_and_slide_may_be_fitted_without_the_validation_rows() -> None:
     axes = (("noise", (0.3, 0.5)), ("depth", (1,)), ("ridge", (1e-5, 10.0)))
-    cell = CellPlan("mnist", "slide-svm", 1, axes, widths="median", fitted_on="split", labels=50)
+    cell = CellPlan("mnist", "slide-svm", 1, axes, widths="median", fit_rows="split", labels=50)
     specs = [point.spec for point in cell.candidates("ab" * 32, "", 0)]
     assert {(spec.stack.noise, spec.stack.ridge) for spec in specs} == {(n, r) for n in (0.3, 0.5) for r in (1e-5, 10)}
-    assert {spec.fitted_on for spec in specs} == {"split"}
+    assert {spec.fit_rows for spec in specs} == {"split"}
     final = cell.final(cell.candidates("ab" * 32, "", 0)[3]).spec
-    assert (final.fitted_on, final.labels, final.stack.ridge) == ("training", None, 10.0)
+    assert (final.fit_rows, final.labels, final.stack.ridge) == ("training", None, 10.0)
 
 
 def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
@@ -398,7 +398,7 @@ def test_that_a_cell_takes_what_the_protocol_gives_it() -> None:
     table = {"splits": 3, "labels": 50, "C": 2.0, "draws": 2, "sda": {"n_units": [[5], [5, 4]]}}
     cell = protocol_module._cell("convex", "sda", table, None)
     axes = (("n_units", ((5,), (5, 4))),)
-    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, criterion="span", labels=50, C=2.0, fitted_on="split")
+    assert cell == CellPlan("convex", "sda", 3, axes, draws=2, criterion="span", labels=50, C=2.0, fit_rows="split")
     assert (cell.train, replace(cell, method="sda-svm").train) == ("split", "whole")
     assert protocol_module._cell("convex", "sda", table, 7).n_splits == 7
     assert [point.spec.sda.n_units for point in cell.candidates("ab" * 32, "", 0)] == [(5,), (5, 4)] * 2  # type: ignore[union-attr]

@@ -57,8 +57,8 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         replace(BASE, method="sda-svm", sda=SdaParameters(noise=(0.1, 0.2, 0.3))),
         replace(BASE, method="sda-svm", svm=SvmParameters(widths="median")),
         replace(BASE, labels=10),
-        replace(BASE, labels=10, fitted_on="labelled"),
-        replace(BASE, training="split", fitted_on="split"),
+        replace(BASE, labels=10, fit_rows="labelled"),
+        replace(BASE, training="split", fit_rows="split"),
         *(replace(BASE, held_out=held_out) for held_out in (HeldOut(), HeldOut(seed=1), HeldOut(folds=2))),
         replace(BASE, held_out=HeldOut(folds=2, fold=1)),
     ]
@@ -67,7 +67,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
     # A field added to a spec must be looked at here.
     assert {field.name for field in fields(RunSpec)} == {
         "fingerprint", "source", "method", "stack", "svm", "split", "seed", "training", "evaluate", "test_rows",
-        "neighbour", "kept", "transformer", "classifier", "labels", "fitted_on", "sda", "held_out",
+        "neighbour", "kept", "transformer", "classifier", "labels", "fit_rows", "sda", "held_out",
     }  # fmt: skip
 
 
@@ -77,7 +77,7 @@ def test_that_every_choice_that_changes_a_result_changes_the_hash() -> None:
         (BASE, replace(BASE, source="moved elsewhere")),
         (BASE, replace(BASE, svm=replace(BASE.svm, groups=7, seed=9, near=((1.0,), 2.0)))),
         (replace(BASE, training="whole"), replace(BASE, training="whole", split=3)),
-        (replace(BASE, training="whole"), replace(BASE, training="whole", fitted_on="split")),
+        (replace(BASE, training="whole"), replace(BASE, training="whole", fit_rows="split")),
         (replace(BASE, method="raw-svm"), replace(BASE, method="raw-svm", stack=StackParameters(noise=0.9))),
         (
             replace(BASE, stack=StackParameters(noise=0.1, depth=0)),
@@ -123,7 +123,7 @@ KNOWN = {
         PLAIN, method="sda-svm", training="split", test_rows=100
     ),
     "f8584eff3ff5d08304ab354a32ede63d037a5012a1b007a30758c19e273bf01c": replace(
-        PLAIN, method="custom", classifier=KNN, labels=20, fitted_on="labelled"
+        PLAIN, method="custom", classifier=KNN, labels=20, fit_rows="labelled"
     ),
 }
 
@@ -189,8 +189,8 @@ def test_that_a_spec_with_its_neighbours_comes_back_from_json() -> None:
         ({"method": "custom"}, "neither a transformer nor a classifier"),
         ({"classifier": KNN}, "has its own parts"),
         ({"labels": 1}, "2 or more, or None"),
-        ({"fitted_on": "labelled"}, "how many labels"),
-        ({"fitted_on": "test", "labels": 9}, "fitted_on is"),
+        ({"fit_rows": "labelled"}, "how many labels"),
+        ({"fit_rows": "test", "labels": 9}, "fit_rows is"),
         ({"held_out": HeldOut(folds=3, fold=3)}, "fold 4 of 3"),
         ({"held_out": HeldOut(0.95)}, "must be 0 to 0.9"),
     ],

@@ -107,7 +107,7 @@ EXTENTS = ("full", "quick")
 
 _OF_STACK = {"noise", "depth", "ridge"}
 _OF_SDA = {item.name for item in fields(SdaParameters)}
-_OF_ALL = ("loss", "criterion", "starts", "fitted_on")
+_OF_ALL = ("loss", "criterion", "starts", "fit_rows")
 _OF_DATA = ("widths", "draws", "labels", "train_rows", "test_rows", "C")
 _SEEDS = 10_000
 
@@ -138,7 +138,7 @@ class CellPlan:
         A candidate is trained on so many rows of its split; None: all.
     train_rows, test_rows : int or None
         The data set is cut down to so many rows, stratified; None: all.
-    fitted_on : {"training", "split"}
+    fit_rows : {"training", "split"}
         Which rows the representation is fitted on while it is chosen.
     """
 
@@ -155,7 +155,7 @@ class CellPlan:
     labels: int | None = None
     train_rows: int | None = None
     test_rows: int | None = None
-    fitted_on: str = "training"
+    fit_rows: str = "training"
 
     @property
     def n_candidates(self) -> int:
@@ -206,7 +206,7 @@ class CellPlan:
             kept=chosen.get("kept"),
             sda=SdaParameters(**chosen) if kind.network else None,
             labels=self.labels,
-            fitted_on=self.fitted_on,
+            fit_rows=self.fit_rows,
         ).checked()
 
     def final(self, point: SweepPoint) -> SweepPoint:
