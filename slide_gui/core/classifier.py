@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from slide_gui.core.estimators import fitted_rows, labelled_rows
+from slide_gui.core.estimators import fitted_rows, labelled_rows, store_parameters
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.estimator import SLIDE
 from slide_gui.core.svm.criteria import AUTO
@@ -79,25 +79,7 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         memory: int = 2 << 30,
         random_state: Any = None,
     ) -> None:
-        self.noise = noise
-        self.depth = depth
-        self.threshold = threshold
-        self.squashing = squashing
-        self.fit_on = fit_on
-        self.ridge = ridge
-        self.dtype = dtype
-        self.batch_size = batch_size
-        self.widths = widths
-        self.criterion = criterion
-        self.loss = loss
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.subset_size = subset_size
-        self.starts = starts
-        self.retune = retune
-        self.memory = memory
-        self.random_state = random_state
+        store_parameters(self, locals())
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS) -> Self:
         """Fit the stack, which takes no labels, then choose widths and C, and train.

@@ -6,7 +6,7 @@ Columns of layer k are named ``h{k}_…``, by which a multi-width SVM knows the 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
 
@@ -26,6 +26,7 @@ __all__ = [
     "layer_names",
     "layer_sizes",
     "parameters_of",
+    "store_parameters",
 ]
 
 P = TypeVar("P")
@@ -131,6 +132,16 @@ def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> NDArray[Any]:
     check_is_fitted(estimator)
     rows: NDArray[Any] = checked_rows(estimator, X, reset=False, dtype=list(dtypes))
     return rows
+
+
+def store_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
+    """Store the parameters of an estimator as they are, each under its name: ``store_parameters(self, locals())``.
+
+    It is all that an ``__init__`` does, by the conventions of scikit-learn.
+    """
+    for name, value in given.items():
+        if value is not estimator:
+            setattr(estimator, name, value)
 
 
 def parameters_of(estimator: Any, kind: type[P], **normalised: Any) -> P:

@@ -29,7 +29,6 @@ __all__ = [
     "RunResult",
     "Timings",
     "pack_arrays",
-    "same_numbers",
     "unpack_arrays",
 ]
 
@@ -335,12 +334,3 @@ def _plain(classifier: Classifier) -> dict[str, Any]:
         "grid": [asdict(point) for point in classifier.grid],
         "chosen": None if classifier.chosen is None else asdict(classifier.chosen),
     }
-
-
-def same_numbers(first: RunResult, second: RunResult) -> bool:
-    """Whether two results agree to the bit in all but times and versions."""
-    documents = [result.document() for result in (first, second)]
-    for document in documents:
-        del document["timings"], document["versions"], document["spec"]["source"]
-    ours, theirs = first.arrays(), second.arrays()
-    return documents[0] == documents[1] and all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)

@@ -40,7 +40,7 @@ def _few_digits(figure):
 
 def test_that_ten_classes_are_timed_beside_the_other_program_on_the_same_problem(monkeypatch):
     monkeypatch.setattr(classifying, "_digits", _few_digits)
-    monkeypatch.setattr(classifying, "intelex", lambda figure: SVC)
+    monkeypatch.setattr(classifying, "_intelex", lambda figure: SVC)
     (figure,) = classifying.svm_ten()
     assert figure.name == "svm-ten-400"
     assert figure.reference > 0.0

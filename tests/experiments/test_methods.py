@@ -19,12 +19,11 @@ from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.curves import label_curves, label_points
 from slide_gui.experiments.networks import NetworkRecord
-from slide_gui.experiments.result import same_numbers
 from slide_gui.experiments.run import Reuse, restore, run
 from slide_gui.experiments.splits import split_rows
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_points
-from tests.experiments.tiny import rectangles, spec
+from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles()
 KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})

@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import ARRAYS, RunResult, pack_arrays, same_numbers, unpack_arrays
+from slide_gui.experiments.result import ARRAYS, RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.run import run
-from tests.experiments.tiny import rectangles, spec
+from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles(60, 60, n_classes=3)
 RESULT = run(DATA, spec(DATA, widths="median", C=1.0))

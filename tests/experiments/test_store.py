@@ -18,14 +18,14 @@ import pytest
 from slide_gui.bench.killing import kill_sweep
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import RunResult, same_numbers
+from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import FORMAT, DamagedRun, RunStore
 from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
 from slide_gui.progress import Progress
-from tests.experiments.tiny import rectangles, spec
+from tests.experiments.tiny import rectangles, same_numbers, spec
 
 ADDED = [column.name for column in COLUMNS if column.added]
 DATA = rectangles(n_classes=3)

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from slide_gui.data.errors import DataError
-from slide_gui.experiments.result import RunResult, same_numbers
+from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import RunStore, StoreReport
 from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
 from slide_gui.numerics import numerics
-from tests.experiments.tiny import rectangles, spec
+from tests.experiments.tiny import rectangles, same_numbers, spec
 
 ADDED = [column.name for column in COLUMNS if column.added]
 DATA = rectangles()

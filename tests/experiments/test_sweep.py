@@ -16,13 +16,12 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments import sweep as sweep_module
 from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
 from slide_gui.experiments.cost import CostModel, RunKind
-from slide_gui.experiments.result import same_numbers
 from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, run_points, run_sweep
 from slide_gui.progress import Cancelled, Progress
-from tests.experiments.tiny import rectangles
+from tests.experiments.tiny import rectangles, same_numbers
 
 DATA = rectangles(60, 100)
 LEARNED = SweepSpec(

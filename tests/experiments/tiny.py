@@ -7,6 +7,7 @@ import numpy as np
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec
 
 
@@ -36,3 +37,12 @@ def spec(dataset: Dataset, noise: float = 0.4, depth: int = 1, **changes: object
         svm=SvmParameters(starts=1, **svm),  # type: ignore[arg-type]
         **changes,  # type: ignore[arg-type]
     ).checked()
+
+
+def same_numbers(first: RunResult, second: RunResult) -> bool:
+    """Whether two results agree to the bit in all but times and versions."""
+    documents = [result.document() for result in (first, second)]
+    for document in documents:
+        del document["timings"], document["versions"], document["spec"]["source"]
+    ours, theirs = first.arrays(), second.arrays()
+    return documents[0] == documents[1] and all(ours[name].tobytes() == theirs[name].tobytes() for name in ours)

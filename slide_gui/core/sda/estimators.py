@@ -16,6 +16,7 @@ from slide_gui.core.estimators import (
     labelled_rows,
     layer_names,
     parameters_of,
+    store_parameters,
 )
 from slide_gui.core.sampling import held_out_mask
 from slide_gui.core.sda.model import Sda, SdaNetwork, SdaParameters
@@ -87,14 +88,7 @@ class SDA(LayeredTransformer):
         dtype: str = "float32",
         random_state: Any = None,
     ) -> None:
-        self.n_units = n_units
-        self.noise = noise
-        self.pretraining_rate = pretraining_rate
-        self.pretraining_epochs = pretraining_epochs
-        self.batch_size = batch_size
-        self.rescale = rescale
-        self.dtype = dtype
-        self.random_state = random_state
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> Self:
         """Train the layers one after the other.
@@ -212,18 +206,7 @@ class SDAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         dtype: str = "float32",
         random_state: Any = None,
     ) -> None:
-        self.n_units = n_units
-        self.noise = noise
-        self.pretraining_rate = pretraining_rate
-        self.pretraining_epochs = pretraining_epochs
-        self.fine_tuning_rate = fine_tuning_rate
-        self.fine_tuning_epochs = fine_tuning_epochs
-        self.early_stopping = early_stopping
-        self.patience = patience
-        self.batch_size = batch_size
-        self.rescale = rescale
-        self.dtype = dtype
-        self.random_state = random_state
+        store_parameters(self, locals())
 
     def fit(self, X: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS) -> Self:
         """Pre-train the layers, and fine-tune them with the classes.
