@@ -140,7 +140,7 @@ def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progr
             told[payload.epochs[-1].layer] = time.perf_counter() - started
         progress.report(fraction, payload)
 
-    sda = pretrain(into_range(rows, limits), _unsupervised(parameters), Listener(note))
+    sda = pretrain(into_range(rows, limits), parameters.unsupervised, Listener(note))
     ends: list[float] = []
     for layer in range(1, len(parameters.n_units) + 1):
         ends.append(told.get(layer, ends[-1] if ends else 0.0))  # a layer without epochs took no time
@@ -189,22 +189,10 @@ def tuned(
     return result
 
 
-def _unsupervised(parameters: SdaParameters) -> SdaParameters:
-    """Return the parameters with those of fine-tuning, which pre-training does not use, at their defaults."""
-    unused = SdaParameters()
-    return replace(
-        parameters,
-        fine_tuning_rate=unused.fine_tuning_rate,
-        fine_tuning_epochs=unused.fine_tuning_epochs,
-        patience=unused.patience,
-    )
-
-
 def _begins(deeper: SdaParameters, wanted: SdaParameters) -> bool:
     """Whether the lowest layers of the deeper autoencoders are the wanted ones."""
     depth = len(wanted.n_units)
     if deeper.n_units[:depth] != wanted.n_units or deeper.noises[:depth] != wanted.noises:
         return False
-    return replace(_unsupervised(deeper), n_units=(), noise=0.0) == replace(
-        _unsupervised(wanted), n_units=(), noise=0.0
-    )
+    first, second = (replace(one.unsupervised, n_units=(), noise=0.0) for one in (deeper, wanted))
+    return first == second

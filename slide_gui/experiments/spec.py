@@ -124,6 +124,7 @@ class RunSpec:
         if stack.depth == 0:
             stack = replace(StackParameters(), noise=0.0, depth=0, dtype=stack.dtype)
         sda = SdaParameters() if self.sda is None else self.sda.checked()
+        trained = sda if method.fine_tunes else sda.unsupervised
         layers = len(sda.n_units) if method.network else stack.depth
         has_svm = self.classifier is None and not method.fine_tunes
         learns = method.learns and svm.widths == "learn"
@@ -135,7 +136,7 @@ class RunSpec:
             **numbers | ({"split": 0} if self.training == "whole" else {}),
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=method.projection.checked(self.kept, method.key) if method.projection else None,
-            sda=_normal_sda(sda, method, numbers["seed"]) if method.network else None,
+            sda=replace(trained, seed=numbers["seed"]) if method.network else None,
             fit_rows=self.fit_rows if fits and (self.training, self.fit_rows) != ("whole", "split") else "training",
         )
         if self.held_out is not None:
@@ -230,20 +231,6 @@ def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
         return svm
     return replace(
         svm, criterion=unused.criterion, subset_size=unused.subset_size, starts=unused.starts, retune=unused.retune
-    )
-
-
-def _normal_sda(sda: SdaParameters, method: Method, seed: int) -> SdaParameters:
-    """Return the parameters with what the method does not use at its default."""
-    sda = replace(sda, seed=seed)
-    if method.fine_tunes:
-        return sda
-    unused = SdaParameters()
-    return replace(
-        sda,
-        fine_tuning_rate=unused.fine_tuning_rate,
-        fine_tuning_epochs=unused.fine_tuning_epochs,
-        patience=unused.patience,
     )
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.curves import error_curves
-from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.timing import extrapolated_seconds, time_rows
 from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.inspection.flow import flow_result
@@ -31,10 +31,7 @@ from slide_gui.progress import Progress
 from slide_gui.reproduction.plan import ReproductionScale
 from slide_gui.text import duration
 
-__all__ = ["PARTS", "Load", "ReproducedItem", "ReproductionContext"]
-
-
-Load = Callable[[str, Progress], Dataset]
+__all__ = ["PARTS", "ReproducedItem", "ReproductionContext"]
 
 
 @dataclass(frozen=True, eq=False)

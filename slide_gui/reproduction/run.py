@@ -7,11 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from slide_gui.experiments.evaluation.run import Load
 from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
-from slide_gui.reproduction.figures import PARTS, Load, ReproducedItem, ReproductionContext
+from slide_gui.reproduction.figures import PARTS, ReproducedItem, ReproductionContext
 from slide_gui.reproduction.plan import ReproductionScale
 
 __all__ = ["ReproductionState", "reproduce"]

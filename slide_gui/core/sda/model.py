@@ -83,6 +83,13 @@ class SdaParameters:
         """The noise of each layer."""
         return self.noise if isinstance(self.noise, tuple) else (self.noise,) * len(self.n_units)
 
+    @property
+    def unsupervised(self) -> SdaParameters:
+        """These, with those of fine-tuning, which pre-training does not use, at their defaults."""
+        names = ("fine_tuning_rate", "fine_tuning_epochs", "patience")
+        unused = SdaParameters()
+        return replace(self, **{name: getattr(unused, name) for name in names})
+
     def checked(self) -> SdaParameters:
         """Return these parameters, normalised.
 

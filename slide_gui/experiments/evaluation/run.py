@@ -28,9 +28,10 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, run_points
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
-__all__ = ["run_evaluation"]
+__all__ = ["Load", "run_evaluation"]
 
 Load = Callable[[str, Progress], Dataset]
+"""Loads a data set by its key."""
 
 
 def run_evaluation(

@@ -262,8 +262,6 @@ class DataInfo:
     @property
     def reduced(self) -> str:
         """A sentence on how many rows there are, where they are not the benchmark's; else empty."""
-        from slide_gui.data.entries import entry
-
         ours, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
         if ours == theirs:
             return ""
