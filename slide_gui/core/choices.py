@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
-__all__ = ["Choice", "check_choice", "table_of"]
+__all__ = ["Choice", "check_choice", "stating", "table_of"]
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class Choice:
 
 
 C = TypeVar("C", bound=Choice)
+Documented = TypeVar("Documented", bound=type)
 
 
 def table_of(*entries: C) -> Mapping[str, C]:
@@ -53,3 +55,25 @@ def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
     if not isinstance(value, str) or value not in table:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(table)}")
     return table[value]
+
+
+def stating(**tables: Mapping[str, Choice]) -> Callable[[Documented], Documented]:
+    """Return a decorator that writes the keys of tables into the docstring of a class.
+
+    They stand in braces for the ``{…}`` in the line of the parameter of a table's name.
+
+    >>> @stating(loss=table_of(Choice("hinge", "hinge", "the ordinary SVM")))
+    ... class Model:
+    ...     '''loss : {…}, default="hinge"'''
+    >>> Model.__doc__
+    'loss : {"hinge"}, default="hinge"'
+    """
+
+    def state(documented: Documented) -> Documented:
+        for name, table in tables.items():
+            keys = ", ".join(f'"{key}"' for key in table)
+            text = documented.__doc__ or ""  # none where Python runs without them
+            documented.__doc__ = re.sub(rf"^(\s*{name} : ){{…}}", rf"\1{{{keys}}}", text, flags=re.MULTILINE)
+        return documented
+
+    return state

@@ -8,16 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from slide_gui.core.choices import stating
 from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
-from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.parameters import FIT_ON, StackParameters
+from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SLIDE", "NoisePath"]
 
 
+@stating(squashing=SQUASHINGS, fit_on=FIT_ON)
 class SLIDE(LayeredTransformer):
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
@@ -32,9 +35,9 @@ class SLIDE(LayeredTransformer):
         Number of layers l, 0 to 8.
     threshold : float, default=0.5
         t of the threshold function T(a) = 1 if a > t else 0.
-    squashing : {"threshold", "sigmoid", "tanh", "identity"}, default="threshold"
+    squashing : {…}, default="threshold"
         The function between two layers.
-    fit_on : {"values", "thresholded"}, default="values"
+    fit_on : {…}, default="values"
         Whether a layer is fitted on the real-valued output of the layer below (the paper) or on that output squashed.
         It is applied to squashed values either way.
     ridge : float, default=1e-5

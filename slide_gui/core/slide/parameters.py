@@ -41,8 +41,8 @@ class StackParameters:
         Number of layers l, 0 to `MOST_LAYERS`.
     threshold : float
         t of the threshold function (the paper's 0.5).
-    squashing : {"threshold", "sigmoid", "tanh", "identity"}
-        The function T between two layers.
+    squashing : str
+        The function T between two layers, a key of `SQUASHINGS`.
     fit_on : {"values", "thresholded"}
         Whether a layer is fitted on the real-valued h (the paper) or on T(h).
     ridge : float

@@ -12,10 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
+from slide_gui.core.choices import stating
 from slide_gui.core.estimators import fitted_rows, labelled_rows, layer_sizes, parameters_of
-from slide_gui.core.svm.criteria import AUTO
+from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes
-from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
+from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
 from slide_gui.core.svm.training import fit_svm
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -24,6 +25,7 @@ __all__ = ["MultiWidthSVC"]
 _DTYPES = (np.float64, np.float32)
 
 
+@stating(widths=WIDTHS, criterion=LEARNED_BY, loss=LOSSES)
 class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine with one radial basis function width a layer (paper, section "SVM Training").
 
@@ -38,10 +40,10 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         block. A number: so many blocks of equal size. A sequence: their sizes. None: one block. What does not fit the
         columns, or contradicts their names, is refused. Arrays carry no names, so that in a pipeline of arrays this
         cannot follow SLIDE's depth: `SLIDEClassifier` does.
-    widths : {"learn", "median"} or sequence of float, default="learn"
+    widths : {…} or sequence of float, default="learn"
         The widths σ_t, one a block. "median": σ_t² = σ² · median ‖h_iᵗ − h_jᵗ‖², with σ² = number of blocks, or
         chosen with C on held-out rows where C is None.
-    criterion : {"auto", "radius-margin", "span", "hold-out", "press"}, default="auto"
+    criterion : {…}, default="auto"
         What learning minimises: radius over margin, the smoothed leave-one-out error by the span of the support
         vectors, the smoothed error on a held-out fifth, or the leave-one-out squared error of kernel ridge
         regression. With more than two classes the first three are averaged over the one-vs-one problems, "press"
@@ -50,7 +52,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         that every point is a support vector.
         Whatever the criterion, the widths learned are compared with median widths times one scale by cross-validation
         on the rows learned on; where those are clearly better they are taken, and `chosen_by_` says so.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
+    loss : {…}, default="squared_hinge"
         L2-SVM or C-SVC. Widths are learned with the squared hinge in either case.
     C : float or None, default=None
         None: learned with the widths; chosen from 1, 10, 100, 1000 on a held-out fifth where widths are not learned,

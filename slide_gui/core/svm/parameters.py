@@ -40,8 +40,10 @@ class SvmParameters:
     groups : int, tuple of int, or None
         Blocks of columns, one width each.
     widths : "learn", "median" or tuple of float
-    criterion : {"auto", "radius-margin", "span", "hold-out", "press"}
-    loss : {"squared_hinge", "hinge"}
+    criterion : str
+        A key of `LEARNED_BY`.
+    loss : str
+        A key of `LOSSES`.
     C : float or None
     tol : float
     max_iter : int or None

@@ -32,7 +32,8 @@ class WidthOptions:
 
     Attributes
     ----------
-    criterion : {"auto", "radius-margin", "span", "hold-out", "press"}
+    criterion : str
+        A key of `LEARNED_BY`.
     C : float or None
         Kept at this value; None: learned.
     subset_size : int
