@@ -64,11 +64,11 @@ class UsageError(Exception):
 
 
 @contextmanager
-def usage(kinds: type[Exception] | tuple[type[Exception], ...] = ValueError) -> Iterator[None]:
-    """Turn errors of these kinds into a `UsageError` of the same words."""
+def usage() -> Iterator[None]:
+    """Turn a ValueError into a `UsageError` of the same words."""
     try:
         yield
-    except kinds as error:
+    except ValueError as error:
         raise UsageError(str(error)) from None
 
 

@@ -18,7 +18,7 @@ from slide_gui.experiments.model_file import FittedModel, fit_model
 from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.splits import subset
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause, run_sweep
+from slide_gui.experiments.sweep import run_sweep
 from slide_gui.figures.closeness import closeness_csv, draw_closeness
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.evaluation import TextTable, error_table, errors_export, time_table, times_export
@@ -75,14 +75,10 @@ class ReproductionContext:
         Gets the files.
     load : callable
         From the key of a data set and a progress to the data set.
-    pause : Pause or None
-        Of the runs.
     """
 
-    def __init__(
-        self, folder: Path, scale: ReproductionScale, load: Load, store: RunStore, pause: Pause | None
-    ) -> None:
-        self.folder, self.scale, self.store, self.pause = folder, scale, store, pause
+    def __init__(self, folder: Path, scale: ReproductionScale, load: Load, store: RunStore) -> None:
+        self.folder, self.scale, self.store = folder, scale, store
         self._load = load
         self._data: dict[str, Dataset] = {}
         self._models: dict[tuple[str, StackParameters], FittedModel] = {}
@@ -210,7 +206,7 @@ def _curves(title: str, context: ReproductionContext, progress: Progress) -> Rep
     dataset = subset(context.dataset("rectangles", progress.part(0.0, 0.0)), e.train_rows, e.test_rows)
     warm = e.method == "slide-svm"
     sweep = SweepSpec(dataset.fingerprint, "rectangles", e.noises, e.depths, method=e.method, svm=e.svm, warm=warm)
-    state = run_sweep(dataset, sweep, context.store, progress=progress, pause=context.pause)
+    state = run_sweep(dataset, sweep, context.store, progress=progress)
     curves = error_curves(dataset, state.done)
     runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())
     by = ", ".join(sorted({answer.chosen_by for answer in state.done if answer.chosen_by}))
@@ -229,9 +225,7 @@ def _curves(title: str, context: ReproductionContext, progress: Progress) -> Rep
 
 def _tables(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
     cells, pulse = context.scale.cells, progress.part(0.95, 0.95)
-    state = run_evaluation(
-        cells, context.dataset, context.store, progress=progress.part(0.0, 0.95), pause=context.pause
-    )
+    state = run_evaluation(cells, context.dataset, context.store, progress=progress.part(0.0, 0.95))
     cut = {cell.data: subset(context.dataset(cell.data, pulse), cell.train_rows, cell.test_rows) for cell in cells}
     tutorial = {key: extrapolated_seconds(dataset, progress=pulse) for key, dataset in cut.items()}
     times = time_rows(state, tutorial)

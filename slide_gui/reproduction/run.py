@@ -10,7 +10,6 @@ from pathlib import Path
 from slide_gui.experiments.evaluation.run import Load
 from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.reproduction.figures import PARTS, ReproducedItem, ReproductionContext
 from slide_gui.reproduction.plan import ReproductionScale
@@ -43,7 +42,6 @@ def reproduce(
     store: RunStore,
     *,
     progress: Progress = NO_PROGRESS,
-    pause: Pause | None = None,
     seen: Callable[[tuple[ReproducedItem, ...]], None] = lambda items: None,
 ) -> tuple[ReproducedItem, ...]:
     """Make every figure and table of the paper.
@@ -68,7 +66,7 @@ def reproduce(
     Cancelled
         By the progress.
     """
-    return _Reproduction(ReproductionContext(folder, scale, load, store, pause), progress, seen).run()
+    return _Reproduction(ReproductionContext(folder, scale, load, store), progress, seen).run()
 
 
 class _Reproduction:
