@@ -347,7 +347,7 @@ def _copies_document(result: CopiesResult) -> dict[str, Any]:
 
 def _draw_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "provenance", type=Path, metavar="FILE", help="curves.json, confusion.json or widths.json of a bundle"
+        "provenance", type=Path, metavar="FILE", help="the JSON document of a bundle, such as curves.json"
     )
     parser.add_argument("--width", metavar="NAME", default="single", help="single, one-and-a-half, double or slide")
     parser.add_argument("--dpi", type=int, default=300, help="dots per inch of a PNG (300)")
@@ -355,18 +355,22 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _draw(arguments: argparse.Namespace) -> int:
+    from slide_gui.data.errors import DataError
     from slide_gui.experiments.provenance import FigureProvenance
+    from slide_gui.figures.run_exports import figure_names, run_export
     from slide_gui.figures.style import Style
 
     with usage():
         style = Style(width=arguments.width, dpi=arguments.dpi)
     provenance = FigureProvenance.read(arguments.provenance)
+    if provenance.figure not in figure_names():
+        known = ", ".join(figure_names())
+        raise DataError(f"asks for the figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
     arguments.output = arguments.output or Path(f"{provenance.figure}.pdf")
     outputs = _outputs(arguments)
     if provenance.difference:
         print(f"slide-gui: {arguments.provenance}: {provenance.difference}", file=sys.stderr)
     from slide_gui.figures.export import save_export
-    from slide_gui.figures.run_exports import run_export
 
     dataset = read_data(provenance.source, f"reading {provenance.source.argument}")
     with progress_bar("training") as progress:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.store import RunStore, StoreReport
     from slide_gui.experiments.stored_run import StoredRun
     from slide_gui.experiments.sweep import SweepState
+    from slide_gui.figures.run_exports import RunFigure
 
 __all__ = ["COMMANDS", "parse_depths", "parse_noises"]
 
@@ -78,7 +79,7 @@ def _train(arguments: argparse.Namespace) -> int:
     svm = svm_parameters(arguments)
     stack = stack_parameters(arguments)
     for path in arguments.figure:
-        _check_figure(path)
+        _run_figure(path)
     if arguments.figure and arguments.folds is not None:
         raise UsageError("--figure draws one run, and --folds makes several; leave one of them out")
     from slide_gui.experiments.spec import RunSpec, on_every_fold
@@ -164,20 +165,23 @@ def _result_lines(result: RunResult) -> Iterator[str]:
     yield f"made with {', '.join(f'{name} {version}' for name, version in result.versions)}"
 
 
-def _check_figure(path: Path) -> None:
-    if not re.match("confusion|widths", path.name) or path.suffix.lower() not in _FIGURES:
-        raise UsageError(f"--figure {str(path)!r}: expected confusion or widths, with .pdf, .svg, .png or .csv")
+def _run_figure(path: Path) -> RunFigure:
+    """Return the figure of a run that a file's name begins with."""
+    from slide_gui.figures.run_exports import RUN_FIGURES
+
+    for name, figure in RUN_FIGURES.items():
+        if path.name.startswith(name) and path.suffix.lower() in _FIGURES:
+            return figure
+    raise UsageError(f"--figure {str(path)!r}: expected {' or '.join(RUN_FIGURES)}, with .pdf, .svg, .png or .csv")
 
 
 def _write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) -> None:
     """Write the figures or tables whose names were checked."""
     from slide_gui.figures.export import save_export
-    from slide_gui.figures.run_exports import confusion_export, widths_export
     from slide_gui.figures.style import Style
 
     for path in paths:
-        of_widths = path.name.startswith("widths")
-        save_export(path, widths_export(result) if of_widths else confusion_export(result, names), Style())
+        save_export(path, _run_figure(path).export(result, names), Style())
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:

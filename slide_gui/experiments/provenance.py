@@ -20,9 +20,8 @@ from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["FIGURES", "FigureProvenance"]
+__all__ = ["FigureProvenance"]
 
-FIGURES = ("curves", "confusion", "widths")
 _FORMAT = 1
 _LARGEST = 64 << 20  # bytes
 _AXES = {"noise": float, "depth": int, "split": int, "seed": int}
@@ -118,8 +117,7 @@ class FigureProvenance:
     def _of(cls, document: dict[str, Any]) -> FigureProvenance:
         if document["format"] != _FORMAT:
             raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
-        if document["figure"] not in FIGURES:
-            raise ValueError(f"figure {document['figure']!r}, expected {', '.join(FIGURES)}")
+        figure = checked_value(str, document["figure"], "figure")
         specs: list[RunSpec] = []
         for run_document in document["runs"]:
             plain = RunSpec.from_document({**run_document, "neighbour": None})
@@ -136,7 +134,7 @@ class FigureProvenance:
         if bool(source.key) == bool(source.paths) or (source.key and source.key not in {e.key for e in entries()}):
             raise ValueError("the source is neither a data set of the catalogue nor files")
         version = checked_value(str, document.get("numerics", ""), "numerics")
-        return cls(document["figure"], source, tuple(points), version)
+        return cls(figure, source, tuple(points), version)
 
 
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:

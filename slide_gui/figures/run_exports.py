@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 from slide_gui import __version__
 from slide_gui.data.dataset import Dataset
@@ -18,8 +18,17 @@ from slide_gui.figures.export import FigureExport, all_forms, export_of
 from slide_gui.figures.widths import draw_widths, widths_csv
 from slide_gui.text import label_names
 
-__all__ = ["confusion_export", "curves_export", "run_export", "widths_export"]
+__all__ = [
+    "RUN_FIGURES",
+    "RunFigure",
+    "confusion_export",
+    "curves_export",
+    "figure_names",
+    "run_export",
+    "widths_export",
+]
 
+_CURVES = "curves"
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
 _SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
@@ -59,12 +68,10 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
     ValueError
         If the runs do not make such a figure: curves of different methods, widths that were not learned.
     """
-    if provenance.figure == "curves":
+    if provenance.figure == _CURVES:
         export = curves_export(dataset, list(map(PointResult.of, provenance.points, results)))
-    elif provenance.figure == "confusion":
-        export = confusion_export(results[0], dataset.label_names)
     else:
-        export = widths_export(results[0])
+        export = RUN_FIGURES[provenance.figure].export(results[0], dataset.label_names)
     name = export.name
     return replace(
         export,
@@ -81,7 +88,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
     if curves.evaluate == "test":
         marks = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
     return FigureExport(
-        "curves",
+        _CURVES,
         lambda figure, style: draw_curves(figure, curves, style, marks),
         lambda path: curves_csv(path, curves),
     )
@@ -97,7 +104,7 @@ def confusion_export(result: RunResult, names: Sequence[str]) -> FigureExport:
     )
 
 
-def widths_export(result: RunResult) -> FigureExport:
+def widths_export(result: RunResult, _names: Sequence[str] = ()) -> FigureExport:
     """Return how a run learned its widths; without a bundle.
 
     Raises
@@ -105,6 +112,49 @@ def widths_export(result: RunResult) -> FigureExport:
     ValueError
         If it did not learn them.
     """
-    if result.classifier is None or not result.classifier.history:
+    if not _learned(result):
         raise ValueError("there is nothing to draw: the widths of this run were not learned")
     return export_of("widths", result, draw_widths, widths_csv)
+
+
+def _learned(result: RunResult) -> bool:
+    return result.classifier is not None and bool(result.classifier.history)
+
+
+@dataclass(frozen=True)
+class RunFigure:
+    """A figure of one run, for the Classifier page, `slide-gui train` and `slide-gui draw` alike.
+
+    Attributes
+    ----------
+    name : str
+        Of its files.
+    title : str
+        For people, as in “Export the confusion matrix”.
+    export : callable
+        (result, names of the classes) → the figure and its numbers.
+    width : str
+        With which an export begins, a key of `WIDTHS`.
+    applies : callable
+        Whether a run has what it shows.
+    """
+
+    name: str
+    title: str
+    export: Callable[[RunResult, Sequence[str]], FigureExport]
+    width: str = "double"
+    applies: Callable[[RunResult], bool] = lambda _result: True
+
+
+RUN_FIGURES = {
+    figure.name: figure
+    for figure in (
+        RunFigure("confusion", "the confusion matrix", confusion_export, width="single"),
+        RunFigure("widths", "the course of the widths", widths_export, applies=_learned),
+    )
+}
+
+
+def figure_names() -> tuple[str, ...]:
+    """Return the names that a provenance may give its figure."""
+    return (_CURVES, *RUN_FIGURES)

@@ -79,7 +79,7 @@ def test_that_a_recipe_reads_back_with_its_neighbours(source: DataSource) -> Non
         lambda text: "",
         lambda text: "[]",
         lambda text: "{" * 100_000,
-        lambda text: text.replace('"curves"', '"pie"'),
+        lambda text: text.replace('"figure": "curves"', '"figure": 3'),
         lambda text: text.replace('"format": 1', '"format": 2'),
         lambda text: text.replace('"run": 0', '"run": 99'),
         lambda text: text.replace('"noise": 0.1', '"noise": 7'),
@@ -93,6 +93,15 @@ def test_that_a_damaged_recipe_is_refused_in_one_sentence(source: DataSource, da
     with pytest.raises(DataError, match=r"curves\.json"):
         FigureProvenance.read("curves.json")
     assert main(["draw", "curves.json"]) == 1
+
+
+def test_that_a_figure_nobody_draws_is_refused_before_anything_is_trained(
+    source: DataSource, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("pie.json").write_text(recipe_of("pie", source).text(), encoding="utf-8")
+    assert main(["draw", "pie.json"]) == 1
+    said = capsys.readouterr().err.splitlines()
+    assert said == ["slide-gui: pie.json: asks for the figure 'pie', expected curves, confusion, widths"]
 
 
 def test_that_other_data_are_refused(source: DataSource, capsys: pytest.CaptureFixture[str]) -> None:

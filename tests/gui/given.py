@@ -14,22 +14,24 @@ from PySide6.QtWidgets import QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
-from slide_gui.progress import Progress
+from slide_gui.experiments.source import DataSource
+from slide_gui.progress import NO_PROGRESS, Progress
 from tests.core.test_stack import images
 
 if TYPE_CHECKING:
     from slide_gui.gui.main_window import MainWindow
 
 
-class Given:
+class Given(DataSource):
     """A data source that returns what it was made with, or raises it."""
 
-    paths, key, generated, argument, seed = (), "rectangles", False, "rectangles", 0
+    result: Dataset | Exception
 
     def __init__(self, result: Dataset | Exception) -> None:
-        self.result = result
+        super().__init__(key="rectangles")
+        object.__setattr__(self, "result", result)
 
-    def load(self, progress: Progress) -> Any:
+    def load(self, *, progress: Progress = NO_PROGRESS) -> Any:
         if isinstance(self.result, Exception):
             raise self.result
         return self.result

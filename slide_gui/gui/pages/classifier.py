@@ -17,6 +17,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.source import describe_chosen, describe_widths
 from slide_gui.experiments.spec import RunSpec
+from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
@@ -118,19 +119,16 @@ class ClassifierPage(Page):
         if result is None or dataset is None or source is None or dataset.fingerprint != result.spec.fingerprint:
             return ()
 
-        def offer(name: str, title: str) -> ExportOption:
+        def option(figure: RunFigure) -> ExportOption:
             def export(_progress: Progress) -> FigureExport:
                 from slide_gui.experiments.provenance import FigureProvenance
-                from slide_gui.figures.run_exports import run_export
 
-                provenance = replace(FigureProvenance.of_run(name, source, result.spec), numerics=result.numerics)
-                return run_export(provenance, dataset, [result])
+                provenance = FigureProvenance.of_run(figure.name, source, result.spec)
+                return run_export(replace(provenance, numerics=result.numerics), dataset, [result])
 
-            return ExportOption(name, title, export, Style(width="single" if name == "confusion" else "double"))
+            return ExportOption(figure.name, figure.title, export, Style(width=figure.width))
 
-        options = (offer("confusion", "the confusion matrix"),)
-        learned = result.classifier is not None and result.classifier.history
-        return (*options, offer("widths", "the course of the widths")) if learned else options
+        return tuple(option(figure) for figure in RUN_FIGURES.values() if figure.applies(result))
 
     def why_nothing_to_export(self) -> str:
         if self._controller.result is not None:
