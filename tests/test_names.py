@@ -11,7 +11,7 @@ VAGUE = {"desk", "found", "kept", "made", "own", "taken"}
 FIELDS = {"kept"}
 """Of stored documents: attributes and keywords of records may be called so, variables may not."""
 
-LEFT_OUT = ("core/slide/", "core/svm/", "data/")
+LEFT_OUT = ("data/",)
 
 
 def vague(source: str) -> list[str]:

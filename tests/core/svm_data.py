@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.svm.newton import NewtonSolution, bordered_inverse
 from slide_gui.progress import Cancelled, Progress
 
 
@@ -37,3 +38,13 @@ class StopAfter(Progress):
         self.left -= 1
         if self.left <= 0:
             raise Cancelled
+
+
+def leave_one_out_outputs(kernel: NDArray, y: NDArray, solution: NewtonSolution) -> NDArray:
+    """Return y_p f^(−p)(x_p) for every support vector, exact while the others remain the support vectors.
+
+    It is 1 − y_p β_p / [H⁻¹]_pp, H the bordered matrix of the active set.
+    """
+    active = solution.active
+    inverse = bordered_inverse(kernel, active, solution.ridge)
+    return np.asarray(1.0 - y[active] * solution.beta[active] / np.diag(inverse))

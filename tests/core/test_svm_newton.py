@@ -8,12 +8,11 @@ from slide_gui.core.svm.newton import (
     Bordered,
     NotConverged,
     bordered_inverse,
-    leave_one_out_outputs,
     newton,
     optimum,
 )
 from slide_gui.progress import Cancelled
-from tests.core.svm_data import StopAfter, layers
+from tests.core.svm_data import StopAfter, layers, leave_one_out_outputs
 
 
 def _problem(n, noise=0.3):

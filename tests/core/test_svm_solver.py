@@ -4,7 +4,7 @@ from sklearn.svm import SVC
 
 from slide_gui.core.svm import decomposition as svm_decomposition
 from slide_gui.core.svm import smo as svm_active_set
-from slide_gui.core.svm.decomposition import KeptRows, Room, SolverOptions, SolverStep, least_memory, solve
+from slide_gui.core.svm.decomposition import CachedRows, Room, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm.kernel import Embedding, Gram, Vectors
 from slide_gui.core.svm.smo import Box, kkt_gap, minimise
 from slide_gui.progress import NO_PROGRESS, Cancelled
@@ -179,7 +179,7 @@ def test_that_kept_rows_sum_large_coefficients_in_double_precision():
     factors = 1e6 * np.random.default_rng(0).standard_normal(150)
     exact = factors @ source.kernel(points).astype(np.float64)
     for capacity in (300, 60, 0):  # all rows kept, some, none
-        rows = KeptRows(source, np.empty((capacity, 300), np.float32), 1e-3, NO_PROGRESS)
+        rows = CachedRows(source, np.empty((capacity, 300), np.float32), 1e-3, NO_PROGRESS)
         for _ in range(2):
             np.testing.assert_allclose(rows.times(points, factors, points), exact, atol=1e-4)
 
@@ -260,7 +260,7 @@ def test_that_sums_and_squares_are_right_whatever_rows_were_kept_before(capacity
     random = np.random.default_rng(0)
     source = _Counted(random.standard_normal((200, 5)) / 3.0)
     kernel = source.kernel(np.arange(200), np.arange(200))
-    rows = KeptRows(source, np.empty((capacity, 200)), 1e-3, NO_PROGRESS)
+    rows = CachedRows(source, np.empty((capacity, 200)), 1e-3, NO_PROGRESS)
     before = np.empty(0, dtype=int)
     for _ in range(12):
         points = np.sort(random.choice(200, 25, replace=False))
@@ -275,7 +275,7 @@ def test_that_sums_and_squares_are_right_whatever_rows_were_kept_before(capacity
 
 def test_that_kept_rows_are_not_computed_again_and_those_to_keep_stay():
     source = _Counted(np.random.default_rng(0).standard_normal((200, 5)))
-    rows = KeptRows(source, np.empty((50, 200)), 1e-3, NO_PROGRESS)
+    rows = CachedRows(source, np.empty((50, 200)), 1e-3, NO_PROGRESS)
     first, second = np.arange(30), np.arange(30, 60)
     rows.times(first, np.ones(30), first)
     rows.times(first, np.ones(30), first)

@@ -7,10 +7,10 @@ from slide_gui.core.svm import widths
 from slide_gui.core.svm import widths as widths_objective
 from slide_gui.core.svm.criteria import CRITERIA, evaluate, press, radius_margin, span
 from slide_gui.core.svm.kernel import layer_distances
-from slide_gui.core.svm.newton import NotConverged, leave_one_out_outputs, newton
+from slide_gui.core.svm.newton import NotConverged, newton
 from slide_gui.core.svm.widths import WidthOptions, WidthsStep, learn_widths
 from slide_gui.progress import Cancelled
-from tests.core.svm_data import StopAfter, layers, three_classes
+from tests.core.svm_data import StopAfter, layers, leave_one_out_outputs, three_classes
 
 SIZES = (4, 3, 5)
 
@@ -91,7 +91,7 @@ def test_that_learning_lowers_the_criterion_and_finds_the_layer_that_matters(cri
     codes = (Z[:, 0] * Z[:, 1] > 0).astype(int)  # the other two layers are noise
     listener = StopAfter()
     learned = learn_widths(Z, codes, (3, 3, 3), WidthOptions(criterion, starts=1), progress=listener)
-    assert learned.kept.criterion < learned.history[0].criterion
+    assert learned.best.criterion < learned.history[0].criterion
     assert int(np.argmax(learned.history[-1].shares)) == 0
     assert sum(learned.history[-1].shares) == pytest.approx(1.0)
     assert [step for step in listener.payloads if isinstance(step, WidthsStep)] == list(learned.history)
@@ -110,7 +110,7 @@ def test_that_a_given_C_is_kept_and_learning_can_start_near_an_answer():
     assert all(abs(step.C - 7.0) < 1e-12 for step in learned.history)
     again = learn_widths(Z, codes, SIZES, WidthOptions(C=7.0, near=(learned.widths, 7.0)))
     assert again.history[0].widths == pytest.approx(learned.widths)
-    assert again.kept.criterion <= learned.kept.criterion + 1e-9
+    assert again.best.criterion <= learned.best.criterion + 1e-9
 
 
 def test_that_learning_uses_a_stratified_subset_and_repeats_to_the_bit():
@@ -157,8 +157,8 @@ def test_that_the_optimum_kept_is_that_of_the_criterion_and_its_prior(monkeypatc
     monkeypatch.setattr(widths, "Objective", Falling)
     Z, codes = layers(60)
     learned = learn_widths(Z, codes, SIZES, WidthOptions())
-    assert learned.kept.objective == min(step.objective for step in learned.history)
-    first = next(step for step in learned.history if step.start == learned.kept.start)
+    assert learned.best.objective == min(step.objective for step in learned.history)
+    first = next(step for step in learned.history if step.start == learned.best.start)
     assert learned.widths[0] / first.widths[0] == pytest.approx(np.e, rel=1e-3)  # where 0.005 θ = 0.01 θ² / 4 is least
     assert learned.widths[1:] == pytest.approx(first.widths[1:])
     for step in learned.history:
@@ -189,9 +189,9 @@ def test_that_a_descent_begun_on_a_part_of_the_rows_ends_where_those_on_all_of_t
     monkeypatch.setattr(widths, "_PART_ROWS", 250)
     fast = learn_widths(Z, codes, SIZES, WidthOptions(criterion))
     assert {step.start for step in slow.history} == {0, 1}
-    assert {step.start for step in fast.history} == {fast.kept.start}
+    assert {step.start for step in fast.history} == {fast.best.start}
     assert len(fast.history) < len(slow.history)
-    assert fast.kept.objective <= 1.005 * slow.kept.objective
+    assert fast.best.objective <= 1.005 * slow.best.objective
 
 
 @pytest.mark.parametrize("shape", [Falling, Plunging])
@@ -203,8 +203,8 @@ def test_that_the_prior_and_the_bounds_are_those_of_the_start_wherever_a_part_of
     fast = learn_widths(Z, codes, SIZES, WidthOptions(starts=1))
     np.testing.assert_allclose(fast.widths, slow.widths, rtol=1e-3)
     np.testing.assert_allclose(fast.C, slow.C, rtol=1e-3)
-    assert fast.kept.prior == pytest.approx(slow.kept.prior, rel=1e-2)
-    assert fast.kept.prior > 0.0
+    assert fast.best.prior == pytest.approx(slow.best.prior, rel=1e-2)
+    assert fast.best.prior > 0.0
 
 
 def test_that_the_course_of_every_start_never_rises_and_is_told_as_it_was():
@@ -240,7 +240,7 @@ def test_that_a_step_to_where_the_SVM_is_not_solved_is_taken_back(monkeypatch):
     assert refused
     assert all(np.isfinite(step.objective) for step in learned.history)
     assert all((np.log(step.C) - fence) * (np.log(free.C) - fence) <= 0.0 for step in learned.history)
-    assert learned.kept.objective < learned.history[0].objective
+    assert learned.best.objective < learned.history[0].objective
 
 
 def test_that_learning_ends_in_a_sentence_where_no_SVM_is_solved(monkeypatch):

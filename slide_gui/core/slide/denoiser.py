@@ -142,11 +142,11 @@ def _refine(
     """
     survives = survival(noise, len(scatter) - 1)
 
-    def correct(own: NDArray[np.intp], residual: Array) -> float:
+    def correct(block: NDArray[np.intp], residual: Array) -> float:
         """Correct some rows, and return the largest correction, relative to its row."""
         change = product(product(residual, factor.T, progress), factor, progress)
-        weights[own] += change
-        length = np.maximum(np.linalg.norm(weights[own], axis=1), np.finfo(float).tiny)
+        weights[block] += change
+        length = np.maximum(np.linalg.norm(weights[block], axis=1), np.finfo(float).tiny)
         return float((np.linalg.norm(change, axis=1) / length).max(initial=0.0))
 
     lit = np.flatnonzero(np.diag(scatter)[rows])
@@ -160,14 +160,14 @@ def _refine(
         np.subtract(q[columns], leading[columns], out=rest[columns])
         progress.report(0.0)
     for start in range(0, len(lit), _BLOCK):
-        own = lit[start : start + _BLOCK]
-        right = scatter[rows[own]] * survives
+        block = lit[start : start + _BLOCK]
+        right = scatter[rows[block]] * survives
         before = 0.01  # what the first solve is taken to have left, rather more than it did
         for _ in range(_MOST_CORRECTIONS):
-            x = weights[own]
+            x = weights[block]
             x_leading = leading_digits(x, len(q))
             small = product(x_leading, rest.T, progress) + product(x - x_leading, q, progress)
-            size = correct(own, (right - product(x_leading, leading.T, progress)) - small)
+            size = correct(block, (right - product(x_leading, leading.T, progress)) - small)
             if size * size <= _NEGLIGIBLE * before:
                 break
             before = size
@@ -242,15 +242,15 @@ class CorruptedCopies:
         n, d = self.rows.shape
         for done in range(copies):
             random = np.random.default_rng([self.random_state, self.copies])
-            kept = random.random((n, d), dtype=np.float32) >= np.float32(self.noise)
-            np.multiply(self._clean[:, :d], kept, out=self._corrupted[:, :d])
+            survivors = random.random((n, d), dtype=np.float32) >= np.float32(self.noise)
+            np.multiply(self._clean[:, :d], survivors, out=self._corrupted[:, :d])
             q = np.zeros_like(self._q)
             for start in range(0, n, _SHORT_SUM):
                 block = self._corrupted[start : start + _SHORT_SUM]
                 q += block.T @ block
                 progress.report(done / copies)
             self._q += q
-            self._survived += kept
+            self._survived += survivors
             self.copies += 1
         progress.report(1.0)
 

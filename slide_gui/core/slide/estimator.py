@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.choices import stating
-from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names
+from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names, store_parameters
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, StackParameters
@@ -80,14 +80,7 @@ class SLIDE(LayeredTransformer):
         dtype: str = "float32",
         batch_size: int = 4096,
     ) -> None:
-        self.noise = noise
-        self.depth = depth
-        self.threshold = threshold
-        self.squashing = squashing
-        self.fit_on = fit_on
-        self.ridge = ridge
-        self.dtype = dtype
-        self.batch_size = batch_size
+        store_parameters(self, locals())
 
     def fit(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> Self:
         """Fit every layer in closed form.

@@ -64,7 +64,6 @@ class Entered:
     ----------
     size : int
         Most rows of a block.
-    d : int
     parameters : StackParameters
         Its threshold, squashing and dtype are used.
     """
@@ -234,10 +233,10 @@ class Activations:
         """Return [T(h), 1] of some rows, h the representation reached so far."""
         p, d = self._parameters, self._rows.shape[1]
         if self._out is not None:
-            column, kept = len(self._steps) * d, self._out[start:stop]
+            column, block = len(self._steps) * d, self._out[start:stop]
             if column == 0:
-                kept[:, :d] = self._rows[start:stop]
-            return self._entered.of(kept[:, column : column + d])
+                block[:, :d] = self._rows[start:stop]
+            return self._entered.of(block[:, column : column + d])
         if self._packed is not None:
             entered = self._entered.filled(stop - start)
             np.copyto(entered[:, :d], np.unpackbits(self._packed[start:stop], axis=1, count=d))

@@ -50,7 +50,6 @@ class Stack:
 
     Attributes
     ----------
-    parameters : StackParameters
     layers : tuple of Layer
         Fewer than ``parameters.depth`` while the fit is under way.
     n_features, n_samples : int
@@ -72,7 +71,6 @@ class Stack:
         rows : ndarray of shape (n, d)
         out : ndarray of shape (n, (l + 1)·d), optional
             Filled and returned in place of a new array.
-        progress : Progress
 
         Raises
         ------
@@ -81,8 +79,8 @@ class Stack:
         """
         d = self.n_features
         if rows.ndim != 2 or rows.shape[1] != d:
-            found = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
-            raise ValueError(f"X has {found} features, but this stack was fitted on {d} features")
+            shape = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
+            raise ValueError(f"X has {shape} features, but this stack was fitted on {d} features")
         result = room_for_features((len(rows), d), replace(self.parameters, depth=len(self.layers)), out)
         _forward(self, rows, result, 0, progress)
         return result
@@ -128,7 +126,6 @@ def fit_stack(
     ----------
     rows : array_like of shape (n, d)
         An array or memmap, read in blocks, n at least 2.
-    parameters : StackParameters
     scatter : InputScatter, optional
         From `input_scatter` of the same rows, to leave out the first pass.
     out : ndarray of shape (n, (l + 1)·d), optional
@@ -165,14 +162,14 @@ def fit_stack(
         reached = (activations.passed + 1) / (1 + passes)
         here = progress.part(reached, reached)
         if values:
-            own = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
+            layer_scatter = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
         else:
-            own = squashed
+            layer_scatter = squashed
         here.report(0.0)
-        weights = denoiser_weights(own, parameters.noise, parameters.ridge, progress=here)
+        weights = denoiser_weights(layer_scatter, parameters.noise, parameters.ridge, progress=here)
         here.report(0.0)
-        error = reconstruction_error(own, weights, parameters.noise, parameters.ridge)
-        stack = replace(stack, layers=(*stack.layers, Layer(weights, error, own)))
+        error = reconstruction_error(layer_scatter, weights, parameters.noise, parameters.ridge)
+        stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
         progress.report(reached, stack)
     if out is not None:
         _forward(stack, rows, out, activations.passed, progress.part(1.0, 1.0))

@@ -48,8 +48,8 @@ def subtract_symmetrised(matrix: Array, a: Array, b: Array, progress: Progress =
     """Take sym(a bᵀ) = (a bᵀ + b aᵀ)/2 off a matrix in place, for two vectors or two matrices of columns."""
     a, b = a.reshape(len(matrix), -1), b.reshape(len(matrix), -1)
     for top in range(0, len(matrix), _TILE):
-        own = slice(top, top + _TILE)
-        matrix[own] -= (a[own] @ b.T + b[own] @ a.T) / 2.0
+        tile = slice(top, top + _TILE)
+        matrix[tile] -= (a[tile] @ b.T + b[tile] @ a.T) / 2.0
         progress.report(0.0)
 
 
@@ -306,14 +306,14 @@ def evaluate(
         part = kernel if alone else kernel[np.ix_(members, members)]
         y = np.where(codes[members] == pair[1], 1.0, -1.0)
         given = {"held_out": _some(held_out[members])} if chosen.holds_out else {}
-        found = chosen.evaluate(part, y, ridge, start=starts.get(pair), progress=progress, **given)
-        starts[pair] = beta = found.beta
-        value += found.value / len(pairs)
-        support += found.n_support
+        evaluation = chosen.evaluate(part, y, ridge, start=starts.get(pair), progress=progress, **given)
+        starts[pair] = beta = evaluation.beta
+        value += evaluation.value / len(pairs)
+        support += evaluation.n_support
         if gradient is None:
-            gradient = found.gradient
+            gradient = evaluation.gradient
         else:
-            gradient[np.ix_(members, members)] += found.gradient / len(pairs)
+            gradient[np.ix_(members, members)] += evaluation.gradient / len(pairs)
     assert gradient is not None
     return Evaluation(value, gradient, beta, support)
 

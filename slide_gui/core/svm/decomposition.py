@@ -11,7 +11,7 @@ from slide_gui.core.svm.kernel import KernelRows
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["KeptRows", "Room", "SolverOptions", "SolverStep", "least_memory", "solve"]
+__all__ = ["CachedRows", "Room", "SolverOptions", "SolverStep", "least_memory", "solve"]
 
 
 Array = NDArray[np.float64]
@@ -35,7 +35,7 @@ class Room:
         return self._bytes[:size].view(dtype)
 
 
-class KeptRows:
+class CachedRows:
     """Kernel rows of all points, kept in as much memory as allowed.
 
     Parameters
@@ -64,21 +64,21 @@ class KeptRows:
 
     def square(self, points: Indices, out: NDArray[np.floating]) -> NDArray[np.floating]:
         """Return the kernel among some points: from kept rows where there are any, computed where not."""
-        kept = self._slot[points] >= 0
-        if not kept.any():
+        stored = self._slot[points] >= 0
+        if not stored.any():
             return self._source.kernel(points, points, out=out, progress=self._progress)
-        old, new = np.flatnonzero(kept), np.flatnonzero(~kept)
+        old, new = np.flatnonzero(stored), np.flatnonzero(~stored)
         for top in range(0, len(old), _TILE):
-            own = old[top : top + _TILE]
-            values = np.take(self._store[self._slot[points[own]]], points, axis=1, mode="clip")
-            out[own] = values
-            out[np.ix_(new, own)] = values[:, new].T
+            batch = old[top : top + _TILE]
+            values = np.take(self._store[self._slot[points[batch]]], points, axis=1, mode="clip")
+            out[batch] = values
+            out[np.ix_(new, batch)] = values[:, new].T
             self._progress.report(0.0)
         if len(new):
-            own_points = points[new]
-            made = self._source.kernel(own_points, own_points, progress=self._progress)
+            absent = points[new]
+            block = self._source.kernel(absent, absent, progress=self._progress)
             for top in range(0, len(new), _TILE):
-                out[np.ix_(new[top : top + _TILE], new)] = made[top : top + _TILE]
+                out[np.ix_(new[top : top + _TILE], new)] = block[top : top + _TILE]
                 self._progress.report(0.0)
         return out
 
@@ -115,15 +115,15 @@ class KeptRows:
 
     def _compact(self, keep: Indices) -> None:
         """Drop the rows of points that are not to be kept."""
-        kept = keep[self._slot[keep] >= 0]
-        kept = kept[np.argsort(self._slot[kept])]
-        for target, point in enumerate(kept):  # in place: a row never moves behind one not yet moved
+        stay = keep[self._slot[keep] >= 0]
+        stay = stay[np.argsort(self._slot[stay])]
+        for target, point in enumerate(stay):  # in place: a row never moves behind one not yet moved
             self._store[target] = self._store[self._slot[point]]
             if target % _TILE == 0:
                 self._progress.report(0.0)
         self._slot[:] = -1
-        self._slot[kept] = np.arange(len(kept))
-        self._used = len(kept)
+        self._slot[stay] = np.arange(len(stay))
+        self._used = len(stay)
 
 
 WHOLE = 1000  # points up to which the whole kernel matrix is made
@@ -147,7 +147,6 @@ class SolverOptions:
     ----------
     squared : bool
         Squared hinge loss (L2-SVM); otherwise the hinge (C-SVC).
-    C : float
     tol : float
         Largest gap of the optimality conditions at the end, in units of the margin.
     max_iter : int or None
@@ -191,7 +190,6 @@ class Solution:
     ----------
     beta : ndarray of shape (n,)
         Signed dual coefficients y α.
-    bias : float
     gap : float
         Of the optimality conditions.
     steps : int
@@ -230,7 +228,6 @@ def solve(
         The kernel of the n points.
     y : ndarray of shape (n,)
         −1 or 1, both present.
-    options : SolverOptions
     start : ndarray of shape (n,), optional
         Signed dual coefficients to start from (of a neighbouring problem, say); made feasible first.
     room : Room, optional
@@ -271,12 +268,13 @@ def solve(
     finer = source.refined_bytes if source.dtype == np.float32 else None
     left = -1 if finer is None else options.memory - finer
     coarse = left >= least_memory(n, 8)
-    found = _Outer(source, y, box, options, room, many, coarse, steady).run(beta)
-    if not coarse or single_error(found.beta) < _ERROR * options.tol:
-        return found
-    many = bool(np.count_nonzero(found.beta) > _MANY * n)
+    solution = _Outer(source, y, box, options, room, many, coarse, steady).run(beta)
+    if not coarse or single_error(solution.beta) < _ERROR * options.tol:
+        return solution
+    many = bool(np.count_nonzero(solution.beta) > _MANY * n)
     options = replace(options, memory=left)
-    return _Outer(source.refined(steady.pulse), y, box, options, room, many, False, steady).run(found.beta, found.steps)
+    fine = _Outer(source.refined(steady.pulse), y, box, options, room, many, False, steady)
+    return fine.run(solution.beta, solution.steps)
 
 
 def _first_quarter(y: Array) -> Indices:
@@ -330,7 +328,7 @@ class _Outer:
         capacity = 0 if self._whole else max(min(n, (floats - self._largest**2) // n - SMALLEST_SET), 0)
         values = room.floats(self._largest**2 + capacity * n, source.dtype)
         self._square, store = values[: self._largest**2], values[self._largest**2 :].reshape(capacity, n)
-        self._rows = KeptRows(source, store, options.tol, progress.pulse)
+        self._rows = CachedRows(source, store, options.tol, progress.pulse)
         if many and capacity == n:
             self._rows.keep_all()
 
@@ -396,7 +394,7 @@ class _Outer:
     ) -> tuple[Array, Array, int]:
         options = self._options
         target = max(0.5 * options.tol, loose)
-        found = minimise(
+        minimum = minimise(
             kernel,
             residual,
             beta,
@@ -407,8 +405,8 @@ class _Outer:
             self._progress.pulse,
             before=self._steps,
         )
-        self._steps += found[2]
-        return found
+        self._steps += minimum[2]
+        return minimum
 
     def _shift(self, residual: Array, points: Indices, change: Array, keep: Indices) -> None:
         """Take K̃·change off the residuals."""

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 
 from slide_gui.core.choices import stating
-from slide_gui.core.estimators import fitted_rows, labelled_rows, layer_sizes, parameters_of
+from slide_gui.core.estimators import fitted_rows, labelled_rows, layer_sizes, parameters_of, store_parameters
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
@@ -125,18 +125,7 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         memory: int = 2 << 30,
         random_state: Any = None,
     ) -> None:
-        self.groups = groups
-        self.widths = widths
-        self.criterion = criterion
-        self.loss = loss
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.subset_size = subset_size
-        self.starts = starts
-        self.retune = retune
-        self.memory = memory
-        self.random_state = random_state
+        store_parameters(self, locals())
 
     def fit(self, Z: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS) -> Self:
         """Choose widths and C, and train.

@@ -79,13 +79,13 @@ def _squared_distances(rows: Array, progress: Progress = NO_PROGRESS, out: Array
     distances = np.empty((len(rows), len(rows))) if out is None else out
     progress.report(0.0)
     for top in range(0, len(rows), _DISTANCE_ROWS):
-        own, rest = slice(top, top + _DISTANCE_ROWS), slice(top, None)
-        tile = (rows[own] * -2.0) @ rows[rest].T
-        tile += squares[own, None]
+        block, rest = slice(top, top + _DISTANCE_ROWS), slice(top, None)
+        tile = (rows[block] * -2.0) @ rows[rest].T
+        tile += squares[block, None]
         tile += squares[rest]
         np.maximum(tile, 0.0, out=tile)
-        distances[rest, own] = tile.T
-        distances[own, rest] = tile
+        distances[rest, block] = tile.T
+        distances[block, rest] = tile
         progress.report(0.0)
     np.fill_diagonal(distances, 0.0)
     return distances
@@ -98,7 +98,6 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     ----------
     Z : ndarray of shape (n, d)
     sizes : sequence of int, of length L
-    progress : Progress
 
     Returns
     -------
@@ -294,11 +293,11 @@ class Vectors:
         progress: Progress = NO_PROGRESS,
     ) -> Values:
         """Return the kernel of some rows with some columns (all by default), tile by tile."""
-        own = take_rows(self.data, rows, progress), self.squares[rows]
+        left = take_rows(self.data, rows, progress), self.squares[rows]
         other = self.data, self.squares
         if columns is not None:
-            other = own if columns is rows else (take_rows(self.data, columns, progress), self.squares[columns])
-        return kernel_tiles(own, other, out, progress)
+            other = left if columns is rows else (take_rows(self.data, columns, progress), self.squares[columns])
+        return kernel_tiles(left, other, out, progress)
 
     def refined(self, progress: Progress = NO_PROGRESS) -> Vectors:
         """Return these vectors in float64."""
@@ -309,14 +308,10 @@ class Vectors:
         """Bytes of these vectors in float64."""
         return 8 * self.data.size
 
-    def against(self, others: Vectors, out: Values | None = None, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the kernel of all these vectors with all others, tile by tile."""
-        return kernel_tiles((self.data, self.squares), (others.data, others.squares), out, progress)
-
     def distances(self, progress: Progress = NO_PROGRESS) -> Values:
         """Return the squared distances between all these vectors, (n, n)."""
-        own = self.data, self.squares
-        distances = kernel_tiles(own, own, None, progress, exponential=False)
+        rows = self.data, self.squares
+        distances = kernel_tiles(rows, rows, None, progress, exponential=False)
         np.fill_diagonal(distances, 0.0)
         return distances
 
@@ -327,7 +322,7 @@ def squared_norms(data: Values) -> Values:
 
 
 def kernel_tiles(
-    own: tuple[Values, Values],
+    these: tuple[Values, Values],
     other: tuple[Values, Values],
     out: Values | None = None,
     progress: Progress = NO_PROGRESS,
@@ -337,7 +332,7 @@ def kernel_tiles(
 
     Of a set with itself, the same pair of arrays given twice, only one half is computed and mirrored.
     """
-    (a, a_squares), (b, b_squares) = own, other
+    (a, a_squares), (b, b_squares) = these, other
     if out is None:
         out = np.empty((len(a), len(b)), dtype=a.dtype)
     finish = np.exp if exponential else np.negative
@@ -346,7 +341,7 @@ def kernel_tiles(
     width = max(256, int(flops / (2.0 * height * max(a.shape[1], 1))))
     for top in range(0, len(a), height):
         doubled = a[top : top + height] * a.dtype.type(2.0)
-        for left in range(top if own is other else 0, len(b), width):
+        for left in range(top if these is other else 0, len(b), width):
             tile = out[top : top + height, left : left + width]
             product = doubled @ b[left : left + width].T
             few = max(1, _CACHED_VALUES // product.shape[1])
@@ -356,7 +351,7 @@ def kernel_tiles(
                 part -= b_squares[left : left + width]
                 np.minimum(part, 0.0, out=part)
                 finish(part, out=tile[first : first + few])
-            if own is other:
+            if these is other:
                 out[left : left + width, top : top + height] = tile.T
             progress.report(0.0)
     return out

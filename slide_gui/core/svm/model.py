@@ -46,10 +46,8 @@ class SvmModel:
     coefficients : ndarray of shape (n_pairs, n_support)
         Signed dual coefficients y α.
     biases : ndarray of shape (n_pairs,)
-    n_classes : int
     shares : tuple of float
         Each layer's share of the kernel's exponent.
-    C : float
     history : tuple of WidthsStep
         How the widths were learned; empty if they were not.
     chosen : ChosenBy or None
@@ -58,7 +56,6 @@ class SvmModel:
         Largest gap of the optimality conditions over the pairs.
     steps : int
         Pair steps of the solver in all.
-    converged : bool
     """
 
     embedding: Embedding
@@ -166,7 +163,7 @@ def train(
     for number, pair in enumerate(pairs):
         part = _Pair(steady, number, len(pairs))
         part.report(0.0)
-        members = np.concatenate([sources.members[own] for own in pair])
+        members = np.concatenate([sources.members[code] for code in pair])
         y = np.where(codes[members] == pair[1], 1.0, -1.0)
         near = None
         if start is not None:
@@ -174,11 +171,11 @@ def train(
             near[start.support] = start.coefficients[number]
             near = near[members]
         source, memory = sources.of(pair)
-        found = solve(source, y, replace(options, memory=memory), start=near, room=room, progress=part)
-        own = np.flatnonzero(found.beta)
-        used.append((members[own], found.beta[own]))
-        biases[number] = found.bias
-        gap, steps, converged = max(gap, found.gap), steps + found.steps, converged and found.converged
+        solution = solve(source, y, replace(options, memory=memory), start=near, room=room, progress=part)
+        nonzero = np.flatnonzero(solution.beta)
+        used.append((members[nonzero], solution.beta[nonzero]))
+        biases[number] = solution.bias
+        gap, steps, converged = max(gap, solution.gap), steps + solution.steps, converged and solution.converged
     support = np.unique(np.concatenate([members for members, _ in used]))
     coefficients = np.zeros((len(pairs), len(support)))
     for row, (members, beta) in zip(coefficients, used, strict=True):
@@ -204,12 +201,12 @@ class _Sources:
         self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if len(codes) <= _SMALL else np.float32)
         self._shared: ClassRows | None = None
         self._free = self._memory - self._bytes(len(codes))
-        kept = self._free // 3
+        shared_bytes = self._free // 3
         largest = sum(sorted(len(members) for members in self.members)[-2:])
         needed = max(least_memory(largest, self._dtype.itemsize), self._memory // 3)
-        if len(self.members) > 2 and self._free - kept >= needed:
-            self._free -= kept
-            self._shared = ClassRows(self._embed, self.members, self._dtype, kept, pulse)
+        if len(self.members) > 2 and self._free - shared_bytes >= needed:
+            self._free -= shared_bytes
+            self._shared = ClassRows(self._embed, self.members, self._dtype, shared_bytes, pulse)
 
     def of(self, pair: tuple[int, int]) -> tuple[PairRows, int]:
         """Return the kernel of a pair of classes, and the bytes left for its solver."""
@@ -224,8 +221,8 @@ class _Sources:
             )
         if self._shared is not None:
             return self._shared.pair(*pair), room
-        own = [self.members[code] for code in pair]
-        return ClassRows(self._embed, own, self._dtype, 0, self._pulse).pair(0, 1), room
+        members = [self.members[code] for code in pair]
+        return ClassRows(self._embed, members, self._dtype, 0, self._pulse).pair(0, 1), room
 
     def _bytes(self, n: int) -> int:
         """Return the bytes of so many embedded rows."""

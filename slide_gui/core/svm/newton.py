@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import inverse_definite, solver, take_submatrix
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Bordered", "NotConverged", "bordered_inverse", "leave_one_out_outputs", "newton", "optimum"]
+__all__ = ["Bordered", "NotConverged", "bordered_inverse", "newton", "optimum"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -39,7 +39,6 @@ class NewtonSolution:
     ----------
     beta : ndarray of shape (n,)
         Signed dual coefficients y α, 0 outside `active`.
-    bias : float
     active : ndarray of int
         The support vectors, y f < 1.
     ridge : float
@@ -70,7 +69,6 @@ class Bordered:
         r; more is taken, softly, where the system is singular.
     right : ndarray of shape (m,)
         The first v, with total 0.
-    progress : Progress
 
     Attributes
     ----------
@@ -138,10 +136,10 @@ def bordered_inverse(
     ones = inverse.sum(axis=1)
     scaled = ones / np.sqrt(ones.sum())
     for top in range(0, len(inverse), _TILE):
-        own, rest = slice(top, top + _TILE), slice(top, None)
-        tile = inverse[own, rest]
-        tile -= np.outer(scaled[own], scaled[rest])
-        inverse[rest, own] = tile.T
+        block, rest = slice(top, top + _TILE), slice(top, None)
+        tile = inverse[block, rest]
+        tile -= np.outer(scaled[block], scaled[rest])
+        inverse[rest, block] = tile.T
         progress.report(0.0)
     return inverse
 
@@ -211,10 +209,10 @@ def optimum(
     NotConverged
         If it was not reached.
     """
-    found = newton(kernel, y, ridge, start=start, progress=progress)
-    if not found.converged:
+    solution = newton(kernel, y, ridge, start=start, progress=progress)
+    if not solution.converged:
         raise NotConverged(f"an SVM of {len(y)} points did not converge in {_MOST_STEPS} Newton steps")
-    return found
+    return solution
 
 
 @dataclass(frozen=True)
@@ -266,13 +264,3 @@ def _line_search(now: _Point, target: _Point, y: Array, C: float) -> float:
         if high - low < 1e-6:
             break
     return high
-
-
-def leave_one_out_outputs(kernel: Array, y: Array, solution: NewtonSolution) -> Array:
-    """Return y_p f^(−p)(x_p) for every support vector, exact while the others remain the support vectors.
-
-    It is 1 − y_p β_p / [H⁻¹]_pp, H the bordered matrix of the active set.
-    """
-    active = solution.active
-    inverse = bordered_inverse(kernel, active, solution.ridge)
-    return np.asarray(1.0 - y[active] * solution.beta[active] / np.diag(inverse))

@@ -27,7 +27,6 @@ def class_scores(margins: NDArray[np.floating], n_classes: int) -> NDArray[np.fl
     ----------
     margins : ndarray of shape (n, n_classes · (n_classes − 1) / 2)
         In the order of `pairs_of`.
-    n_classes : int
 
     Returns
     -------
@@ -78,7 +77,7 @@ class ClassRows:
         self.data = [embed(rows, dtype, progress) for rows in members]
         self.squares = [squared_norms(data) for data in self.data]
         n = max(sum(len(rows) for rows in members), 1)
-        self._kept = [_KeptWithin(len(rows), memory * len(rows) // n, dtype) for rows in members]
+        self._caches = [_RowCache(len(rows), memory * len(rows) // n, dtype) for rows in members]
 
     def pair(self, first: int, second: int) -> PairRows:
         """Return the kernel of the points of two classes, those of the first before those of the second."""
@@ -91,19 +90,19 @@ class ClassRows:
 
     def within(self, number: int, points: Indices, out: Values, progress: Progress) -> None:
         """Fill the kernel between some points of a class and its first points, as many as `out` has columns."""
-        kept = self._kept[number]
-        own = self.data[number], self.squares[number]
-        new = kept.room_for(points)
+        cache = self._caches[number]
+        whole = self.data[number], self.squares[number]
+        new = cache.room_for(points)
         if len(new):
-            some = own if len(new) == len(own[0]) else self._some(number, new, progress)
-            kernel_tiles(some, own, kept.add(new), progress)
-        slots = kept.slot[points]
+            some = whole if len(new) == len(whole[0]) else self._some(number, new, progress)
+            kernel_tiles(some, whole, cache.add(new), progress)
+        slots = cache.slot[points]
         for position in np.flatnonzero(slots >= 0):
-            out[position] = kept.store[slots[position], : out.shape[1]]
+            out[position] = cache.store[slots[position], : out.shape[1]]
         progress.report(0.0)
         rest = np.flatnonzero(slots < 0)
         if len(rest):
-            narrow = own[0][: out.shape[1]], own[1][: out.shape[1]]
+            narrow = whole[0][: out.shape[1]], whole[1][: out.shape[1]]
             some = narrow if len(rest) == len(narrow[0]) else self._some(number, points[rest], progress)
             out[rest] = kernel_tiles(some, narrow, None, progress)
 
@@ -117,7 +116,7 @@ class ClassRows:
         return take_rows(self.data[number], points, progress), self.squares[number][points]
 
 
-class _KeptWithin:
+class _RowCache:
     """Kernel rows of one class within itself, up to a capacity."""
 
     def __init__(self, n: int, memory: int, dtype: np.dtype[np.floating]) -> None:
@@ -143,8 +142,6 @@ class PairRows:
 
     Parameters
     ----------
-    shared : ClassRows
-    pair : (int, int)
     sizes : (int, int)
         How many of the points of each class.
     """
@@ -188,8 +185,8 @@ class PairRows:
         if columns is rows and len(rows) == len(self):
             return self._whole(out, progress)
         if columns is not None:
-            own = self._rows(rows, progress)
-            left = own, squared_norms(own)
+            points = self._rows(rows, progress)
+            left = points, squared_norms(points)
             if columns is rows:
                 return kernel_tiles(left, left, out, progress)
             other = self._rows(columns, progress)

@@ -44,8 +44,6 @@ class SvmParameters:
         A key of `LEARNED_BY`.
     loss : str
         A key of `LOSSES`.
-    C : float or None
-    tol : float
     max_iter : int or None
         Most pair steps a two-class problem.
     subset_size : int
@@ -56,7 +54,6 @@ class SvmParameters:
         Whether what was learned on a subset, or with another loss, is adjusted on held-out rows not learned on.
     memory : int
         Bytes the training may use above its input.
-    seed : int
     near : (widths, C) or None
         Learn from here too (a neighbouring problem’s answer), beside the best point of the grid.
     """

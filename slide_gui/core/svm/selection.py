@@ -139,11 +139,11 @@ class CrossValidation:
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
             y = np.where(codes[members] == pair[1], 1.0, -1.0)
             options, start = replace(self._options, C=C), self._starts.get((fold, *pair))
-            found = solve(source.take(members), y, options, start=start, progress=progress)
-            self._starts[fold, pair[0], pair[1]] = found.beta
-            support = np.flatnonzero(found.beta)
+            solution = solve(source.take(members), y, options, start=start, progress=progress)
+            self._starts[fold, pair[0], pair[1]] = solution.beta
+            support = np.flatnonzero(solution.beta)
             values = source.between(outside, members[support], progress=progress)
-            margins[:, column] = values @ found.beta[support] + found.bias
+            margins[:, column] = values @ solution.beta[support] + solution.bias
         if n_classes == 2:
             predicted = (margins[:, 0] > 0.0).astype(np.intp)
         else:
@@ -181,7 +181,6 @@ def median_width_search(
         Squared hinge loss; otherwise the hinge.
     memory : int
         Bytes for distances and kernel values.
-    seed : int
     progress : Progress
         Told a `GridPoint` after each point.
 
@@ -259,7 +258,6 @@ def tune(
     Z : ndarray of shape (n, d)
         At most 10 000 rows are used, stratified.
     codes : ndarray of int, shape (n,)
-    sizes : tuple of int
     widths : ndarray of shape (L,)
         Multiplied by each scale.
     scales, Cs : sequence of float
@@ -330,7 +328,6 @@ def guarded(
     ----------
     sample : WidthsSample
         The rows learned on.
-    learned : LearnedWidths
     squared : bool
         Squared hinge, whose C was learned with the widths; with the hinge, C is chosen here for the learned widths too.
     C : float or None
@@ -347,7 +344,7 @@ def guarded(
     n, steady = len(sample.codes), MonotonicProgress(progress)
     folds = stratified_folds(sample.codes, _FOLDS, seed)
     options = SolverOptions(squared, 1.0, max_iter=_STEPS_A_ROW * n, memory=memory // 2, seed=seed)
-    own_Cs = (tuple(learned.C * factor for factor in _HARDER) if squared else _HINGE_CS) if C is None else (C,)
+    learned_Cs = (tuple(learned.C * factor for factor in _HARDER) if squared else _HINGE_CS) if C is None else (C,)
     Cs = (_CS if squared else _HINGE_CS) if C is None else (C,)
 
     def best(widths: Array, points: list[Point], done: float) -> tuple[Point, NDArray[np.bool_]]:
@@ -364,17 +361,17 @@ def guarded(
                 steady.report(done + 0.3 + 0.2 * number / len(points))
                 rest = judge.wrong(*point, range(first, _FOLDS), steady.pulse)
                 wrong[point] = np.concatenate([wrong[point], rest])
-        found = min(points, key=lambda point: wrong[point].sum())
-        return found, wrong[found]
+        least = min(points, key=lambda point: wrong[point].sum())
+        return least, wrong[least]
 
     medians = widths_from(sample.medians, float(len(sample.medians)))
-    (_, own_C), ours = best(np.asarray(learned.widths), [(1.0, each) for each in own_Cs], 0.0)
+    (_, learned_C), ours = best(np.asarray(learned.widths), [(1.0, each) for each in learned_Cs], 0.0)
     grid = [(1.0 / factor, each) for factor in _FACTORS for each in Cs]
     (rate, median_C), theirs = best(medians, grid, 0.5)
     only_ours, only_theirs = np.count_nonzero(ours & ~theirs), np.count_nonzero(theirs & ~ours)
     better = only_ours - only_theirs > _MARGIN * np.sqrt(only_ours + only_theirs)
-    found = ChosenBy(learned.criterion, bool(better), float(ours.mean()), float(theirs.mean()))
-    progress.report(1.0, found)
+    chosen = ChosenBy(learned.criterion, bool(better), float(ours.mean()), float(theirs.mean()))
+    progress.report(1.0, chosen)
     if better:
-        return medians / np.sqrt(rate), median_C, found
-    return np.asarray(learned.widths), own_C, found
+        return medians / np.sqrt(rate), median_C, chosen
+    return np.asarray(learned.widths), learned_C, chosen

@@ -52,7 +52,6 @@ def kkt_gap(residual: Array, beta: Array, box: Box) -> tuple[float, float]:
     residual : ndarray of shape (n,)
         r = y − K̃β.
     beta : ndarray of shape (n,)
-    box : Box
 
     Returns
     -------
@@ -189,7 +188,6 @@ def minimise(
         r = y − K̃β at the start, points outside the set included.
     beta : ndarray of shape (q,)
         The start; left as it is.
-    box : Box
     ridge : float
         What the diagonal of `kernel` has above 1.
     tol : float
@@ -218,22 +216,22 @@ def minimise(
         free = int(np.count_nonzero((beta > box.lower) & (beta < box.upper)))
         patience = int(_STEPS_PER_SYSTEM * free * free)
         if gap < near and (waited >= patience or (waited + before >= patience and gap < _VERY_NEAR)):
-            found, systems = _active_sets(kernel, residual, beta, box, tol, max_steps - steps, progress)
+            solution, systems = _active_sets(kernel, residual, beta, box, tol, max_steps - steps, progress)
             steps += systems
             near = _NEARER * gap
-            if found is not None:
-                (beta, residual), near = found, -np.inf
+            if solution is not None:
+                (beta, residual), near = solution, -np.inf
                 continue  # to the gap, which the rounding of the kernel may have left too large
         most = min(_LEAST_STEPS + patience, max_steps - steps)
-        moved, taken = pair_steps(kernel, residual, beta, box, ridge, 0.8 * tol, most, progress)
-        steps, waited = steps + taken, waited + taken
+        moved, moves = pair_steps(kernel, residual, beta, box, ridge, 0.8 * tol, most, progress)
+        steps, waited = steps + moves, waited + moves
         # the residuals of single precision drift: they are made anew after each round
         change = moved - beta
-        made_anew = residual - kernel_product(kernel, change, tol, progress)
-        gained = 0.5 * float(change @ (residual + made_anew))
+        new_residual = residual - kernel_product(kernel, change, tol, progress)
+        gained = 0.5 * float(change @ (residual + new_residual))
         if gained <= 0.0:  # the precision of the kernel allows no more
             break
-        beta, residual = moved, made_anew
+        beta, residual = moved, new_residual
     return beta, residual, steps
 
 

@@ -41,7 +41,6 @@ def fit_svm(
         Rows [h⁰, h¹, …]; read in blocks.
     codes : ndarray of int, shape (n,)
         Classes 0 … k − 1, each present, k ≥ 2.
-    parameters : SvmParameters
     start : SvmModel, optional
         A model of the same rows in a neighbouring representation: its coefficients start the solver.
     progress : Progress

@@ -69,7 +69,6 @@ class Objective:
         D_t of each layer.
     codes : ndarray of int, shape (n,)
         Classes 0 … k − 1.
-    options : WidthOptions
     progress : Progress
         The cancel point.
     """
@@ -87,8 +86,8 @@ class Objective:
     def on(self, rows: Indices) -> Objective:
         """Return the objective on some of the rows, of which those stay held out that were."""
         distances = np.empty((len(self.distances), len(rows), len(rows)))
-        for own, whole in zip(distances, self.distances, strict=True):
-            own[:] = take_submatrix(whole, rows, self.progress)
+        for target, whole in zip(distances, self.distances, strict=True):
+            target[:] = take_submatrix(whole, rows, self.progress)
         part = Objective(distances, self.codes[rows], self.options, self.progress)
         part.held_out = self.held_out[rows]
         return part
@@ -108,30 +107,30 @@ class Objective:
         self.progress.report(0.0)
         kernel = self._kernel(rates)
         try:
-            found = evaluate(self.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
+            evaluation = evaluate(self.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
         except NotConverged:
             self.starts.clear()  # what lies near it may be as hard to solve from there
             return np.inf, np.zeros(len(theta))
-        self.n_support = found.n_support
+        self.n_support = evaluation.n_support
         self.progress.report(0.0)
-        by_ridge = float(np.trace(found.gradient))
+        by_ridge = float(np.trace(evaluation.gradient))
         slope = np.empty(len(theta))
-        slope[: len(rates)] = 2.0 * rates * self._contracted(found.gradient, kernel)
+        slope[: len(rates)] = 2.0 * rates * self._contracted(evaluation.gradient, kernel)
         if self.options.C is None:
             slope[len(rates)] = -ridge * by_ridge
-        return found.value, slope
+        return evaluation.value, slope
 
     def _kernel(self, rates: Array) -> Array:
         """Return exp(−Σ_t rate_t D_t), of which half is computed."""
         kernel: Array = np.empty(self.distances.shape[1:])
         for top in range(0, len(kernel), _CACHED_ROWS):
-            own, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
-            tile = self.distances[0, own, rest] * -rates[0]
+            block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
+            tile = self.distances[0, block, rest] * -rates[0]
             for rate, distances in zip(rates[1:], self.distances[1:], strict=True):
-                tile -= rate * distances[own, rest]
+                tile -= rate * distances[block, rest]
             np.exp(tile, out=tile)
-            kernel[rest, own] = tile.T
-            kernel[own, rest] = tile
+            kernel[rest, block] = tile.T
+            kernel[block, rest] = tile
             self.progress.report(0.0)
         return kernel
 
@@ -139,12 +138,12 @@ class Objective:
         """Return Σ_ij G_ij K_ij D_t,ij of each layer, K and D being symmetric: half of the products are made."""
         sums = np.zeros(len(self.distances))
         for top in range(0, len(kernel), _CACHED_ROWS):
-            own, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
-            weighted = gradient[own, rest] + gradient[rest, own].T
-            weighted *= kernel[own, rest]
+            block, rest = slice(top, top + _CACHED_ROWS), slice(top, None)
+            weighted = gradient[block, rest] + gradient[rest, block].T
+            weighted *= kernel[block, rest]
             weighted[:, : weighted.shape[0]] *= 0.5  # the tile on the diagonal has both halves
             for layer, distances in enumerate(self.distances):
-                sums[layer] += np.einsum("ij,ij->", weighted, distances[own, rest])
+                sums[layer] += np.einsum("ij,ij->", weighted, distances[block, rest])
             self.progress.report(0.0)
         return sums
 
@@ -176,7 +175,6 @@ class WidthsStep:
         What is added to J in what is minimised.
     widths, shares : tuple of float
         σ_t and each layer's share of the exponent, (median D_t / σ_t²) / Σ.
-    C : float
     n_support : int
         Support vectors on the subset (of all pairs of classes together).
     """
@@ -204,7 +202,7 @@ class LearnedWidths:
     ----------
     criterion : str
         What was minimised, "auto" resolved.
-    kept : WidthsStep
+    best : WidthsStep
         The iteration with the least J + prior over all starts. What was only tried in a line search is not taken:
         without its prior it may have a lower J, at widths that the prior is there to keep away from.
     history : tuple of WidthsStep
@@ -214,19 +212,19 @@ class LearnedWidths:
     """
 
     criterion: str
-    kept: WidthsStep
+    best: WidthsStep
     history: tuple[WidthsStep, ...]
     subset: Indices
 
     @property
     def widths(self) -> tuple[float, ...]:
         """σ_t."""
-        return self.kept.widths
+        return self.best.widths
 
     @property
     def C(self) -> float:
         """As learned, or as it was given."""
-        return self.kept.C
+        return self.best.C
 
 
 @dataclass
@@ -284,8 +282,8 @@ class _Descent:
             self.prior(theta),
         )
         self.history.append(step)
-        own = sum(1 for past in self.history if past.start == self.start)
-        self.progress.report(min(own / (options.max_iter + 1), 1.0), step)
+        iterations = sum(1 for past in self.history if past.start == self.start)
+        self.progress.report(min(iterations / (options.max_iter + 1), 1.0), step)
 
     def after_iteration(self, intermediate_result: Any) -> None:
         """Stop after enough iterations in a row that change the objective by less than 1e-4 of it."""
@@ -373,9 +371,9 @@ class WidthsSample:
             )
         steady = MonotonicProgress(progress)
         steady.report(0.0, Stage(f"distances between {len(rows)} rows"))
-        own = take_rows(Z, rows, steady.pulse)
-        medians = median_distances(own, sizes, seed=options.seed, progress=steady.pulse)
-        return cls(rows, codes[rows], medians, layer_distances(own, sizes, steady.pulse))
+        sample = take_rows(Z, rows, steady.pulse)
+        medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
+        return cls(rows, codes[rows], medians, layer_distances(sample, sizes, steady.pulse))
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², (n, n)."""
@@ -405,7 +403,6 @@ def learn_widths(
         Classes 0 … k − 1, at least two.
     sizes : tuple of int
         Columns of each layer.
-    options : WidthOptions
     progress : Progress
         Told a `WidthsStep` at every iteration.
 
