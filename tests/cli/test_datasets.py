@@ -15,7 +15,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.progress import NO_PROGRESS, Progress
 
 Capture = pytest.CaptureFixture[str]
-KEYS = {"rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"}
+KEYS = {entry.key for entry in catalogue.entries()}
 
 
 @pytest.fixture(autouse=True)

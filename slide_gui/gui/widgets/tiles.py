@@ -15,7 +15,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.widgets.painted import snapped
 from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, crosshair, integer_scale
 
-__all__ = ["ImageLayout", "Tile", "TileLayout", "TileRow", "bar_image", "pixel_image"]
+__all__ = ["ImageLayout", "Tile", "TileLayout", "TileRow", "bar_image"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +85,6 @@ class TileRow:
             other.color,
             other.removable,
         )
-
-
-def pixel_image(values: NDArray[np.float32], scale: ColorScale, transposed: bool) -> QImage:
-    """Return an image of one dot a value, shape (rows, columns), rows and columns exchanged if transposed."""
-    return coloured_image(scale.indices(values.T if transposed else values), colour_table(scale))
 
 
 def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, int], background: QColor) -> QImage:

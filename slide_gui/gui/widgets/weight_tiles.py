@@ -22,8 +22,8 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidge
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
-from slide_gui.gui.widgets.pixels import ARROWS, ring_radius
-from slide_gui.gui.widgets.tiles import Tile, TileLayout, TileRow, bar_image, pixel_image
+from slide_gui.gui.widgets.pixels import ARROWS, colour_table, coloured_image, ring_radius
+from slide_gui.gui.widgets.tiles import Tile, TileLayout, TileRow, bar_image
 
 __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
 
@@ -177,19 +177,16 @@ class WeightTiles(Painted):
             for column, (before, now) in enumerate(zip(old_columns, columns, strict=True)):
                 if before != now:
                     self.update(self.layout_of().heading(column).toAlignedRect())
+            layout = self.layout_of()
             for number, (old, new) in enumerate(zip(old_rows, rows, strict=True)):
-                self._update_row(number, old, new)
+                if not old.same_label(new):
+                    self.update(layout.label(number).toAlignedRect())
+                for column in range(len(columns)):
+                    if old.tile(column) is not new.tile(column) or old.is_stale(column) != new.is_stale(column):
+                        self.update(layout.cell(number, column).toAlignedRect())
             return
         self._shape = shape
         self._relayout(old_height)
-
-    def _update_row(self, number: int, old: TileRow, new: TileRow) -> None:
-        layout = self.layout_of()
-        if not old.same_label(new):
-            self.update(layout.label(number).toAlignedRect())
-        for column in range(len(self._columns)):
-            if old.tile(column) is not new.tile(column) or old.is_stale(column) != new.is_stale(column):
-                self.update(layout.cell(number, column).toAlignedRect())
 
     def _relayout(self, old_height: int) -> None:
         self._layout = None
@@ -304,7 +301,8 @@ class WeightTiles(Painted):
                 background = QColor(theme_of(self).background)
                 image = self._images[tile] = bar_image(tile.values, tile.scale, layout.device_size, background)
         elif image is None:
-            image = self._images[tile] = pixel_image(tile.values, tile.scale, self._transposed)
+            shown = tile.values.T if self._transposed else tile.values
+            image = self._images[tile] = coloured_image(tile.scale.indices(shown), colour_table(tile.scale))
         return image
 
     # Mouse and keys
