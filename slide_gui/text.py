@@ -172,16 +172,20 @@ def layer_name(layer: int) -> str:
     return power("h", layer)
 
 
-def pixel_name(feature: int, image_shape: tuple[int, int] | None, *, transposed: bool = False) -> str:
-    """Return row and column of a pixel, from 0, as they stand on screen; the number of a feature that is no pixel.
+def pixel_name(
+    feature: int, image_shape: tuple[int, int] | None, names: Sequence[str] = (), *, transposed: bool = False
+) -> str:
+    """Return row and column of a pixel, from 0, as they stand on screen; of a feature that is no pixel name or number.
 
     Examples
     --------
     >>> pixel_name(30, (28, 28)), pixel_name(30, (28, 28), transposed=True), pixel_name(30, None)
     ('1, 2', '2, 1', 'x30')
+    >>> pixel_name(1, None, ("sepal length", "sepal width"))
+    'sepal width'
     """
     if image_shape is None:
-        return f"x{feature}"
+        return names[feature] if names else f"x{feature}"
     row, column = divmod(feature, image_shape[1])
     return f"{column}, {row}" if transposed else f"{row}, {column}"
 

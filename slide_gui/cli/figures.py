@@ -125,8 +125,8 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="append",
         metavar="ROW,COLUMN",
-        help="pixels to show, counted from 0 (plain features: one number each); once for all data sets, or once "
-        "for each in their order (default: four well-lit pixels)",
+        help="pixels to show, counted from 0 (plain features: a number or a name each); once for all data sets, or "
+        "once for each in their order (default: four well-lit pixels)",
     )
     add_stack_options(parser)
     _add_figure_options(parser, "weights", bias=True)
@@ -187,6 +187,8 @@ def _pixel_named(text: str, model: FittedModel) -> int:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         numbers = []
+    if text in model.feature_names:
+        return model.feature_names.index(text)
     if shape is None:
         if len(numbers) != 1 or not 0 <= numbers[0] < model.stack.n_features:
             raise UsageError(f"pixel {text!r}: {model.dataset} has features 0 to {model.stack.n_features - 1}")
@@ -207,7 +209,8 @@ def _weights_documents(models: list[FittedModel], weights: list[WeightRows], sty
         pixels = []
         for i, pixel in enumerate(rows.pixels):
             place = [pixel] if rows.image_shape is None else list(divmod(pixel, rows.image_shape[1]))
-            pixels.append({"pixel": place, "biases": rows.biases[i].tolist(), "limits": limits[i].tolist()})
+            named = {"feature": rows.feature_names[pixel]} if rows.feature_names else {}
+            pixels.append({"pixel": place, **named, "biases": rows.biases[i].tolist(), "limits": limits[i].tolist()})
         documents.append({**describe_model(model), "pixels": pixels})
     return documents
 

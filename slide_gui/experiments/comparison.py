@@ -50,7 +50,7 @@ class Comparison:
     ----------
     why_not : str
         A sentence where `rows` is None.
-    label_names : tuple of str
+    label_names, feature_names : tuple of str
         Of the data of both; empty where they are not open.
     """
 
@@ -60,6 +60,7 @@ class Comparison:
     why_not: str
     image_shape: tuple[int, int] | None
     label_names: tuple[str, ...]
+    feature_names: tuple[str, ...] = ()
 
 
 def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:

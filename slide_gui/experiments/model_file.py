@@ -48,6 +48,8 @@ class FittedModel:
         Wall-clock time of the fit.
     version : str
         Version of slide-gui that fitted it.
+    feature_names : tuple of str
+        Of features that have names; else empty.
     """
 
     stack: Stack
@@ -57,6 +59,7 @@ class FittedModel:
     generated: bool
     seconds: float
     version: str = __version__
+    feature_names: tuple[str, ...] = ()
 
 
 def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> FittedModel:
@@ -79,7 +82,10 @@ def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progre
     start = time.perf_counter()
     stack = fit_stack(dataset.train, parameters, progress=progress)
     seconds = time.perf_counter() - start
-    return FittedModel(stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, seconds)
+    return FittedModel(
+        stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, seconds,
+        feature_names=dataset.feature_names,
+    )  # fmt: skip
 
 
 FORMAT = "slide-gui model"
@@ -161,6 +167,7 @@ def _manifest(model: FittedModel) -> dict[str, Any]:
         "n_samples": stack.n_samples,
         "parameters": asdict(stack.parameters),
         "errors": [layer.error for layer in stack.layers],
+        **({"feature_names": list(model.feature_names)} if model.feature_names else {}),
     }
 
 
@@ -262,6 +269,7 @@ class _Manifest:
             generated,
             float(seconds),
             self._text("version"),
+            self._feature_names(),
         )
 
     def _refuse(self, key: str, expected: str) -> NoReturn:
@@ -288,6 +296,14 @@ class _Manifest:
         if not whole or value[0] * value[1] != self.n_features:
             self._refuse("image_shape", f"null or rows and columns of {self.n_features} pixels")
         return value[0], value[1]
+
+    def _feature_names(self) -> tuple[str, ...]:
+        value = self._document.get("feature_names", [])
+        if not isinstance(value, list) or len(value) not in (0, self.n_features):
+            self._refuse("feature_names", f"{self.n_features} texts")
+        if not all(isinstance(name, str) and len(name) <= 1000 for name in value):
+            self._refuse("feature_names", "short texts")
+        return tuple(value)
 
     def _errors(self) -> list[float]:
         value = self._document.get("errors")

@@ -105,10 +105,11 @@ def stratified_sample(codes: Indices, size: int | None, seed: int) -> Indices:
 
 def can_hold_out(dataset: Dataset) -> bool:
     """Whether a test part is missing, and rows of two classes or more could take its place."""
-    labels = undivided(dataset).train_labels if dataset.held_out is not None else dataset.train_labels
-    if labels is None or (dataset.held_out is None and len(dataset.test)):
+    if dataset.held_out is not None:
+        return dataset.train_labels is not None
+    if dataset.train_labels is None or len(dataset.test):
         return False
-    counts = np.unique(labels, return_counts=True)[1]
+    counts = np.unique(dataset.train_labels, return_counts=True)[1]
     return len(counts) > 1 and int(counts.max()) > 1
 
 

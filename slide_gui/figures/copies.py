@@ -62,7 +62,7 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     s, width = style.scale, style.width_mm
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
-    row = f"row {pixel_name(result.feature, result.model.image_shape)}"
+    row = f"row {pixel_name(result.feature, result.model.image_shape, result.model.feature_names)}"
     sample = "" if copies.n_rows == copies.n_all else f" of {count(copies.n_all)}, W too"
     second = f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {count(copies.n_rows)} rows{sample}; "
     second += f"mean of {copies.seeds} seeds"

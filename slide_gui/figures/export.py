@@ -103,8 +103,9 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style) -> b
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:
     """Write the rows of W as a table: one line for each data set, pixel and layer.
 
-    The columns are dataset, pixel row, pixel column (the row is empty where features are no picture), layer,
-    bias, w_0, w_1, …; numbers are written so that they read back exactly. UTF-8, lines end in CR LF (RFC 4180).
+    The columns are dataset, pixel row, pixel column (where features are no picture the row is empty, and the column
+    their name, or their number), layer, bias, w_0, w_1, …, or w_ and the name of each feature; numbers are written so
+    that they read back exactly. UTF-8, lines end in CR LF (RFC 4180).
 
     Raises
     ------
@@ -116,11 +117,13 @@ def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> 
     lines: list[list[object]] = []
     for rows in weights:
         for i, pixel in enumerate(rows.pixels):
-            place = ("", pixel) if rows.image_shape is None else divmod(pixel, rows.image_shape[1])
+            feature = rows.feature_names[pixel] if rows.feature_names else pixel
+            place = ("", feature) if rows.image_shape is None else divmod(pixel, rows.image_shape[1])
             for j in range(rows.depth):
                 values = [float(rows.biases[i, j]), *rows.rows[i, j].tolist()]
                 lines.append([dataset_title(rows.dataset, rows.generated), *place, j + 1, *values])
-    save_table(path, head + [f"w_{i}" for i in range(widest)], lines)
+    named = weights[0].feature_names if len(weights) == 1 else ()
+    save_table(path, head + [f"w_{named[i]}" if named else f"w_{i}" for i in range(widest)], lines)
 
 
 T = TypeVar("T")

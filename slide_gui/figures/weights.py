@@ -363,11 +363,11 @@ def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: flo
 
 def _draw_pixel_label(canvas: _Canvas, rows: WeightRows, box: Box, index: int, style: Style) -> None:
     text, size = (
-        pixel_name(rows.pixels[index], rows.image_shape, transposed=style.transposed),
+        pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed),
         _SMALL_SIZE * canvas.scale,
     )
     longest = f"feature {max(rows.pixels)}"
-    if rows.image_shape is None and width_mm(longest, size) <= box.h:
+    if rows.image_shape is None and not rows.feature_names and width_mm(longest, size) <= box.h:
         text = f"feature {text}"
     text, size = fitted(text, size, box.h, smallest=4.0 * canvas.scale)
     x = box.x - 0.9 * canvas.scale

@@ -28,10 +28,11 @@ from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.layouts import flush, nested
-from slide_gui.gui.opening import Opening
+from slide_gui.gui.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.stack import PAGES, PageStack
 from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.panel import ParameterPanel
+from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.jobs import JobStatus, Problem
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import apply_theme, icon, theme_of
@@ -164,9 +165,11 @@ class MainWindow(QMainWindow):
         self.resize(1280, 800)
         self.setMinimumSize(960, 640)
         self.setAcceptDrops(True)
+        self._example: DataSource | None = None
         self.settings, self._tinted = settings, ""
         self.session = Session(store, self)
         self.lane, self.workspace = self.session.lane, self.session.workspace
+        self.workspace.choices = FileChoices(settings)
         self.opening = Opening(self.workspace, settings, self)
         self.exports = ExportController(self.lane, settings, self)
         self.lateness = LatenessMonitor(self)
@@ -184,13 +187,16 @@ class MainWindow(QMainWindow):
         self._navigation = Navigation(self.actions_by_name, self)
         self.panel = ParameterPanel(self.workspace, self)
         self.pages = PageStack(self.session, self)
+        self.reading_preview = ReadingPreview(self.workspace, self)
         central = QWidget(self)
         layout = flush(QVBoxLayout(central), 0)
         layout.addWidget(self._title_bar)
         middle = nested(layout, QHBoxLayout(), 1, spacing=0)
         middle.addWidget(self._navigation)
         middle.addWidget(self.panel)
-        middle.addWidget(self.pages, 1)
+        right = nested(middle, QVBoxLayout(), 1, spacing=0)
+        right.addWidget(self.reading_preview)
+        right.addWidget(self.pages, 1)
         self.setCentralWidget(central)
         central.setFocus()  # the keyboard is nowhere until it is used
         self.notice = Notice(central)
@@ -211,6 +217,7 @@ class MainWindow(QMainWindow):
     def _connect(self) -> None:
         self.panel.dataset_chosen.connect(self.open_entry)
         self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
+        self.panel.reading_requested.connect(self.reading_preview.show_reading)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.lane.status_changed.connect(self._show_job)
         self.job_bar.cancel_requested.connect(self.actions_by_name["cancel"].trigger)
@@ -235,11 +242,13 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path]) -> None:
-        """Open the given files, or the generated Rectangles."""
+        """Open the given files, or the generated Rectangles, also where those cannot be opened."""
+        example = DataSource(key="rectangles", generated=True)
         if files:
+            self.workspace.fallback = self._example = example
             self.workspace.open_paths(files)
-            return
-        self.workspace.open(DataSource(key="rectangles", generated=True))
+        else:
+            self.workspace.open(example)
 
     @Slot(object)
     def open_entry(self, key: str) -> None:
@@ -250,7 +259,8 @@ class MainWindow(QMainWindow):
     def _show_title(self, dataset: Dataset) -> None:
         self._title_bar.show_dataset(dataset)
         self.setWindowTitle(f"{dataset.title} – slide-gui")
-        self.notice.hide()
+        if self.workspace.source is not self._example:  # else the notice says why it is the example that is open
+            self.notice.hide()
 
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         """Take files."""

@@ -1,16 +1,34 @@
-"""Asks which data to open: files, a folder, or files to download."""
+"""Asks which data to open: files, a folder, or files to download; and shows how files were read."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QObject, QSettings, Slot
-from PySide6.QtGui import QIcon
-from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QSettings, Qt, Slot
+from PySide6.QtGui import QIcon, QImage, QPixmap
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QMessageBox,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
 
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.reading import NO_COLUMN, Reading
+from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.workspace import Workspace
+from slide_gui.text import count, label_names
 
-__all__ = ["Opening"]
+__all__ = ["Opening", "ReadingPreview"]
 
 _FILTER = "Data (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat);;All files (*)"
 
@@ -68,3 +86,234 @@ class Opening(QObject):
 
     def _folder(self) -> str:
         return str(self._settings.value("folder/open", str(Path.home())))
+
+
+_SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 7, 8, 48
+
+
+class ReadingPreview(QFrame):
+    """How the files that are open were read, to be changed and confirmed with one button.
+
+    It stands above the page and holds nothing up: the data are open as they were read at first. It comes by itself
+    where something was guessed that a person might want otherwise.
+    """
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self.setProperty("role", "panel")
+        self.setAccessibleName("How the files were read")
+        self._title, self._why = QLabel(self), QLabel(self)
+        self._title.setProperty("role", "heading")
+        self._why.setProperty("role", "secondary")
+        self._why.setWordWrap(True)
+        self._table = QWidget(self)
+        self._cells = [[self._cell() for _ in range(_SHOWN_IMAGES + 1)] for _ in range(_SHOWN_ROWS + 1)]
+        self.label_column = self._box("Classes in", "Which column holds the classes")
+        self.shape = self._box("Shape", "Rows × columns of the images, or no picture")
+        self.header = QCheckBox("First line names the columns", self)
+        self.transposed = QCheckBox("Stored by columns", self)
+        self.transposed.setToolTip("The pixels of an image stand column by column in the file")
+        self.open_button = QPushButton("Open like this", self)
+        self.open_button.setProperty("kind", "primary")
+        self.open_button.setToolTip("Keep it so, also when the same file is opened again")
+        self._arrange()
+        self.shape.activated.connect(self._show_images)
+        self.transposed.toggled.connect(self._show_images)
+        self.open_button.clicked.connect(self._open)
+        workspace.dataset_changed.connect(self._show_dataset)
+        workspace.confirmed_changed.connect(self._close)
+        self.hide()
+
+    def _box(self, label: str, tip: str) -> QComboBox:
+        box = QComboBox(self)
+        box.setAccessibleName(label)
+        box.setToolTip(tip)
+        return box
+
+    def _arrange(self) -> None:
+        column = QVBoxLayout(self)
+        column.setContentsMargins(20, 10, 20, 10)
+        column.setSpacing(6)
+        column.addWidget(self._title)
+        grid = QGridLayout(self._table)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(16)
+        grid.setVerticalSpacing(2)
+        grid.setColumnStretch(_SHOWN_IMAGES + 1, 1)
+        for y, labels in enumerate(self._cells):
+            for x, label in enumerate(labels):
+                grid.addWidget(label, y, x)
+        column.addWidget(self._table)
+        column.addWidget(self._why)
+        row = nested(column, QHBoxLayout())
+        row.setSpacing(8)
+        self._captions = {}
+        for box in (self.label_column, self.shape):
+            caption = self._captions[box] = QLabel(box.accessibleName(), self)
+            caption.setBuddy(box)
+            row.addWidget(caption)
+            row.addWidget(box)
+        for check in (self.header, self.transposed):
+            row.addWidget(check)
+        row.addStretch(1)
+        row.addWidget(self.open_button)
+
+    # What is shown ---------------------------------------------------------------------------------------------
+
+    @Slot(object)
+    def _show_dataset(self, dataset: Dataset) -> None:
+        if self._workspace.confirmed:
+            self.hide()
+        else:
+            self._show(dataset)
+
+    @Slot()
+    def show_reading(self) -> None:
+        """Show how the files that are open were read, or hide it again."""
+        dataset = self._workspace.dataset
+        if self.isVisible():
+            self.hide()
+        elif dataset is not None:
+            self._show(dataset)
+
+    @Slot()
+    def _close(self) -> None:
+        self.hide()
+
+    def _show(self, dataset: Dataset) -> None:
+        opened, n = dataset.opened, len(dataset.train) + len(dataset.test)
+        columns = f"{count(len(opened.columns))} columns" if opened.columns else f"{count(dataset.n_features)} features"
+        self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
+        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses]
+        self._why.setText("Guessed: " + " · ".join(guesses) if guesses else "Nothing had to be guessed.")
+        self._fill_choices(dataset)
+        self._show_images()
+        self.show()
+
+    def _fill_choices(self, dataset: Dataset) -> None:
+        opened, reading, d = dataset.opened, self._reading(), dataset.n_features
+        self.label_column.clear()
+        for number, name in enumerate(opened.columns, start=1):
+            self.label_column.addItem(name if opened.header else f"column {name}", str(number))
+        self.label_column.addItem("no column", NO_COLUMN)
+        chosen = NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)
+        self.label_column.setCurrentIndex(self.label_column.findData(chosen))
+        self.header.setChecked(bool(opened.header))
+        for widget in (self.label_column, self._captions[self.label_column], self.header):
+            widget.setVisible(bool(opened.columns))
+        self.shape.clear()
+        self.shape.addItem("no picture", ())
+        for rows in range(2, d):
+            if d % rows == 0 and d // rows > 1:
+                self.shape.addItem(f"{rows} × {d // rows}", (rows, d // rows))
+        shapes = [self.shape.itemData(index) for index in range(self.shape.count())]
+        self.shape.setCurrentIndex(max(0, shapes.index(dataset.image_shape or ())))
+        self.transposed.blockSignals(True)
+        self.transposed.setChecked(reading.transposed)
+        self.transposed.blockSignals(False)
+
+    def _reading(self) -> Reading:
+        source = self._workspace.source
+        return Reading() if source is None else source.reading
+
+    @Slot()
+    def _show_images(self, _change: object = None) -> None:
+        """Show the first rows as the choices would have them: as images, or as a table."""
+        dataset = self._workspace.dataset
+        for label in (label for labels in self._cells for label in labels):
+            label.clear()
+            label.hide()
+        if dataset is None:
+            return
+        shape = tuple(self.shape.currentData() or ())
+        self.transposed.setEnabled(bool(shape))
+        if shape:
+            self._show_pictures(dataset, (shape[0], shape[1]))
+        else:
+            self._show_table(dataset)
+
+    def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
+        rows = dataset.train[:_SHOWN_IMAGES]
+        if self._reading().transposed and dataset.image_shape:
+            rows = _by_columns(rows, dataset.image_shape)
+        images = rows.reshape(-1, *shape)
+        if self.transposed.isChecked():
+            images = rows.reshape(-1, shape[1], shape[0]).swapaxes(1, 2)
+        for column, image in enumerate(images):
+            self._cells[0][column].setPixmap(_pixmap(image))
+            self._cells[0][column].show()
+            self._say(1, column, _class_of(dataset, column))
+
+    def _show_table(self, dataset: Dataset) -> None:
+        names = dataset.feature_names or tuple(f"x{k}" for k in range(dataset.n_features))
+        shown = min(_SHOWN_COLUMNS, dataset.n_features)
+        for feature in range(shown):
+            self._say(0, feature, _shortened(names[feature]))
+            for row, value in enumerate(dataset.train[:_SHOWN_ROWS, feature].tolist(), start=1):
+                self._say(row, feature, f"{value:.4g}")
+        if dataset.n_features > shown:
+            self._say(0, shown, f"… {dataset.n_features - shown} more")
+        if dataset.train_labels is not None:
+            self._say(0, shown + 1, "class")
+            for row in range(min(_SHOWN_ROWS, len(dataset.train))):
+                self._say(row + 1, shown + 1, _class_of(dataset, row))
+
+    def _say(self, row: int, column: int, text: str) -> None:
+        self._cells[row][column].setText(text)
+        self._cells[row][column].setVisible(bool(text))
+
+    def _cell(self) -> QLabel:
+        label = QLabel(self._table)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        return label
+
+    # What is asked ---------------------------------------------------------------------------------------------
+
+    def reading(self) -> Reading:
+        """Return what the choices say; what was guessed and not changed is left to be guessed."""
+        dataset, before = self._workspace.dataset, self._reading()
+        if dataset is None:
+            return before
+        opened, column, shape = dataset.opened, self.label_column.currentData(), self.shape.currentData()
+        label, header = before.label_column, before.header
+        if opened.columns:
+            if column != (NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)):
+                label = column
+            header = before.header if self.header.isChecked() == bool(opened.header) else self.header.isChecked()
+        wanted = tuple(shape or ())
+        sides = before.shape if wanted == (dataset.image_shape or ()) else wanted
+        transposed = self.transposed.isChecked() and bool(wanted)
+        if transposed != before.transposed and sides is None:
+            sides = wanted
+        return Reading(label, header, sides, transposed)
+
+    @Slot()
+    def _open(self) -> None:
+        self._workspace.read_as(self.reading())
+
+
+def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:
+    """Return images as a file holds them that stores them column by column."""
+    return rows.reshape(-1, *shape).swapaxes(1, 2).reshape(len(rows), -1)
+
+
+def _class_of(dataset: Dataset, row: int) -> str:
+    if dataset.train_labels is None:
+        return ""
+    (name,) = label_names([int(dataset.train_labels[row])], dataset.label_names)
+    return _shortened(name)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= 16 else f"{text[:15]}…"
+
+
+def _pixmap(image: NDArray[np.float32]) -> QPixmap:
+    """Return an image in grey, its brightest value white, as large as the preview shows it."""
+    low, high = float(image.min()), float(image.max())
+    grey = np.ascontiguousarray((image - low) * (255 / (high - low) if high > low else 0), np.uint8)
+    height, width = grey.shape
+    picture = QImage(grey.data, width, height, width, QImage.Format.Format_Grayscale8).copy()
+    mode = Qt.TransformationMode.FastTransformation
+    return QPixmap.fromImage(picture).scaled(_IMAGE_SIDE, _IMAGE_SIDE, Qt.AspectRatioMode.KeepAspectRatio, mode)

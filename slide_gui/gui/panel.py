@@ -5,24 +5,37 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QComboBox,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
 
 from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
 from slide_gui.core.slide.squashing import SQUASHINGS
-from slide_gui.data.dataset import Dataset
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
+from slide_gui.experiments.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import add_choices
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.text import count
+from slide_gui.text import count, counted
 
 __all__ = ["ParameterPanel"]
 
 _WIDTH = 248
 _OPEN = "open"
+_SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
 class _ParameterSlider(NumberSlider):
@@ -62,6 +75,119 @@ class _ChoiceBox(QComboBox):
         self.setCurrentIndex(self.findData(key))
 
 
+class SplitControls(QWidget):
+    """Which rows take the place of a test part, for data that have none."""
+
+    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._shown = workspace, HeldOut()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(4)
+        tip = "The file has no test part: rows held out stand in its place, the classes in proportion"
+        caption, self.kind = QLabel("Test part", self), QComboBox(self)
+        self.kind.setAccessibleName("Test part")
+        self.kind.setToolTip(tip)
+        for text, key in (("a share held out", _SHARE), ("folds, each once", _FOLDS), ("nothing held out", _NOTHING)):
+            self.kind.addItem(text, key)
+        caption.setBuddy(self.kind)
+        top = nested(column, QHBoxLayout())
+        top.addWidget(caption, 1)
+        self.seed = self._number("Seed of the split", "Which rows are drawn; each seed draws others", 0, 9999, top)
+        self.seed.setPrefix("seed ")
+        column.addWidget(self.kind)
+        row = nested(column, QHBoxLayout())
+        row.setSpacing(4)
+        self.share = self._number("Share held out", "How much of each class is held out, 5 to 90 %", 5, 90, row)
+        self.share.setSuffix(" %")
+        self.fold = self._number("Fold", "Which of them is the test part of what is shown", 1, 20, row)
+        self.fold.setPrefix("fold ")
+        self.folds = self._number("Folds", "Into how many folds the rows are dealt, 2 to 20", 2, 20, row)
+        self.folds.setPrefix("of ")
+        self.kind.activated.connect(self._change_kind)
+        self.hide()
+
+    def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout) -> QSpinBox:
+        box = QSpinBox(self)
+        box.setRange(low, high)
+        box.setKeyboardTracking(False)
+        box.setMinimumWidth(0)
+        box.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        box.setAccessibleName(name)
+        box.setToolTip(tip)
+        box.valueChanged.connect(self._change)
+        row.addWidget(box, 1)
+        return box
+
+    def held_out(self) -> HeldOut:
+        """Return the split as it is set."""
+        kind = self.kind.currentData()
+        if kind == _FOLDS:
+            fold = min(self.fold.value(), self.folds.value()) - 1
+            return HeldOut(0.0, self.seed.value(), self.folds.value(), fold).checked()
+        share = self.share.value() / 100 if kind == _SHARE else 0.0
+        return HeldOut(share, self.seed.value()).checked()
+
+    def set_dataset(self, dataset: Dataset) -> None:
+        """Show how data are divided; nothing where there is no choice."""
+        self._shown = dataset.held_out or HeldOut(0.0)
+        self.setVisible(can_hold_out(dataset))
+        boxes = (self.share, self.folds, self.fold, self.seed)
+        for box in boxes:
+            box.blockSignals(True)
+        if self._shown.folds:
+            self.folds.setValue(self._shown.folds)
+            self.fold.setMaximum(self._shown.folds)
+            self.fold.setValue(self._shown.fold + 1)
+        elif self._shown.share:
+            self.share.setValue(round(100 * self._shown.share))
+        if self._shown.folds or self._shown.share:
+            self.seed.setValue(self._shown.seed)
+        for box in boxes:
+            box.blockSignals(False)
+        kind = _FOLDS if self._shown.folds else _SHARE if self._shown.share else _NOTHING
+        self.kind.setCurrentIndex(self.kind.findData(kind))
+        self._show_kind()
+
+    def _show_kind(self) -> None:
+        kind = self.kind.currentData()
+        self.share.setVisible(kind == _SHARE)
+        for box in (self.folds, self.fold):
+            box.setVisible(kind == _FOLDS)
+        self.seed.setVisible(kind != _NOTHING)
+
+    @Slot(int)
+    def _change_kind(self, _index: int) -> None:
+        if self.kind.currentData() == _FOLDS and not self._shown.folds:
+            self.folds.blockSignals(True)
+            self.folds.setValue(5)
+            self.folds.blockSignals(False)
+        self._show_kind()
+        self._change(0)
+
+    @Slot(int)
+    def _change(self, _value: int) -> None:
+        wanted = self.held_out()
+        if wanted != self._shown:
+            self._shown = wanted
+            self._workspace.hold_out(wanted)
+
+
+def _rows(dataset: Dataset) -> tuple[str, str]:
+    """Return how many rows are trained on and judged, in two lines."""
+    train, test, held_out = count(len(dataset.train)), count(len(dataset.test)), dataset.held_out
+    if held_out is None:
+        return f"{train} train", f"{test} test"
+    fold = f" (fold {held_out.fold + 1} of {held_out.folds})" if held_out.folds else ""
+    return f"{train} of {count(len(dataset.train) + len(dataset.test))} rows to train", f"{test} held out{fold}"
+
+
+def _column(dataset: Dataset, column: int) -> str:
+    name = dataset.opened.columns[column]
+    return f"“{name}”" if dataset.opened.header else f"column {name}"
+
+
 class ParameterPanel(QScrollArea):
     """Controls on the left, tied to the workspace.
 
@@ -73,11 +199,14 @@ class ParameterPanel(QScrollArea):
         The person wants to open files of their own.
     download_requested(object)
         Key of a catalogue entry whose real files are wanted.
+    reading_requested()
+        The person wants to see how the files were read.
     """
 
     dataset_chosen = Signal(object)
     open_requested = Signal()
     download_requested = Signal(object)
+    reading_requested = Signal()
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -158,6 +287,13 @@ class ParameterPanel(QScrollArea):
         self._fetch.clicked.connect(self._ask_for_files)
         self._fetch.hide()
         self._layout.addWidget(self._fetch)
+        self._opened_as = QPushButton("How it was read…", self)
+        self._opened_as.setToolTip("See how the files were read, and read them otherwise")
+        self._opened_as.clicked.connect(self.reading_requested)
+        self._opened_as.hide()
+        self._layout.addWidget(self._opened_as)
+        self.split = SplitControls(self._workspace, self)
+        self._layout.addWidget(self.split)
         self._layout.addSpacing(8)
 
     def _build_stack(self) -> None:
@@ -223,9 +359,24 @@ class ParameterPanel(QScrollArea):
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
         self._badge.setText("generated" if dataset.generated else "real")
-        what = "{} × {} pixels".format(*dataset.image_shape) if dataset.image_shape else "no images"
-        self._counts.setText(f"{count(len(dataset.train))} train\n{count(len(dataset.test))} test\n{what}")
-        lines = [dataset.source, f"Licence: {dataset.licence}", dataset.citation]
+        what = (
+            "{} × {} pixels".format(*dataset.image_shape)
+            if dataset.image_shape
+            else counted(dataset.n_features, "feature")
+        )
+        column = dataset.opened.label_column
+        if column is not None and dataset.opened.columns:
+            what += f"\nclasses: {_column(dataset, column)}"
+        self._counts.setText("\n".join([*_rows(dataset), what]))
+        source = self._workspace.source
+        self._opened_as.setVisible(source is not None and bool(source.paths))
+        self.split.set_dataset(dataset)
+        lines = [
+            *(f"{guess.what}: {guess.why}" for guess in dataset.opened.guesses),
+            dataset.source,
+            f"Licence: {dataset.licence}",
+            dataset.citation,
+        ]
         tip = "\n".join(line for line in lines if line)
         self._badge.setToolTip(tip)
         source = self._workspace.source

@@ -146,7 +146,8 @@ def test_that_one_row_is_refused_with_a_sentence(workspace):
     workspace.problem.connect(problems.append)
     workspace.open(Given(Dataset("one", np.zeros((1, 4), "float32"), np.zeros((0, 4), "float32"))))
     wait(lambda: problems)
-    assert "at least 2 samples" in problems[0].sentence
+    assert "has 1 row to train on" in problems[0].sentence
+    assert workspace.dataset is None
 
 
 def test_that_what_a_window_holds_needs_qtcore_alone():

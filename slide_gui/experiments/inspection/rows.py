@@ -39,6 +39,8 @@ class WeightRows:
         Their biases.
     errors : ndarray of shape (depth,), float64
         Expected squared reconstruction error of each layer, per feature and sample.
+    feature_names : tuple of str
+        Of features that have names; else empty.
     """
 
     dataset: str
@@ -50,6 +52,7 @@ class WeightRows:
     rows: NDArray[np.float64]
     biases: NDArray[np.float64]
     errors: NDArray[np.float64]
+    feature_names: tuple[str, ...] = ()
 
     @property
     def depth(self) -> int:
@@ -89,6 +92,7 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         np.ascontiguousarray(both[:, :, :-1]),
         np.ascontiguousarray(both[:, :, -1]),
         np.array([layer.error for layer in stack.layers]),
+        model.feature_names,
     )
 
 

@@ -216,7 +216,8 @@ class ClassifierPage(Page):
         pairs = () if classifier is None else zip(classifier.shares, classifier.widths, strict=True)
         self._shares.set_shares([LayerShare(k, share, sigma) for k, (share, sigma) in enumerate(pairs)], stale)
         self.criterion.set_stale(stale)
-        self.rate.setText(str(result.rate))
+        over_folds = self._controller.folds_rate
+        self.rate.setText(str(result.rate if over_folds is None else over_folds))
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
         svm = "" if classifier is None else f"C = {classifier.C:.3g} · {classifier.n_support} support vectors · "
         chosen = None if classifier is None else classifier.chosen
@@ -226,9 +227,14 @@ class ClassifierPage(Page):
         self.criterion.set_name("Criterion" if chosen is None else f"Criterion: {chosen.criterion}, with its prior")
         behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
         behind += "" if result.is_current else f" · by version {result.numerics} of the numbers, not this program’s"
+        rows = "images" if self._workspace.dataset is None or self._workspace.dataset.image_shape else "rows"
+        judged = f"test error on {count(result.n_test)} {rows} with its 95 % interval"
+        if over_folds is not None:
+            judged = f"test error over all folds, {count(over_folds.n)} {rows} each judged once · "
+        if result.spec.held_out is not None:
+            judged += f"below: {result.spec.held_out}, {result.rate}" if over_folds else f" · {result.spec.held_out}"
         self.details.setText(
-            f"test error on {count(result.n_test)} images with its 95 % interval{behind} · "
-            f"training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
+            f"{judged}{behind} · training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
         )
         names = self._names(result)
         self.confusion.set_counts(result.confusion, names, stale)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Slot
@@ -37,6 +38,16 @@ __all__ = ["CurvesPage"]
 _SUBTITLES = ("test error against noise, one line a depth", "test error of every noise and depth")
 _REST_MILLISECONDS = 250  # a slider that rests this long asks for an estimate
 _NEAR = 0.004  # noises closer than this are the same point
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What one run says at a place of the curves."""
+
+    rate: ErrorRate
+    key: str
+    by: str
+    seconds: float
 
 
 class CurvesPage(Page):
@@ -134,7 +145,8 @@ class CurvesPage(Page):
 
     def export_options(self) -> tuple[ExportOption, ...]:
         dataset, source, load = self._workspace.dataset, self._workspace.source, self._controller.library.load_results
-        shown = [(point.noise, point.depth, point.key) for point in self.points() if point.key]
+        answers = sorted(self._answers().items())
+        shown = [(noise, depth, each.key) for (noise, depth), folds in answers for each in folds.values()]
         if dataset is None or source is None or not shown:
             return ()
 
@@ -186,26 +198,45 @@ class CurvesPage(Page):
 
     def points(self) -> list[ErrorPoint]:
         """Return the points shown: stored, running, and estimated."""
-        points = {}
+        points = {place: self._point(place, folds) for place, folds in self._answers().items()}
+        sweep: SweepState | None = self._controller.sweep.latest
+        if sweep is not None and sweep.current is not None and self._controller.sweep.running:
+            place = sweep.current.noise, sweep.current.depth
+            points[place] = _running(*place, sweep.live)
+        if self._controller.estimated is not None:
+            stack = self._controller.estimated.stack
+            points[stack.noise, stack.depth] = _running(stack.noise, stack.depth, self._controller.estimate.latest)
+        return [points[place] for place in sorted(points)]
+
+    def _answers(self) -> dict[tuple[float, int], dict[str, _Answer]]:
+        """Return what is known at each noise and depth, one answer for each fold of the data, by its fingerprint."""
+        answers: dict[tuple[float, int], dict[str, _Answer]] = {}
         stored = [run for run in self._controller.current_runs() if run.method == "slide-svm"]
         noises = sorted({run.noise for run in stored if run.depth})
         for run in stored:
             # Without layers there is no noise: one run answers them all.
             for noise in (run.noise,) if run.depth else noises or [run.noise]:
-                points[noise, run.depth] = _done((noise, run.depth), run.rate, run.hash, run.chosen_by, run.seconds)
+                answer = _Answer(run.rate, run.hash, run.chosen_by or "", run.seconds)
+                answers.setdefault((noise, run.depth), {})[run.fingerprint] = answer
         sweep: SweepState | None = self._controller.sweep.latest
-        if sweep is not None:
-            for done in sweep.done:
-                place = done.point.noise, done.point.depth
-                key = done.point.spec.hash
-                points[place] = _done(place, done.rate, key, done.chosen_by, done.seconds)
-            if sweep.current is not None and self._controller.sweep.running:
-                place = sweep.current.noise, sweep.current.depth
-                points[place] = _running(*place, sweep.live)
-        if self._controller.estimated is not None:
-            stack = self._controller.estimated.stack
-            points[stack.noise, stack.depth] = _running(stack.noise, stack.depth, self._controller.estimate.latest)
-        return [points[place] for place in sorted(points)]
+        for done in () if sweep is None else sweep.done:
+            spec, place = done.point.spec, (done.point.noise, done.point.depth)
+            answers.setdefault(place, {})[spec.fingerprint] = _Answer(
+                done.rate, spec.hash, done.chosen_by, done.seconds
+            )
+        return answers
+
+    def _point(self, place: tuple[float, int], folds: dict[str, _Answer]) -> ErrorPoint:
+        """Return a point: of data dealt into folds the error on all the rows that were judged."""
+        dataset = self._workspace.dataset
+        held_out = None if dataset is None else dataset.held_out
+        shown = folds.get("" if dataset is None else dataset.fingerprint) or next(iter(folds.values()))
+        note = f"{sum(answer.seconds for answer in folds.values()):.1f} s"
+        rate = shown.rate
+        if held_out is not None and held_out.folds:
+            rate = ErrorRate.of_folds([answer.rate for answer in folds.values()])
+            note = f"{len(folds)} of {held_out.folds} folds · {note}"
+        return ErrorPoint(*place, rate, shown.key, "done", note, describe_widths(shown.by))
 
     def _marks(self) -> list[ErrorMark]:
         dataset = self._workspace.dataset
@@ -231,10 +262,6 @@ class CurvesPage(Page):
         else:
             course = "estimating the point under the sliders…" if controller.estimate.running else ""
         self.course.setText(" · ".join(filter(None, [course, decided])))
-
-
-def _done(place: tuple[float, int], rate: ErrorRate, key: str, chosen_by: str | None, seconds: float) -> ErrorPoint:
-    return ErrorPoint(*place, rate, key, "done", f"{seconds:.1f} s", describe_widths(chosen_by or ""))
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:

@@ -244,7 +244,11 @@ class ComparisonView(QWidget):
         shown = self._shown
         rows = None if shown is None else shown.rows
         self._weights_title.setText("" if rows is None else "rows of W for")
-        names = [] if shown is None or rows is None else [pixel_name(pixel, shown.image_shape) for pixel in rows.pixels]
+        names = (
+            []
+            if shown is None or rows is None
+            else [pixel_name(pixel, shown.image_shape, shown.feature_names) for pixel in rows.pixels]
+        )
         for number in range(len(self._pixels.buttons()), len(names)):
             self._pixel_row.addWidget(self._pixels.add(number, "", self._body))
         for number, each in enumerate(self._pixels.buttons()):

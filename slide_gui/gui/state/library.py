@@ -117,7 +117,8 @@ class RunLibrary(QObject):
             if not max(first.spec.stack.depth, second.spec.stack.depth):
                 return Comparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)
             rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress.part(0.1, 1.0))
-            return Comparison(first, second, rows, "", dataset.image_shape, dataset.label_names)
+            names = dataset.label_names, dataset.feature_names
+            return Comparison(first, second, rows, "", dataset.image_shape, *names)
 
         self._submit("Comparing two runs", work, "load", deliver)
 

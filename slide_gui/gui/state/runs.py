@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
-from slide_gui.experiments.spec import RunSpec, SweepSpec
+from slide_gui.experiments.spec import RunSpec, SweepSpec, on_every_fold
+from slide_gui.experiments.splits import can_hold_out
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.experiments.sweep import SweepState, run_sweep, stored_or_run
@@ -21,6 +25,14 @@ __all__ = ["RunController"]
 
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trained:
+    """A result on the data that are open, and the error over all their folds where they are dealt into folds."""
+
+    result: RunResult
+    rate: ErrorRate | None
 
 
 class RunController(QObject):
@@ -53,6 +65,8 @@ class RunController(QObject):
         self.spec: RunSpec | None = None
         """What `training` or `result` answers."""
         self.result: RunResult | None = None
+        self.folds_rate: ErrorRate | None = None
+        """The error over all folds, where `result` is one of them and all were trained."""
         self.estimated: RunSpec | None = None
         self._reuse = Reuse()
         self.training.ended.connect(self._trained)
@@ -67,15 +81,18 @@ class RunController(QObject):
         dataset, source = self._workspace.dataset, self._workspace.source
         if dataset is None or source is None or self.why_not():
             return None
-        return RunSpec(dataset.fingerprint, source.argument, method, self._workspace.state.parameters, svm)
+        stack = self._workspace.state.parameters
+        return RunSpec(dataset.fingerprint, source.argument, method, stack, svm, held_out=dataset.held_out)
 
     def why_not(self) -> str:
         """Return why nothing can be trained on what is open, or nothing."""
         dataset = self._workspace.dataset
         if dataset is None:
             return "The data are still being opened."
-        if dataset.train_labels is None:
-            return "These data have no labels; open a file that has them."
+        if dataset.why_no_classes:
+            return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}."
+        if len(dataset.test) == 0 and can_hold_out(dataset):
+            return "Nothing is held out to test on; hold some rows out, in the panel under Test part."
         if len(dataset.test) == 0 or dataset.test_labels is None:
             return "These data have no test part; open it together with the training part."
         return ""
@@ -88,22 +105,31 @@ class RunController(QObject):
         if dataset is None:
             return
         spec = spec.checked()
-        self.spec, self.result = spec, None
+        self.spec, self.result, self.folds_rate = spec, None, None
+        folds = on_every_fold(spec, dataset)
+        # The fold that is open comes last, so that its reports are what stays on the page.
+        ordered = [each for each in folds if each.hash != spec.hash] + [spec]
 
-        def work(progress: Progress) -> RunResult:
+        def work(progress: Progress) -> _Trained:
+            results = []
             with RunStore(path) as store:
-                return stored_or_run(dataset, spec, store, progress=progress, reuse=reuse)
+                for number, each in enumerate(ordered):
+                    part = progress.part(number / len(ordered), (number + 1) / len(ordered))
+                    results.append(stored_or_run(dataset, each, store, progress=part, reuse=reuse))
+            rate = ErrorRate.of_folds([result.rate for result in results]) if len(results) > 1 else None
+            return _Trained(results[-1], rate)
 
         self.training.start(work, RunProgress(spec.hash))
 
     @Slot()
     def _trained(self) -> None:
-        if isinstance(self.training.latest, RunResult):
-            self._show(self.training.latest)
+        if isinstance(self.training.latest, _Trained):
+            self._show(self.training.latest.result, self.training.latest.rate)
             self.library.refresh()
 
-    def _show(self, result: RunResult | None) -> None:
+    def _show(self, result: RunResult | None, folds_rate: ErrorRate | None = None) -> None:
         self.result, self.spec = result, None if result is None else result.spec
+        self.folds_rate = folds_rate
         self.result_changed.emit()
 
     # Live estimates --------------------------------------------------------------------------------------------
@@ -144,8 +170,9 @@ class RunController(QObject):
             self._workspace.problem.emit(Problem("No sweep yet", self.why_not()))
             return
         sweep = SweepSpec(
-            spec.fingerprint, spec.source, SWEEP_NOISES, SWEEP_DEPTHS, method=spec.method, stack=spec.stack, svm=svm
-        )
+            spec.fingerprint, spec.source, SWEEP_NOISES, SWEEP_DEPTHS, method=spec.method, stack=spec.stack, svm=svm,
+            held_out=spec.held_out,
+        )  # fmt: skip
         path, pause = self.library.path, self.sweep.pause
 
         def work(progress: Progress) -> SweepState:
@@ -163,11 +190,17 @@ class RunController(QObject):
     # Stored runs -----------------------------------------------------------------------------------------------
 
     def current_runs(self) -> list[StoredRun]:
-        """Return the stored runs on the data that are open, judged on the test part, that this program would repeat."""
+        """Return the stored runs on the data that are open, on all their folds, judged on the test part.
+
+        Those that this program would not repeat are left out.
+        """
         dataset = self._workspace.dataset
         if dataset is None:
             return []
-        same = [r for r in self.library.runs if r.fingerprint == dataset.fingerprint and r.evaluate == "test"]
+        held_out, wanted = dataset.held_out, {dataset.fingerprint}
+        if held_out is not None:
+            wanted = {each.fingerprint(dataset.whole) for each in held_out.each}
+        same = [r for r in self.library.runs if r.fingerprint in wanted and r.evaluate == "test"]
         return [r for r in same if r.is_current]
 
     @Slot(str)

@@ -14,13 +14,17 @@ from PySide6.QtCore import QObject, Signal, Slot
 from slide_gui.core.linear_algebra import float32_scatter_is_exact
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack
-from slide_gui.data.dataset import Dataset
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.errors import DataError
+from slide_gui.data.reading import Reading
 from slide_gui.experiments.inspection.explorer import Explorer, Preview
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.splits import divide
+from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.jobs import Lane, Problem
 from slide_gui.progress import Progress
-from slide_gui.text import counted
+from slide_gui.text import counted, pixel_name
 
 __all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 
@@ -63,6 +67,22 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
+class _Opening:
+    """Data that are ready to be shown.
+
+    Attributes
+    ----------
+    confirmed : bool
+        Whether a person has said how the files are to be read, now or earlier.
+    """
+
+    source: DataSource
+    dataset: Dataset
+    explorer: Explorer
+    confirmed: bool = False
+
+
+@dataclass(frozen=True, eq=False)
 class _Fit:
     """All layers, and how long they took once their turn had come."""
 
@@ -85,6 +105,8 @@ class Workspace(QObject):
         A `Problem` to show.
     history_changed()
         What undo and redo would do changed.
+    confirmed_changed()
+        A person confirmed how the files that are open were read.
     """
 
     dataset_changed = Signal(object)
@@ -92,10 +114,17 @@ class Workspace(QObject):
     stack_changed = Signal()
     problem = Signal(object)
     history_changed = Signal()
+    confirmed_changed = Signal()
 
     def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.lane = lane
+        self.choices: FileChoices | None = None
+        """Where it is remembered how files were read; None: nowhere."""
+        self.confirmed = True
+        """Whether nothing was guessed of the files that are open, or a person has confirmed it."""
+        self.fallback: DataSource | None = None
+        """What is opened where nothing is open and what was asked for cannot be."""
         self.state = State()
         self.source: DataSource | None = None
         self.dataset: Dataset | None = None
@@ -113,7 +142,10 @@ class Workspace(QObject):
     # Opening ---------------------------------------------------------------------------------------------------
 
     def open(self, source: DataSource) -> None:
-        """Load a data set in the lane; what was open stays until the new one is complete."""
+        """Load a data set in the lane; what was open stays until the new one is complete.
+
+        Files that nothing is said of are read as they were before.
+        """
         name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
         self._load(source, f"Opening {name}", "The data could not be opened", lambda _progress: None)
 
@@ -130,14 +162,63 @@ class Workspace(QObject):
     def _load(
         self, source: DataSource, title: str, failure: str, prepare: Callable[[Progress], None], prepared: float = 0.0
     ) -> None:
-        def work(progress: Progress) -> tuple[DataSource, Dataset, Explorer]:
+        choices = self.choices
+
+        def work(progress: Progress) -> _Opening:
             prepare(progress.part(0.0, prepared))
             self._check_blas()
-            dataset = source.load(progress=progress.part(prepared, 0.95))
-            _ = dataset.fingerprint  # hashed here, off the GUI thread
-            return source, dataset, Explorer(dataset.train)
+            known = None if choices is None else choices.recall(source)
+            dataset = (known or source).load(progress=progress.part(prepared, 0.95))
+            return _ready(known or source, dataset, confirmed=known is not None)
 
-        self.lane.submit(title, work, channel="open", on_result=self._opened, failure=failure)
+        self._submit_opening(title, work, failure)
+
+    def _submit_opening(self, title: str, work: Callable[[Progress], _Opening], failure: str) -> None:
+        deliver, failed = self._opened, self._not_opened
+        self.lane.submit(title, work, channel="open", on_result=deliver, on_failure=failed, failure=failure)
+
+    @Slot(object)
+    def _not_opened(self, _error: Exception) -> None:
+        self._fall_back()
+
+    def _fall_back(self) -> None:
+        """Open something where nothing is open."""
+        if self.dataset is None and self.fallback is not None:
+            fallback, self.fallback = self.fallback, None
+            self.open(fallback)
+
+    def read_as(self, reading: Reading) -> None:
+        """Read the files that are open in another way, or confirm how they were read; it is remembered."""
+        source, dataset, choices = self.source, self.dataset, self.choices
+        if source is None or dataset is None or not source.paths:
+            return
+        wanted = replace(source, reading=reading)
+
+        def work(progress: Progress) -> _Opening:
+            again = dataset if wanted == source else wanted.load(progress=progress.part(0.0, 0.95))
+            if choices is not None:
+                choices.remember(wanted)
+            return _ready(wanted, again, confirmed=True)
+
+        if wanted == source:
+            self.confirmed = True
+            self.confirmed_changed.emit()
+        self._submit_opening("Opening the data again", work, "The data could not be read so")
+
+    def hold_out(self, held_out: HeldOut) -> None:
+        """Divide the data that are open in another way; it is remembered."""
+        source, dataset, choices, confirmed = self.source, self.dataset, self.choices, self.confirmed
+        if source is None or dataset is None:
+            return
+        wanted = replace(source, held_out=held_out)
+
+        def work(_progress: Progress) -> _Opening:
+            again = divide(dataset, held_out)
+            if choices is not None:
+                choices.remember(wanted)
+            return _ready(wanted, again, confirmed=confirmed)
+
+        self._submit_opening("Dividing the rows", work, "The rows could not be divided so")
 
     def _check_blas(self) -> None:
         """Refuse to fit anything on a NumPy whose float32 products are wrong; runs in the lane, once."""
@@ -159,15 +240,29 @@ class Workspace(QObject):
             return None
         stack = replace(stack, parameters=self.state.parameters, layers=stack.layers[:depth])
         return FittedModel(
-            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fit_seconds
-        )
+            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, self.fit_seconds,
+            feature_names=dataset.feature_names,
+        )  # fmt: skip
+
+    def feature_name(self, feature: int) -> str:
+        """Return what a pixel or a feature of the data that are open is called."""
+        dataset = self.dataset
+        return str(feature) if dataset is None else pixel_name(feature, dataset.image_shape, dataset.feature_names)
 
     @Slot(object)
-    def _opened(self, opened: tuple[DataSource, Dataset, Explorer]) -> None:
-        self.source, self.dataset, self._explorer = opened
+    def _opened(self, opened: _Opening) -> None:
+        before, self.dataset = self.dataset, opened.dataset
+        self.source, self._explorer = opened.source, opened.explorer
+        self.confirmed = opened.confirmed or self.dataset.opened.sure
+        selection = self.state.selection
+        if before is self.dataset:
+            return
+        same_rows = before is not None and _whole(before) == _whole(self.dataset)
         self.stack = self.preview = None
         self._watched = ()
-        selection = replace(self.state.selection, pins=_first_pins(self.dataset), sample=_first_sample(self.dataset))
+        if not same_rows:
+            selection = replace(selection, pins=_first_pins(self.dataset), sample=_first_sample(self.dataset))
+        selection = replace(selection, sample=min(selection.sample, len(self.dataset.train) - 1))
         old, self.state = self.state, replace(self.state, selection=selection)
         self._undo, self._redo, self._gesture = [], [], ""
         self.dataset_changed.emit(self.dataset)
@@ -247,6 +342,7 @@ class Workspace(QObject):
         """Stop what runs; what was shown stays, greyed where it is not what the parameters ask for."""
         self.lane.cancel()
         self.stack_changed.emit()
+        self._fall_back()
 
     @Slot()
     def fit_again(self) -> None:
@@ -314,6 +410,25 @@ class Workspace(QObject):
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     """Return what a person sets of a stack's parameters, by name."""
     return {name: getattr(parameters, name) for name in ("noise", "depth", "threshold", "squashing", "fit_on")}
+
+
+def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool) -> _Opening:
+    """Return data that can be shown; for the lane.
+
+    Raises
+    ------
+    DataError
+        If no denoiser can be fitted to them.
+    """
+    if len(dataset.train) < 2:
+        raise DataError("has 1 row to train on, and a denoiser needs two; give more rows", dataset.source)
+    _ = dataset.fingerprint  # hashed here, off the GUI thread
+    return _Opening(source, dataset, Explorer(dataset.train), confirmed)
+
+
+def _whole(dataset: Dataset) -> str:
+    """Return the fingerprint of all the rows, however they are divided."""
+    return dataset.whole or dataset.fingerprint
 
 
 def _first_pins(dataset: Dataset) -> tuple[int, ...]:

@@ -286,15 +286,16 @@ class FeatureBars(Picker):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._values: NDArray[np.float32] = np.zeros(0, np.float32)
+        self._names: tuple[str, ...] = ()
         self.setMinimumSize(64, 72)
         self.setAccessibleName("Features")
 
     def sizeHint(self) -> QSize:
         return QSize(260, 160)
 
-    def set_values(self, values: NDArray[np.float32]) -> None:
-        """Show a sample, shape (d,)."""
-        self._values = values
+    def set_values(self, values: NDArray[np.float32], names: tuple[str, ...] = ()) -> None:
+        """Show a sample, shape (d,), of features that may have names."""
+        self._values, self._names = values, names
         self._set_count(values.size)
 
     def plot(self) -> QRectF:
@@ -360,7 +361,8 @@ class FeatureBars(Picker):
         if self._current is not None:
             self._outline(painter, self._current, QColor(theme.accent))
             painter.setPen(QColor(theme.muted))
-            text = f"{self._current}: {float(self._values[self._current]):.4g}".replace("-", "−")
+            name = self._names[self._current] if self._names else str(self._current)
+            text = f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−")
         painter.drawText(foot, text)
 
     def _outline(self, painter: QPainter, index: int, colour: QColor) -> None:

@@ -24,7 +24,7 @@ from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
 from slide_gui.progress import Progress
-from slide_gui.text import count, pixel_name, significant
+from slide_gui.text import count, significant
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -202,7 +202,7 @@ class CopiesPart(View):
             CopiesSeries(name, colour, tuple(copies.curve(feature)), copies.slope(feature), copies.reference(feature))
             for name, colour, feature in (
                 ("all rows", theme.muted, None),
-                (f"row {pixel_name(a, shape)}", theme.accent, a),
+                (f"row {self._workspace.feature_name(a)}", theme.accent, a),
             )
         ]
         self.plot.set_series(tuple(series), MOST_COPIES, self._is_stale(copies))
@@ -242,7 +242,7 @@ class CopiesPart(View):
             Tile.of((estimate - limit)[:-1], shape, scale, f"relative {significant(error, 3)}", a),
         )
         stale = (self._is_stale(copies),) * 3
-        row = TileRow(pixel_name(a, shape), "seed 0", QColor(theme_of(self).accent), False, tiles, stale)
+        row = TileRow(self._workspace.feature_name(a), "seed 0", QColor(theme_of(self).accent), False, tiles, stale)
         heads = (
             f"Wₘ · m = {count(point.copies)}",
             f"W · limit, ±{significant(scale.high, 2)}",

@@ -16,7 +16,7 @@ from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
-from slide_gui.text import count, fixed, layer_name, number, pixel_name, significant
+from slide_gui.text import count, fixed, layer_name, number, significant
 
 __all__ = ["ExplainedWeight", "lines_of"]
 
@@ -114,7 +114,7 @@ class ExplainedWeight(View):
         parameters = preview.parameters if previewed and preview is not None else stack.parameters
         explanation = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
         stale = self._source.is_stale(a, layer)
-        title = f"Layer {layer}: a = {pixel_name(a, shape)} from b = {pixel_name(b, shape)}"
+        title = f"Layer {layer}: a = {self._workspace.feature_name(a)} from b = {self._workspace.feature_name(b)}"
         fitted_on = "x" if layer == 1 else layer_name(layer - 1)
         self.panel.set_lines(title, f"{why} The layer is fitted on {fitted_on}.", lines_of(explanation), stale)
         self._show_rows(explanation, shape, stale)
@@ -147,7 +147,12 @@ class ExplainedWeight(View):
             scale = ColorScale.symmetric(self._source.color_map, limit)
             tiles.append(Tile.of(values, shape, scale, f"at b {shown}", explanation.a))
         row = TileRow(
-            pixel_name(explanation.a, shape), "row a", QColor(theme_of(self).accent), False, tuple(tiles), (stale,) * 4
+            self._workspace.feature_name(explanation.a),
+            "row a",
+            QColor(theme_of(self).accent),
+            False,
+            tuple(tiles),
+            (stale,) * 4,
         )
         self.tiles.set_content(tuple(heads), (row,))
 

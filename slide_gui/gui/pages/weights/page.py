@@ -25,7 +25,7 @@ from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.progress import Progress
-from slide_gui.text import layer_name, pixel_name
+from slide_gui.text import layer_name
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -75,7 +75,7 @@ class SamplePanel(QWidget):
         if dataset.image_shape:
             self.image.set_image(values.reshape(dataset.image_shape))
         else:
-            self.bars.set_values(values)
+            self.bars.set_values(values, dataset.feature_names)
         self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
 
     # Pins and numbers -------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class SamplePanel(QWidget):
             columns.append(layer_name(k))
             row = self._source.row(target, k)
             cells.append(("–",) * 4 if row is None else _numbers(row, source))
-        title = "from itself" if source == target else f"from {pixel_name(source, dataset.image_shape)}"
+        title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
         self._readout.set_values(title, tuple(columns), tuple(rows))
 
@@ -319,7 +319,7 @@ class WeightsPage(Page):
                 row = self._source.row(feature, k)
                 if row is not None:
                     cells = [
-                        pixel_name(feature, self._shape()),
+                        self._workspace.feature_name(feature),
                         str(k),
                         repr(float(row[-1])),
                         *map(repr, row[:-1].tolist()),

@@ -11,7 +11,6 @@ from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll
-from slide_gui.text import pixel_name
 
 __all__ = ["PinnedRows"]
 
@@ -32,8 +31,6 @@ class PinnedRows(View):
     def refresh(self) -> None:
         theme, state, features = theme_of(self), self._workspace.state, self._pixels.features()
         depth = state.parameters.depth
-        dataset = self._workspace.dataset
-        shape = None if dataset is None else dataset.image_shape
         self.tiles.set_transposed(state.selection.transposed)
         self._source.begin(features)
         rows = []
@@ -44,7 +41,9 @@ class PinnedRows(View):
             where = "hovered" if self._pixels.feature is not None else "in the middle"
             color = QColor(theme.accent) if first else theme.pin(number - 1)
             rows.append(
-                TileRow(pixel_name(feature, shape), where if first else "pinned", color, not first, tiles, stale)
+                TileRow(
+                    self._workspace.feature_name(feature), where if first else "pinned", color, not first, tiles, stale
+                )
             )
         self.tiles.set_content(tuple(self._source.title(k) for k in range(1, depth + 1)), tuple(rows))
         self._beside.set_scale(*self._source.bar())
