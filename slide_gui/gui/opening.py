@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import NO_COLUMN, Reading
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.text import count, label_names
 
@@ -132,12 +132,9 @@ class ReadingPreview(QFrame):
         return box
 
     def _arrange(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(20, 10, 20, 10)
-        column.setSpacing(6)
+        column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
         column.addWidget(self._title)
-        grid = QGridLayout(self._table)
-        grid.setContentsMargins(0, 0, 0, 0)
+        grid = flush(QGridLayout(self._table))
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(2)
         grid.setColumnStretch(_SHOWN_IMAGES + 1, 1)
@@ -146,8 +143,7 @@ class ReadingPreview(QFrame):
                 grid.addWidget(label, y, x)
         column.addWidget(self._table)
         column.addWidget(self._why)
-        row = nested(column, QHBoxLayout())
-        row.setSpacing(8)
+        row = nested(column, QHBoxLayout(), spacing=8)
         self._captions = {}
         for box in (self.label_column, self.shape):
             caption = self._captions[box] = QLabel(box.accessibleName(), self)

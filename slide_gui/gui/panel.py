@@ -25,7 +25,7 @@ from slide_gui.data.entries import entries
 from slide_gui.experiments.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import add_choices
 from slide_gui.gui.widgets.number_slider import NumberSlider
@@ -81,9 +81,7 @@ class SplitControls(QWidget):
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._workspace, self._shown = workspace, HeldOut()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(4)
+        column = flush(QVBoxLayout(self), 4)
         tip = "The file has no test part: rows held out stand in its place, the classes in proportion"
         caption, self.kind = QLabel("Test part", self), QComboBox(self)
         self.kind.setAccessibleName("Test part")
@@ -96,8 +94,7 @@ class SplitControls(QWidget):
         self.seed = self._number("Seed of the split", "Which rows are drawn; each seed draws others", 0, 9999, top)
         self.seed.setPrefix("seed ")
         column.addWidget(self.kind)
-        row = nested(column, QHBoxLayout())
-        row.setSpacing(4)
+        row = nested(column, QHBoxLayout(), spacing=4)
         self.share = self._number("Share held out", "How much of each class is held out, 5 to 90 %", 5, 90, row)
         self.share.setSuffix(" %")
         self.fold = self._number("Fold", "Which of them is the test part of what is shown", 1, 20, row)
