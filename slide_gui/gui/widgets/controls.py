@@ -83,8 +83,8 @@ class StartPause(QWidget):
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, "Pause", f"Hold the {work}, or let it go on")
-        for button in (self.start, self.pause):
-            button.setMinimumWidth(80)
+        self.start.setMinimumWidth(80)  # so that nothing moves when their words change
+        self.pause.setMinimumWidth(72)
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
         """Show what can be done now; `ready` is whether the work could be started."""
