@@ -98,3 +98,13 @@ def test_that_medians_are_those_of_a_seeded_thousand_rows():
     rows = np.sort(np.random.default_rng(7).choice(1200, 1000, replace=False))
     np.testing.assert_array_equal(median_distances(Z, (3,), seed=7), median_distances(Z[rows], (3,)))
     assert median_distances(Z, (3,), seed=7) != median_distances(Z, (3,), seed=8)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_rows_that_differ_by_rounding_only_are_equal(dtype):
+    Z = np.full((10, 2), 5.73, dtype)
+    Z[:, 1] += dtype(np.finfo(dtype).eps) * np.arange(-5, 5, dtype=dtype)
+    assert median_distances(Z, (1, 1)).tolist() == [0.0, 0.0]
+    Z[0] += 3
+    expected = 9.0 * 9 / 45
+    np.testing.assert_allclose(median_distances(Z, (1, 1)), [expected] * 2, rtol=1e-5)

@@ -111,6 +111,9 @@ def layer_distances(Z: NDArray[np.floating], sizes: Sequence[int], progress: Pro
     return distances
 
 
+_ROUNDING = 8  # units in the last place: rows that differ by no more are equal
+
+
 def median_distances(
     Z: NDArray[np.floating],
     sizes: Sequence[int],
@@ -121,7 +124,8 @@ def median_distances(
 ) -> Array:
     """Return the median squared distance between two different rows, one a block, from at most `max_rows` rows.
 
-    The mean takes the place of a median of 0 (more than half of the pairs equal); a constant block has 0.
+    The mean takes the place of a median of 0 (more than half of the pairs equal); a constant block has 0. Rows that
+    differ by the rounding of Z only are equal.
     """
     rows = np.arange(len(Z))
     if len(Z) > max_rows:
@@ -130,9 +134,12 @@ def median_distances(
     medians = np.zeros(len(sizes))
     if len(rows) < 2:
         return medians
+    rounding = (_ROUNDING * float(np.finfo(Z.dtype).eps if Z.dtype.kind == "f" else 0.0)) ** 2
     for layer, columns in enumerate(blocks_of(sizes)):
-        square = _squared_distances(sample[:, columns], progress)
+        block = sample[:, columns]
+        square = _squared_distances(block, progress)
         pairs = np.concatenate([row[first:] for first, row in enumerate(square, start=1)])
+        pairs[pairs <= rounding * float(np.square(block).sum(axis=1).mean())] = 0.0
         medians[layer] = np.median(pairs) or pairs.mean()
     return medians
 
