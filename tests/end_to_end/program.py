@@ -275,3 +275,13 @@ def ask_to_close(display: str, window: int) -> None:
 def _painted(page: Page) -> bool:
     """Whether every tile shows weights of either sign, not a plain ground."""
     return all(int(np.ptp(box.of(page.picture).reshape(-1, 3), axis=0).max()) > 30 for row in page.rows for box in row)
+
+
+def open_by_dialog(program: Program, path: Path) -> None:
+    """Open a file by typing its path into the dialog."""
+    program.focus()
+    program.key("ctrl+o")
+    program.wait_for("Open data")
+    program.type(path)
+    program.key("Return")
+    program.wait_gone("Open data")

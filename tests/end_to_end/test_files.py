@@ -9,7 +9,7 @@ import pytest
 
 from slide_gui.gui.theme import LIGHT
 from tests.data.writers import write_amat, write_zip
-from tests.end_to_end.program import until
+from tests.end_to_end.program import open_by_dialog, until
 
 pytestmark = pytest.mark.display
 
@@ -68,15 +68,6 @@ def program(start, tmp_path_factory):
     path = tmp_path_factory.mktemp("own") / "crosses.npz"
     np.savez(path, X=rows())
     return start(path)
-
-
-def open_by_dialog(program, path):
-    program.focus()
-    program.key("ctrl+o")
-    program.wait_for("Open data")
-    program.type(path)
-    program.key("Return")
-    program.wait_gone("Open data")
 
 
 def test_that_a_file_given_as_argument_is_opened_and_fitted(program):
