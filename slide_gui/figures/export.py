@@ -16,6 +16,7 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.reading import AS_GUESSED
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
+from slide_gui.experiments.session import SUFFIX, file_content
 from slide_gui.experiments.source import DataSource
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
@@ -51,11 +52,12 @@ _METADATA: dict[str, dict[str, Any]] = {
     ".svg": {"Creator": _CREATOR, "Date": None},
     ".png": {"Software": _CREATOR},
 }
+_SESSION_ENTRY = {".pdf": "Keywords", ".svg": "Source", ".png": "Session"}
 # Where a person's own matplotlib settings must not reach, those that choose a display are left alone.
 _NOT_OURS = ("backend", "backend_fallback", "interactive", "toolbar", "timezone")
 
 
-def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], style: Style) -> None:
+def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], style: Style, session: str = "") -> None:
     """Draw a figure and write it as PDF, SVG or PNG, by the suffix of `path`.
 
     Two exports of the same input are identical, byte for byte: no dates, no random identifiers, no settings
@@ -69,6 +71,8 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
         The folder is made if it is missing.
     style : Style
         Gives the fonts and the dots per inch.
+    session : str
+        As `slide_gui.experiments.session.picture_text` gives it; kept in the picture.
 
     Raises
     ------
@@ -81,11 +85,11 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     suffix = target.suffix.lower()
     if suffix not in FORMATS:
         raise ValueError(f"{target.name}: a figure is written as {', '.join(FORMATS)}, not {suffix or 'no suffix'}")
-    content = figure_bytes(draw, suffix, style)
+    content = figure_bytes(draw, suffix, style, session)
     write_whole(target, lambda file: file.write(content))
 
 
-def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style) -> bytes:
+def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
     """Return what `save_figure` writes into a file with this suffix, one of `FORMATS`."""
     import matplotlib
     from matplotlib.figure import Figure
@@ -96,7 +100,8 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style) -> b
         figure = Figure()
         draw(figure)
         buffer = io.BytesIO()
-        figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=_METADATA[suffix])
+        metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
+        figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
     return buffer.getvalue()
 
 
@@ -172,8 +177,8 @@ def export_of(
     )
 
 
-def save_export(path: Path, export: FigureExport, style: Style) -> None:
-    """Write the figure, or with the suffix .csv its numbers, or with that of a text the text.
+def save_export(path: Path, export: FigureExport, style: Style, session: str = "") -> None:
+    """Write the figure, or with the suffix .csv its numbers, or with that of a text the text; `session` as there.
 
     Raises
     ------
@@ -191,11 +196,13 @@ def save_export(path: Path, export: FigureExport, style: Style) -> None:
     elif draw is None:
         raise ValueError(f"{path.name}: this is a table; it is written as .csv")
     else:
-        save_figure(lambda figure: draw(figure, style), path, style)
+        save_figure(lambda figure: draw(figure, style), path, style, session)
 
 
-def save_bundle(folder: Path, export: FigureExport, style: Style) -> list[Path]:
+def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
     """Write the figure, its numbers, and the commands and the Python script that make them again.
+
+    The session, as in `save_figure`, gets a file of its own, so that the script makes the same pictures.
 
     Parameters
     ----------
@@ -223,6 +230,9 @@ def save_bundle(folder: Path, export: FigureExport, style: Style) -> list[Path]:
     texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
     for name, text in texts.items():
         write_whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
+    if session:
+        write_whole(folder / f"{export.name}{SUFFIX}", lambda file: file.write(file_content(session)))
+        paths.append(folder / f"{export.name}{SUFFIX}")
     return [*paths, *(folder / name for name in texts)]
 
 

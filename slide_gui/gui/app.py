@@ -49,7 +49,7 @@ def run(files: Sequence[Path]) -> int:
     app = make_application()
     interruption = Interruption(app)
     interruption.came.connect(app.closeAllWindows)
-    window = make_window(files)
+    window = make_window(files, keeps_session=True)
     prepare_interpreter(window)
     window.show()
     code = int(app.exec())
@@ -124,11 +124,12 @@ def store_path() -> Path:
     return Path(user_data_path("slide-gui", appauthor=False)) / "runs.sqlite"
 
 
-def make_window(files: Sequence[Path]) -> MainWindow:
-    """Return the window, already opening the files, or the generated Rectangles."""
+def make_window(files: Sequence[Path], *, keeps_session: bool = False) -> MainWindow:
+    """Return the window, already opening the files, or what it showed last, or the generated Rectangles."""
     from slide_gui.gui.main_window import MainWindow
 
-    window = MainWindow(make_settings(), store_path())
+    store = store_path()
+    window = MainWindow(make_settings(), store, store.parent / "session" if keeps_session else None)
     window.start([Path(file) for file in files])
     return window
 

@@ -29,6 +29,7 @@ from slide_gui.gui.opening import Opening
 from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
+from slide_gui.gui.session_keeper import SessionKeeper
 from slide_gui.gui.state.workspace import Workspace
 
 __all__ = ["COMMANDS", "Command", "CommandPalette", "Commands", "Shell"]
@@ -42,6 +43,7 @@ class Shell(Protocol):
     exports: ExportController
     pages: PageStack
     commands: Commands
+    keeper: SessionKeeper
 
     @property
     def weights_page(self) -> WeightsPage:
@@ -53,6 +55,9 @@ class Shell(Protocol):
 
     def show_lateness(self, shown: bool) -> None:
         """Say it, or no longer."""
+
+    def save_session(self) -> None:
+        """Ask where to, and save what is shown."""
 
     def set_theme(self, name: str) -> None:
         """Apply and remember a theme."""
@@ -108,7 +113,7 @@ def _view(number: int, view: ViewSpec) -> Command:
 
 def _export(shell: Shell) -> None:
     page = shell.pages.shown()
-    shell.exports.ask(page.export_options(), page.why_nothing_to_export())
+    shell.exports.ask(page.export_options(), page.why_nothing_to_export(), shell.keeper.picture_text())
 
 
 def _copy_table(shell: Shell) -> None:
@@ -139,6 +144,14 @@ def _transposed(shell: Shell) -> bool:
 COMMANDS = (
     Command("open", "Open…", "File", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
     Command("open_folder", "Open folder of images…", "File", "Ctrl+Shift+O", lambda w: w.opening.ask_for_folder()),
+    Command(
+        "save_session",
+        "Save session…",
+        "File",
+        "Ctrl+S",
+        lambda w: w.save_session(),
+        "Data, parameters, pins, page and choices in a file; Open brings them back, also from an exported picture",
+    ),
     Command("export", "Export…", "File", "Ctrl+E", _export, "Write what the page shows"),
     Command(
         "copy_image", "Copy page as image", "File", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())

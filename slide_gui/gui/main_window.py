@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -32,6 +32,7 @@ from slide_gui.gui.opening import Opening, ReadingPreview
 from slide_gui.gui.pages.stack import PAGES, PageStack
 from slide_gui.gui.pages.weights.page import WeightsPage
 from slide_gui.gui.panel import ParameterPanel
+from slide_gui.gui.session_keeper import SessionKeeper
 from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.jobs import JobStatus, Problem
 from slide_gui.gui.state.session import Session
@@ -156,9 +157,13 @@ class MainWindow(QMainWindow):
         Where the theme and the last folder are kept.
     store : Path
         The store of runs.
+    sessions : Path, optional
+        The folder where what is shown is kept and brought back from; None: it is not.
     """
 
-    def __init__(self, settings: QSettings, store: Path, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, settings: QSettings, store: Path, sessions: Path | None = None, parent: QWidget | None = None
+    ) -> None:
         super().__init__(parent)
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
@@ -176,17 +181,19 @@ class MainWindow(QMainWindow):
         self.faults = FaultReporter(self)
         self.commands = Commands(self, self)
         self.actions_by_name = self.commands.actions
-        self._build()
+        self._run_remedy: Callable[[], object] = lambda: None
+        self._build(sessions)
         self._connect()
         self._follow_history()
 
     # Building --------------------------------------------------------------------------------------------------
 
-    def _build(self) -> None:
+    def _build(self, sessions: Path | None) -> None:
         self._title_bar = TitleBar(self.actions_by_name, self)
         self._navigation = Navigation(self.actions_by_name, self)
         self.panel = ParameterPanel(self.workspace, self)
         self.pages = PageStack(self.session, self)
+        self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.reading_preview = ReadingPreview(self.workspace, self)
         central = QWidget(self)
         layout = flush(QVBoxLayout(central), 0)
@@ -228,7 +235,12 @@ class MainWindow(QMainWindow):
         self.workspace.history_changed.connect(self._follow_history)
         self.lateness.measured.connect(self._show_lateness)
         self.faults.reported.connect(self._show_fault)
-        self.notice.remedy_requested.connect(self.actions_by_name["show_log"].trigger)
+        self.notice.remedy_requested.connect(self._remedy)
+        self.opening.files_chosen.connect(self.open_files)
+        self.keeper.problem.connect(self.show_problem)
+        self.keeper.told.connect(self._tell)
+        self.keeper.missing.connect(self._ask_to_locate)
+        self.keeper.crashed.connect(self._ask_to_recover)
         self.pages.turned.connect(self._navigation.mark)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
         self.pages.turn_to("weights")
@@ -242,13 +254,48 @@ class MainWindow(QMainWindow):
     # Data ------------------------------------------------------------------------------------------------------
 
     def start(self, files: list[Path]) -> None:
-        """Open the given files, or the generated Rectangles, also where those cannot be opened."""
-        example = DataSource(key="rectangles", generated=True)
+        """Open the given files, else what was shown last; the generated Rectangles where neither can be opened."""
+        self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
+        resumed = self.keeper.start() and not files
         if files:
-            self.workspace.fallback = self._example = example
-            self.workspace.open_paths(files)
-        else:
-            self.workspace.open(example)
+            self.open_files(files)
+        elif not resumed:
+            self.workspace.open(DataSource(key="rectangles", generated=True))
+
+    @Slot(object)
+    def open_files(self, paths: list[Path]) -> None:
+        """Open files or a folder as one data set; a session, or the picture of one, brings back what it shows."""
+        if len(paths) != 1 or not self.keeper.open(paths[0], self.opening.folders()):
+            self.workspace.open_paths(paths)
+
+    def save_session(self) -> None:
+        """Ask for a place, and write there what is shown."""
+        path = self.opening.ask_where_to_save()
+        if path is not None:
+            self.keeper.save(path)
+
+    @Slot(object)
+    def _ask_to_locate(self, missing: tuple[Path, str]) -> None:
+        path, said = missing
+
+        def locate() -> None:
+            folder = self.opening.ask_where_data_are()
+            if folder is not None:
+                self.keeper.open(path, [folder])
+
+        self.tell("error", "The data of the session were not found", said, remedy="Locate…", run=locate)
+        if self.workspace.dataset is None and not self.lane.busy:
+            self.workspace.fall_back()
+
+    @Slot(object)
+    def _ask_to_recover(self, path: Path) -> None:
+        self.tell(
+            "information",
+            "slide-gui did not close last time",
+            "What it showed was kept; the example is open meanwhile.",
+            remedy="Bring it back",
+            run=lambda: self.keeper.open(path, self.opening.folders()),
+        )
 
     @Slot(object)
     def open_entry(self, key: str) -> None:
@@ -272,7 +319,7 @@ class MainWindow(QMainWindow):
         paths = [Path(url.toLocalFile()) for url in event.mimeData().urls() if url.isLocalFile()]
         if paths:
             event.acceptProposedAction()
-            self.workspace.open_paths(paths)
+            self.open_files(paths)
 
     def stop(self) -> None:
         """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
@@ -312,8 +359,25 @@ class MainWindow(QMainWindow):
     def _show_export(self, path: Path) -> None:
         self.tell("information", "Exported", str(path))
 
-    def tell(self, kind: str, title: str, text: str, details: str = "", remedy: str = "") -> None:
-        """Show a notice: `kind` is "error" or "information", `remedy` the text of a button."""
+    @Slot(str, str)
+    def _tell(self, title: str, text: str) -> None:
+        self.tell("information", title, text)
+
+    @Slot()
+    def _remedy(self) -> None:
+        self._run_remedy()
+
+    def tell(
+        self,
+        kind: str,
+        title: str,
+        text: str,
+        details: str = "",
+        remedy: str = "",
+        run: Callable[[], object] = lambda: None,
+    ) -> None:
+        """Show a notice: `kind` is "error" or "information", `remedy` the text of a button that calls `run`."""
+        self._run_remedy = run
         self.notice.show_message(kind, title, text, details, remedy)
         self._place_notice()
 
@@ -345,6 +409,7 @@ class MainWindow(QMainWindow):
             f"{sentence}. Your data and settings are kept.",
             details,
             remedy="Show the log",
+            run=self.actions_by_name["show_log"].trigger,
         )
 
     @property
@@ -373,6 +438,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel, wait for the worker, and go."""
         self.lateness.stop()
+        self.keeper.close()
         self.lane.close()
         self.faults.close()
         super().closeEvent(event)

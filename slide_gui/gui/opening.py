@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QObject, QSettings, Qt, Slot
+from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 from PySide6.QtGui import QIcon, QImage, QPixmap
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -24,17 +24,29 @@ from PySide6.QtWidgets import (
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.reading import NO_COLUMN, Reading
+from slide_gui.experiments.session import SUFFIX
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.text import count, label_names
 
 __all__ = ["Opening", "ReadingPreview"]
 
-_FILTER = "Data (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat);;All files (*)"
+_FILTER = (
+    "Data and sessions (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
+    "Exported pictures (*.png *.svg *.pdf);;All files (*)"
+)
 
 
 class Opening(QObject):
-    """The dialogs, over one window."""
+    """The dialogs, over one window.
+
+    Signals
+    -------
+    files_chosen(object)
+        Paths to be opened together: data, or one session.
+    """
+
+    files_chosen = Signal(object)
 
     def __init__(self, workspace: Workspace, settings: QSettings, window: QWidget) -> None:
         super().__init__(window)
@@ -47,13 +59,31 @@ class Opening(QObject):
         names, _ = QFileDialog.getOpenFileNames(self._window, "Open data", self._folder(), _FILTER)
         if names:
             self._settings.setValue("folder/open", str(Path(names[0]).parent))
-            self._workspace.open_paths([Path(name) for name in names])
+            self.files_chosen.emit([Path(name) for name in names])
 
     def ask_for_folder(self) -> None:
         """Ask for a folder and open it."""
         name = QFileDialog.getExistingDirectory(self._window, "Open a folder of images by class", self._folder())
         if name:
             self._workspace.open_paths([Path(name)])
+
+    def ask_where_to_save(self) -> Path | None:
+        """Ask where to write a session; None if a person did not say."""
+        name, _ = QFileDialog.getSaveFileName(
+            self._window, "Save session", str(Path(self._folder()) / f"session{SUFFIX}"), f"Sessions (*{SUFFIX})"
+        )
+        return Path(name) if name else None
+
+    def ask_where_data_are(self) -> Path | None:
+        """Ask for the folder that the data of a session are in now."""
+        name = QFileDialog.getExistingDirectory(self._window, "Folder of the data", self._folder())
+        return Path(name) if name else None
+
+    def folders(self) -> list[Path]:
+        """Return where data may be that a session does not find: the folder used last, and those of fetched data."""
+        from slide_gui.data.catalogue import data_folders
+
+        return [Path(self._folder()), *data_folders()]
 
     @Slot(object)
     def ask_to_download(self, key: str) -> None:

@@ -35,9 +35,13 @@ class ExportController(QObject):
         super().__init__(parent)
         self._lane, self._settings, self._parent = lane, settings, parent
         self._dialog: ExportDialog | None = None
+        self._session = ""
 
-    def ask(self, options: Sequence[ExportOption], why_nothing: str) -> None:
-        """Ask which of the options to write where, and write it; without any, say why there is nothing."""
+    def ask(self, options: Sequence[ExportOption], why_nothing: str, session: str) -> None:
+        """Ask which of the options to write where, and write it; without any, say why there is nothing.
+
+        A picture holds the session, as `slide_gui.experiments.session.picture_text` gives it.
+        """
         if not options:
             self.problem.emit(Problem("Nothing to export yet", why_nothing))
             return
@@ -46,6 +50,7 @@ class ExportController(QObject):
         if self._dialog is None:
             self._dialog = ExportDialog(self._lane, self._settings, self._parent)
             self._dialog.requested.connect(self._write)
+        self._session = session
         self._dialog.ask(options)
 
     def copy_image(self, shown: QWidget) -> None:
@@ -61,9 +66,10 @@ class ExportController(QObject):
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:
+        session = self._session
         self._lane.submit(
             "Writing the export",
-            request.write,
+            lambda progress: request.write(session, progress),
             channel="export",
             on_result=self.written.emit,
             on_failure=self._not_written,

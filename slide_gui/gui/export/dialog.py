@@ -76,16 +76,16 @@ class ExportRequest:
     style: Style
     export: Callable[[Progress], FigureExport]
 
-    def write(self, progress: Progress) -> Path:
-        """Write it; for the lane."""
+    def write(self, session: str, progress: Progress) -> Path:
+        """Write it with the session that it shows; for the lane."""
         from slide_gui.figures.export import save_bundle, save_export
 
         export = self.export(progress.part(0.0, 0.5))
         progress.report(0.5)
         if self.kind == "bundle":
-            save_bundle(self.path, export, self.style)
+            save_bundle(self.path, export, self.style, session)
         else:
-            save_export(self.path, export, self.style)
+            save_export(self.path, export, self.style, session)
         progress.report(1.0)
         return self.path
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -94,6 +94,15 @@ class ClassifierPage(Page):
         row.addWidget(caption)
         row.addWidget(box)
         return box
+
+    def choices(self) -> dict[str, str]:
+        boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
+        return super().choices() | {name: box.currentData() for name, box in boxes.items()}
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        for name, box in (("method", self._method), ("criterion", self._by), ("loss", self._loss)):
+            box.setCurrentIndex(max(box.findData(choices.get(name, box.currentData())), 0))
 
     def svm(self) -> SvmParameters:
         """Return the classifier as it is set."""

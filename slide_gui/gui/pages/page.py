@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -57,6 +57,18 @@ class Page(QWidget):
             button = self.tabs.add(number, text, self)
             button.setToolTip(tip)
             self.head.addWidget(button)
+
+    def choices(self) -> dict[str, str]:
+        """Return what a person chose on this page, for a session; its view is one of them."""
+        view = self.tabs.checkedId()
+        return {} if view < 0 else {"view": str(view)}
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        """Choose again what `choices` returned; what is unknown is passed over."""
+        view = choices.get("view", "")
+        button = self.tabs.button(int(view)) if view.isdecimal() and len(view) < 3 else None
+        if button is not None and not button.isChecked():
+            button.click()
 
     def show_item(self, item: object) -> None:
         """Show what another page asked for; which kind of thing, the page says."""

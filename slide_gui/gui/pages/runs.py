@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -94,6 +95,13 @@ class RunsPage(Page):
         if not library.listed:
             return "could not be read", "The runs could not be read."
         return f"{len(library.runs)} kept{of_others}", "No runs yet: train a classifier or start a sweep."
+
+    def choices(self) -> dict[str, str]:
+        return {"view": "0", "filter": self.run_table.filter}  # two runs that were compared may be gone
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        self.run_table.set_filter(choices.get("filter", ""))
 
     def show_item(self, item: object) -> None:
         """Show some runs, a `RunSelection`, and choose them once they are listed."""

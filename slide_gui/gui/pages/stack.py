@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal, Slot
@@ -127,6 +127,26 @@ class PageStack(QStackedWidget):
         self._session = session
         self._specs = {spec.name: spec for spec in PAGES}
         self._pages: dict[str, Page] = {}
+        self._wanted: dict[str, dict[str, str]] = {}
+        self.name = ""
+        """Of the page shown."""
+
+    def choices(self) -> tuple[tuple[str, str, str], ...]:
+        """Return what was chosen on each page: page, name and value."""
+        chosen = self._wanted | {name: page.choices() for name, page in self._pages.items()}
+        return tuple((page, *entry) for page in self._specs if page in chosen for entry in chosen[page].items())
+
+    def choose(self, shown: str, choices: Iterable[tuple[str, str, str]]) -> None:
+        """Show a page, and choose on each what `choices` returned; on one that is not made yet, when it is made."""
+        self._wanted = {}
+        for page, name, value in choices:
+            self._wanted.setdefault(page, {})[name] = value
+        for name in list(self._pages):
+            self._choose(name)
+        self.turn_to(shown if shown in self._specs else PAGES[0].name)
+
+    def _choose(self, name: str) -> None:
+        self._pages[name].choose(self._wanted.pop(name, {}))
 
     def page(self, name: str) -> Page:
         """Return a page, made now if it was not shown before."""
@@ -135,6 +155,7 @@ class PageStack(QStackedWidget):
             page.export_requested.connect(self.export_requested)
             page.page_requested.connect(self.show_item)
             self.addWidget(page)
+            self._choose(name)
         return self._pages[name]
 
     def shown(self) -> Page:
@@ -146,6 +167,7 @@ class PageStack(QStackedWidget):
     def turn_to(self, name: str) -> None:
         """Show a page."""
         self.setCurrentWidget(self.page(name))
+        self.name = name
         self.turned.emit(name)
 
     @Slot(str, object)

@@ -19,6 +19,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.reading import Reading
 from slide_gui.experiments.inspection.explorer import Explorer, Preview
 from slide_gui.experiments.model_file import FittedModel
+from slide_gui.experiments.session import Selection
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import divide
 from slide_gui.gui.state.choices import FileChoices
@@ -31,31 +32,6 @@ __all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 MAX_PINS = 16
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
 _HISTORY = 200
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What is looked at.
-
-    Attributes
-    ----------
-    pins : tuple of int
-        Pinned features, in the order they were pinned.
-    sample : int
-        Which training row is shown; −1 for the mean.
-    levels : {"tile", "layer", "global"}
-        Which weights share the limits of the colour scale.
-    colors : str
-        A diverging map, or "auto" for the one that suits the theme.
-    transposed : bool
-        Show images with rows and columns exchanged.
-    """
-
-    pins: tuple[int, ...] = ()
-    sample: int = 0
-    levels: str = "layer"
-    colors: str = "auto"
-    transposed: bool = False
 
 
 @dataclass(frozen=True)
@@ -74,12 +50,15 @@ class _Opening:
     ----------
     confirmed : bool
         Whether a person has said how the files are to be read, now or earlier.
+    state : State or None
+        To show them in; None: as it is, with the usual pins and image.
     """
 
     source: DataSource
     dataset: Dataset
     explorer: Explorer
     confirmed: bool = False
+    state: State | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,13 +120,14 @@ class Workspace(QObject):
 
     # Opening ---------------------------------------------------------------------------------------------------
 
-    def open(self, source: DataSource) -> None:
+    def open(self, source: DataSource, state: State | None = None) -> None:
         """Load a data set in the lane; what was open stays until the new one is complete.
 
-        Files that nothing is said of are read as they were before.
+        Files that nothing is said of are read as they were before. With them may come the state to show them in;
+        without, the parameters stay and pins and image are the usual ones.
         """
         name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
-        self._load(source, f"Opening {name}", "The data could not be opened", lambda _progress: None)
+        self._load(source, f"Opening {name}", "The data could not be opened", lambda _progress: None, state=state)
 
     def download(self, key: str) -> None:
         """Fetch the real files of a benchmark data set, then open them."""
@@ -160,16 +140,22 @@ class Workspace(QObject):
         self._load(DataSource(key=key), f"Downloading {key}", "The files could not be downloaded", fetch, 0.7)
 
     def _load(
-        self, source: DataSource, title: str, failure: str, prepare: Callable[[Progress], None], prepared: float = 0.0
+        self,
+        source: DataSource,
+        title: str,
+        failure: str,
+        prepare: Callable[[Progress], None],
+        prepared: float = 0.0,
+        state: State | None = None,
     ) -> None:
-        choices = self.choices
+        choices = self.choices if state is None else None  # a state comes with how its data are read
 
         def work(progress: Progress) -> _Opening:
             prepare(progress.part(0.0, prepared))
             self._check_blas()
             known = None if choices is None else choices.recall(source)
             dataset = (known or source).load(progress=progress.part(prepared, 0.95))
-            return _ready(known or source, dataset, confirmed=known is not None)
+            return _ready(known or source, dataset, confirmed=known is not None or state is not None, state=state)
 
         self._submit_opening(title, work, failure)
 
@@ -179,9 +165,9 @@ class Workspace(QObject):
 
     @Slot(object)
     def _not_opened(self, _error: Exception) -> None:
-        self._fall_back()
+        self.fall_back()
 
-    def _fall_back(self) -> None:
+    def fall_back(self) -> None:
         """Open something where nothing is open."""
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
@@ -254,16 +240,16 @@ class Workspace(QObject):
         before, self.dataset = self.dataset, opened.dataset
         self.source, self._explorer = opened.source, opened.explorer
         self.confirmed = opened.confirmed or self.dataset.opened.sure
-        selection = self.state.selection
-        if before is self.dataset:
+        state = opened.state or self.state
+        if before is self.dataset and opened.state is None:
             return
         same_rows = before is not None and _whole(before) == _whole(self.dataset)
         self.stack = self.preview = None
         self._watched = ()
-        if not same_rows:
+        selection = state.selection
+        if not same_rows and opened.state is None:
             selection = replace(selection, pins=_first_pins(self.dataset), sample=_first_sample(self.dataset))
-        selection = replace(selection, sample=min(selection.sample, len(self.dataset.train) - 1))
-        old, self.state = self.state, replace(self.state, selection=selection)
+        old, self.state = self.state, replace(state, selection=_fitting(selection, self.dataset))
         self._undo, self._redo, self._gesture = [], [], ""
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
@@ -342,7 +328,7 @@ class Workspace(QObject):
         """Stop what runs; what was shown stays, greyed where it is not what the parameters ask for."""
         self.lane.cancel()
         self.stack_changed.emit()
-        self._fall_back()
+        self.fall_back()
 
     @Slot()
     def fit_again(self) -> None:
@@ -412,7 +398,7 @@ def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     return {name: getattr(parameters, name) for name in ("noise", "depth", "threshold", "squashing", "fit_on")}
 
 
-def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool) -> _Opening:
+def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> _Opening:
     """Return data that can be shown; for the lane.
 
     Raises
@@ -423,7 +409,7 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool) -> _Opening
     if len(dataset.train) < 2:
         raise DataError("has 1 row to train on, and a denoiser needs two; give more rows", dataset.source)
     _ = dataset.fingerprint  # hashed here, off the GUI thread
-    return _Opening(source, dataset, Explorer(dataset.train), confirmed)
+    return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
 
 
 def _whole(dataset: Dataset) -> str:
@@ -436,6 +422,14 @@ def _first_pins(dataset: Dataset) -> tuple[int, ...]:
 
     mean = dataset.train[:: max(1, len(dataset.train) // 2000)].mean(axis=0, dtype=np.float64)
     return default_pixels(dataset.image_shape, mean)
+
+
+def _fitting(selection: Selection, dataset: Dataset) -> Selection:
+    """Return the selection without what these data do not have."""
+    pins = dict.fromkeys(pin for pin in selection.pins if 0 <= pin < dataset.n_features)
+    sample, last = selection.sample, len(dataset.train) - 1
+    sample = ~min(~sample, last) if sample < 0 else min(sample, last)
+    return replace(selection, pins=tuple(pins)[:MAX_PINS], sample=sample)
 
 
 def _first_sample(dataset: Dataset) -> int:

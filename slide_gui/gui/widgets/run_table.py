@@ -385,6 +385,11 @@ class RunTable(QWidget):
         self._placeholder = text
         self._tell()
 
+    @property
+    def filter(self) -> str:
+        """The text in the filter."""
+        return self._filter.text()
+
     def set_filter(self, text: str) -> None:
         """Put a text into the filter."""
         self._filter.setText(text)

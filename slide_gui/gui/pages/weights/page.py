@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -244,6 +245,16 @@ class WeightsPage(Page):
         self.set_view(VIEWS[number].name)
 
     # From the window -------------------------------------------------------------------------------------------
+
+    def choices(self) -> dict[str, str]:
+        feature = self.pixels.feature
+        return super().choices() | ({} if feature is None else {"pixel": str(feature)})
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        pixel, dataset = choices.get("pixel", ""), self._workspace.dataset
+        if pixel.isdecimal() and dataset is not None and len(pixel) < 9 and int(pixel) < dataset.n_features:
+            self.pixels.point_at(int(pixel))
 
     def show_item(self, item: object) -> None:
         """Show an image of the test part, by its row, on its way through the layers."""

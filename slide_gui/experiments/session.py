@@ -1,0 +1,239 @@
+"""What a window shows, as a file of its own and inside a picture: data, parameters, selection, page and its choices."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.errors import DataError
+from slide_gui.data.files import write_whole
+from slide_gui.data.limits import read_small
+from slide_gui.experiments.documents import from_document
+from slide_gui.experiments.source import DataSource
+
+__all__ = [
+    "PICTURES",
+    "SUFFIX",
+    "MissingData",
+    "Selection",
+    "SessionRecord",
+    "file_content",
+    "located",
+    "picture_text",
+    "read_session",
+    "write_session",
+]
+
+SUFFIX = ".slide-session"
+PICTURES = (".png", ".svg", ".pdf")
+"""Suffixes of files that may hold a session."""
+
+_FORMAT, _VERSION = "slide-gui session", 1
+_MOST_BYTES = 1 << 20
+_MOST_PICTURE_BYTES = 256 << 20
+_MARK = "slide-gui-session:"
+_MARKED = re.compile(rb"slide-gui-session:([A-Za-z0-9+/]{8,}={0,2})")
+_EXPECTED = "a session of slide-gui"
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is looked at.
+
+    Attributes
+    ----------
+    pins : tuple of int
+        Pinned features, in the order they were pinned.
+    sample : int
+        Which training row is shown; −1 for the mean.
+    levels : {"tile", "layer", "global"}
+        Which weights share the limits of the colour scale.
+    colors : str
+        A diverging map, or "auto" for the one that suits the theme.
+    transposed : bool
+        Show images with rows and columns exchanged.
+    """
+
+    pins: tuple[int, ...] = ()
+    sample: int = 0
+    levels: str = "layer"
+    colors: str = "auto"
+    transposed: bool = False
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """What a window shows.
+
+    Attributes
+    ----------
+    source : DataSource
+        The data; paths of a file are relative to its folder, those of a picture are names alone, so that no picture
+        tells where on a computer it was made.
+    fingerprint : str
+        SHA-256 of the data, as `Dataset.fingerprint` tells it; empty if it is not known.
+    parameters : StackParameters
+    selection : Selection
+    page : str
+        The page shown.
+    choices : tuple of (page, name, value)
+        What was chosen on each page, as the page calls it.
+    """
+
+    source: DataSource = field(default_factory=DataSource)
+    fingerprint: str = ""
+    parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
+    selection: Selection = field(default_factory=Selection)
+    page: str = "weights"
+    choices: tuple[tuple[str, str, str], ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """Return it as what JSON can hold; `from_document` reads it."""
+        plain = asdict(self) | {"source": self.source.document()}
+        return {"format": _FORMAT, "version": _VERSION, "session": plain}
+
+
+class MissingData(DataError):
+    """The files of a session are not where it says, nor in any folder that was looked into."""
+
+    def __init__(self, names: Sequence[str], place: str = "") -> None:
+        self.names = tuple(names)
+        said = ", ".join(Path(name).name for name in names)
+        super().__init__(f"needs the data {said}, which was not found; locate it, or put it beside this file", place)
+
+
+def write_session(record: SessionRecord, path: Path) -> None:
+    """Write a session file, whole or not at all; its data are named relative to its folder.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; what stood there is untouched.
+    """
+    folder = path.absolute().parent
+    paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
+    text = _text(replace(record, source=replace(record.source, paths=paths)), indent=1)
+    write_whole(path, lambda file: file.write(text.encode()))
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return os.path.relpath(path, folder)
+    except ValueError:  # on another drive
+        return str(path)
+
+
+def picture_text(record: SessionRecord) -> str:
+    """Return what a picture holds of a session, in letters that every kind of picture can hold."""
+    names = tuple(Path(name).name for name in record.source.paths)
+    text = _text(replace(record, source=replace(record.source, paths=names)), indent=None)
+    return _MARK + base64.b64encode(text.encode()).decode()
+
+
+def file_content(text: str) -> bytes:
+    """Return the content of a session file that says what `picture_text` does."""
+    return base64.b64decode(text.removeprefix(_MARK))
+
+
+def _text(record: SessionRecord, indent: int | None) -> str:
+    return json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
+
+
+def read_session(path: Path) -> SessionRecord | None:
+    """Return the session of a session file or of a picture; None if the file is of no such kind, or holds none.
+
+    A picture that holds none is taken to be of the one session file beside it, if there is one, as in a bundle.
+
+    Raises
+    ------
+    DataError
+        If there is a session that cannot be read; it names the file.
+    """
+    suffix = path.suffix.lower()
+    if suffix == SUFFIX:
+        return _read(read_small(path, _MOST_BYTES, _EXPECTED), path)
+    if suffix not in PICTURES:
+        return None
+    marked = _MARKED.search(read_small(path, _MOST_PICTURE_BYTES, "a picture"))
+    if marked is not None:
+        if len(marked[1]) > 2 * _MOST_BYTES:
+            raise DataError("holds a session of more than 1 MiB", str(path))
+        return _read(_decoded(marked[1], path), path)
+    beside = sorted(path.parent.glob(f"*{SUFFIX}"))
+    return read_session(beside[0]) if len(beside) == 1 else None
+
+
+def _decoded(letters: bytes, path: Path) -> bytes:
+    try:
+        return base64.b64decode(letters, validate=True)
+    except ValueError:
+        raise DataError("holds a session that was cut off; take the picture as it was exported", str(path)) from None
+
+
+def _read(content: bytes, path: Path) -> SessionRecord:
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        raise DataError(f"is damaged, expected {_EXPECTED}; take an earlier one", str(path)) from None
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise DataError(f"is no session of slide-gui; expected {_EXPECTED}", str(path))
+    version = document.get("version")
+    if type(version) is not int or version < 1:
+        raise DataError(f"has no version that is known ({ascii(version)[:40]}), expected {_VERSION}", str(path))
+    if version > _VERSION:
+        raise DataError(f"is of version {version}, written by a later slide-gui; open it with that", str(path))
+    try:
+        record = from_document(SessionRecord, document.get("session"), "the session")
+        parameters = record.parameters.checked()
+    except ValueError as error:
+        raise DataError(f"cannot be used: {error}", str(path)) from None
+    return replace(record, parameters=parameters)
+
+
+def located(record: SessionRecord, path: Path | None = None, folders: Iterable[Path] = ()) -> SessionRecord:
+    """Return the session with the paths where its data are now.
+
+    Each is looked for where the session says, from the folder of the session's own file, and by its name there and in
+    the other folders.
+
+    Parameters
+    ----------
+    path : Path, optional
+        The file that the session was read from.
+    folders : iterable of Path
+        Where else data may be.
+
+    Raises
+    ------
+    MissingData
+        If some are nowhere.
+    """
+    own = [] if path is None else [path.absolute().parent]
+    known = [*own, *folders]
+    paths, missing = [], []
+    for name in record.source.paths:
+        said = Path(name)
+        places = [said] if said.is_absolute() else [folder / said for folder in own]
+        places += [folder / said.name for folder in known]
+        place = next((place for place in places if _exists(place)), None)
+        if place is None:
+            missing.append(name)
+        else:
+            paths.append(os.path.normpath(place))
+    if missing:
+        raise MissingData(missing, "" if path is None else str(path))
+    return replace(record, source=replace(record.source, paths=tuple(paths)))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except (OSError, ValueError):  # a name that no file can have
+        return False
