@@ -256,11 +256,11 @@ class MainWindow(QMainWindow):
     def start(self, files: list[Path]) -> None:
         """Open the given files, else what was shown last; the generated Rectangles where neither can be opened."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
-        resumed = self.keeper.start() and not files
+        self.keeper.start(resume=not files)
         if files:
             self.open_files(files)
-        elif not resumed:
-            self.workspace.open(DataSource(key="rectangles", generated=True))
+        if not self.lane.busy:
+            self.workspace.fall_back()
 
     @Slot(object)
     def open_files(self, paths: list[Path]) -> None:
@@ -284,8 +284,6 @@ class MainWindow(QMainWindow):
                 self.keeper.open(path, [folder])
 
         self.tell("error", "The data of the session were not found", said, remedy="Locate…", run=locate)
-        if self.workspace.dataset is None and not self.lane.busy:
-            self.workspace.fall_back()
 
     @Slot(object)
     def _ask_to_recover(self, path: Path) -> None:

@@ -147,14 +147,14 @@ class SessionKeeper(QObject):
 
     # By itself -----------------------------------------------------------------------------------------------------
 
-    def start(self) -> bool:
-        """Bring the last session back, if its window was closed; return whether it is on its way.
+    def start(self, resume: bool) -> None:
+        """Keep what is shown from now on; bring the last session back, if that is wanted and its window was closed.
 
         After a window that ended otherwise nothing is brought back unasked, for it may be what ended it. A second
         window beside one that is open brings nothing back and keeps nothing.
         """
         if self._folder is None:
-            return False
+            return
         with suppress(OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
         mark = self._folder / "open"
@@ -163,13 +163,13 @@ class SessionKeeper(QObject):
         self._lock.setStaleLockTime(0)
         if not self._lock.tryLock(0):
             self._lock, self._folder = None, None
-            return False
+            return
         path = self._path()
         if left and path.is_file():
             os.replace(path, path.with_name(f"recovered{SUFFIX}"))
             self.crashed.emit(path.with_name(f"recovered{SUFFIX}"))
-            return False
-        return path.is_file() and self.open(path)
+        elif resume and path.is_file():
+            self.open(path)
 
     def close(self) -> None:
         """Keep what is shown, and take the mark away."""

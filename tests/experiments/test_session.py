@@ -1,0 +1,184 @@
+import json
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.dataset import HeldOut
+from slide_gui.data.errors import DataError
+from slide_gui.data.reading import Reading
+from slide_gui.experiments.session import (
+    MissingData,
+    Selection,
+    SessionRecord,
+    file_content,
+    located,
+    picture_text,
+    read_session,
+    write_session,
+)
+from slide_gui.experiments.source import DataSource
+from slide_gui.figures.export import save_figure
+from slide_gui.figures.style import Style
+
+_GOLDEN = Path(__file__).parent / "golden" / "session-1.slide-session"
+_RECORD = SessionRecord(
+    DataSource(paths=("iris.csv",), reading=Reading(label_column="5"), held_out=HeldOut(0.3, 7)),
+    "0123456789abcdef",
+    StackParameters(noise=0.35, depth=2, squashing="tanh"),
+    Selection((3, 1), ~4, "global", "jet", True),
+    "curves",
+    (("weights", "view", "1"), ("runs", "filter", "noise:0.3 “ä”")),
+)
+
+
+def _figure(figure):
+    figure.add_subplot().plot([1, 2])
+
+
+def test_that_a_session_file_reads_back_as_it_was(tmp_path):
+    path = tmp_path / "a.slide-session"
+    write_session(replace(_RECORD, source=DataSource(key="mnist", seed=3)), path)
+    assert read_session(path) == replace(_RECORD, source=DataSource(key="mnist", seed=3))
+
+
+def test_that_a_session_of_version_1_still_reads():
+    assert read_session(_GOLDEN) == _RECORD
+
+
+def test_that_the_session_written_today_is_the_golden_one(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_session(_RECORD, tmp_path / "a.slide-session")
+    assert (tmp_path / "a.slide-session").read_text() == _GOLDEN.read_text().rstrip("\n")
+
+
+@pytest.mark.parametrize("suffix", [".png", ".svg", ".pdf"])
+def test_that_a_picture_holds_its_session_and_without_one_has_the_bytes_it_had(tmp_path, suffix):
+    path = tmp_path / f"figure{suffix}"
+    save_figure(_figure, path, Style())
+    plain = path.read_bytes()
+    assert read_session(path) is None
+    save_figure(_figure, path, Style(), picture_text(_RECORD))
+    assert read_session(path) == _RECORD
+    save_figure(_figure, path, Style(), picture_text(_RECORD))
+    assert read_session(path) == _RECORD
+    save_figure(_figure, path, Style())
+    assert path.read_bytes() == plain
+
+
+def test_that_a_picture_tells_the_name_of_its_data_and_not_their_folder(tmp_path):
+    paths = (str(tmp_path / "secret-folder" / "iris.csv"),)
+    text = picture_text(replace(_RECORD, source=replace(_RECORD.source, paths=paths)))
+    assert b"secret-folder" not in file_content(text)
+    assert b"iris.csv" in file_content(text)
+
+
+def test_that_a_picture_without_a_session_is_of_the_one_session_file_beside_it(tmp_path):
+    save_figure(_figure, tmp_path / "figure.png", Style())
+    (tmp_path / "figure.slide-session").write_bytes(file_content(picture_text(_RECORD)))
+    assert read_session(tmp_path / "figure.png") == _RECORD
+    (tmp_path / "other.slide-session").write_bytes(b"{}")
+    assert read_session(tmp_path / "figure.png") is None
+
+
+def test_that_data_are_found_beside_the_session_where_both_were_moved_and_in_known_folders(tmp_path):
+    here, there, known = tmp_path / "here", tmp_path / "there", tmp_path / "known"
+    for folder in (here / "data", there / "data", known):
+        folder.mkdir(parents=True)
+    (here / "data" / "iris.csv").write_text("1")
+    record = replace(_RECORD, source=DataSource(paths=(str(here / "data" / "iris.csv"),)))
+    write_session(record, here / "a.slide-session")
+    assert located(read_session(here / "a.slide-session"), here / "a.slide-session") == record
+    (here / "data" / "iris.csv").rename(there / "data" / "iris.csv")
+    (here / "a.slide-session").rename(there / "a.slide-session")
+    moved = read_session(there / "a.slide-session")
+    assert located(moved, there / "a.slide-session").source.paths == (str(there / "data" / "iris.csv"),)
+    (there / "data" / "iris.csv").rename(known / "iris.csv")
+    with pytest.raises(MissingData, match=r"needs the data iris\.csv, which was not found; locate it"):
+        located(moved, there / "a.slide-session")
+    assert located(moved, there / "a.slide-session", [known]).source.paths == (str(known / "iris.csv"),)
+
+
+def test_that_data_of_the_catalogue_need_no_place():
+    record = replace(_RECORD, source=DataSource(key="convex"))
+    assert located(record) == record
+
+
+def _with(**changes):
+    return json.dumps(json.loads(_GOLDEN.read_text()) | changes)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("", "is damaged"),
+        ("[" * 100_000, "is damaged"),
+        ("[]", "is no session of slide-gui"),
+        (_with(format="other"), "is no session of slide-gui"),
+        (_with(version=0), "no version that is known"),
+        (_with(version=2), "written by a later slide-gui"),
+        (_with(session=None), "cannot be used: the session is None"),
+        (_with(session={"page": 3}), "cannot be used: page is 3"),
+        (_with(session={"surprise": 3}), "unknown entry 'surprise'"),
+        (_with(session={"parameters": {"noise": 1.5}}), "cannot be used: noise is 1.5"),
+    ],
+)
+def test_that_a_file_that_is_no_session_is_refused_in_one_sentence_with_its_name(tmp_path, content, said):
+    path = tmp_path / "a.slide-session"
+    path.write_text(content)
+    with pytest.raises(DataError, match=said) as refused:
+        read_session(path)
+    assert str(path) in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_that_a_picture_whose_session_was_cut_off_says_so(tmp_path):
+    path = tmp_path / "a.svg"
+    path.write_text(f"<svg>{picture_text(_RECORD)[:-3]}</svg>")
+    with pytest.raises(DataError, match=r"cut off|damaged"):
+        read_session(path)
+
+
+def test_that_other_files_hold_no_session(tmp_path):
+    (tmp_path / "a.csv").write_text("1,2\n")
+    assert read_session(tmp_path / "a.csv") is None
+
+
+def _read_from(content, suffix):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"a{suffix}"
+        path.write_bytes(content)
+        return read_session(path)
+
+
+_names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\0"), max_size=8)
+
+
+@given(
+    pins=st.lists(st.integers(0, 10**6), max_size=16),
+    sample=st.integers(-(10**6), 10**6),
+    noise=st.floats(0.0, 0.98),
+    depth=st.integers(0, 8),
+    choices=st.lists(st.tuples(_names, _names, _names), max_size=4),
+)
+def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choices):
+    record = SessionRecord(
+        DataSource(key="mnist"),
+        "ab",
+        StackParameters(noise=float(np.round(noise, 3)), depth=depth).checked(),
+        Selection(tuple(pins), sample),
+        choices=tuple(choices),
+    )
+    assert _read_from(file_content(picture_text(record)), ".slide-session") == record
+    assert _read_from(b"before " + picture_text(record).encode() + b" after", ".pdf") == record
+
+
+@given(st.binary(max_size=300))
+def test_that_a_few_bytes_of_any_kind_are_refused_by_name(content):
+    with pytest.raises(DataError, match=r"a\.slide-session"):  # no session is so short
+        _read_from(content, ".slide-session")

@@ -1,0 +1,198 @@
+"""Sessions in the window: kept by itself, saved, brought back from files and pictures, and when data have moved."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtWidgets import QFileDialog
+
+from slide_gui.experiments.session import read_session
+from slide_gui.gui.app import tear_down
+from slide_gui.gui.main_window import MainWindow
+from tests.gui.given import settle, wait
+from tests.gui.test_own_data import drop
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Return a table of 60 rows of 3 × 4 images with a class."""
+    random = np.random.default_rng(0)
+    rows = np.column_stack([random.integers(0, 9, (60, 12)), np.arange(60) % 2])
+    (tmp_path / "data").mkdir()
+    np.savetxt(tmp_path / "data" / "table.csv", rows, fmt="%d", delimiter=",")
+    return tmp_path / "data" / "table.csv"
+
+
+@pytest.fixture
+def windows(app, tmp_path):
+    """Return what makes a window that keeps its session in one folder; those that are left are closed at the end."""
+    made = []
+
+    def make(*files):
+        settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+        window = MainWindow(settings, tmp_path / "runs.sqlite", tmp_path / "session")
+        made.append(window)
+        window.resize(1280, 720)
+        window.start(list(files))
+        window.show()
+        return window
+
+    yield make
+    for window in made:
+        tear_down(window)
+
+
+def quiet(window, name):
+    wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == name)
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    settle()
+
+
+def changed(window):
+    """Open nothing, but change what can be changed."""
+    window.workspace.set_parameters(noise=0.45, depth=2)
+    window.workspace.select(pins=(1, 5), levels="global", sample=7)
+    window.pages.turn_to("runs")
+    window.pages.page("runs").run_table.set_filter("noise")
+    window.pages.turn_to("classifier")
+    window.weights_page.set_view("all")
+
+
+def is_changed(window):
+    state, choices = window.workspace.state, {entry[:2]: entry[2] for entry in window.pages.choices()}
+    return (
+        (state.parameters.noise, state.parameters.depth) == (0.45, 2)
+        and (state.selection.pins, state.selection.levels, state.selection.sample) == ((1, 5), "global", 7)
+        and window.pages.name == "classifier"
+        and choices["weights", "view"] == "1"
+        and choices["runs", "filter"] == "noise"
+    )
+
+
+def test_that_a_window_that_was_closed_comes_back_as_it_was(windows, table):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    tear_down(window)
+    again = windows()
+    quiet(again, "table")
+    assert is_changed(again)
+    again.pages.turn_to("runs")
+    assert again.pages.page("runs").run_table.filter == "noise"
+
+
+def test_that_files_given_at_the_start_are_opened_and_not_the_last_session(windows, table):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    tear_down(window)
+    other = table.with_name("other.csv")
+    other.write_text(table.read_text())
+    again = windows(other)
+    quiet(again, "other")
+    assert again.workspace.state.selection.pins != (1, 5)
+
+
+def test_that_after_a_crash_the_session_is_offered_and_not_opened_by_itself(windows, table, tmp_path):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    tear_down(window)
+    killed = (
+        "import os, sys; from PySide6.QtCore import QLockFile; lock = QLockFile(sys.argv[1]); print(lock.tryLock(0)); "
+    )
+    killed += "sys.stdout.flush(); os._exit(1)"  # leaves its mark, as a window that was killed does
+    run = subprocess.run(
+        [sys.executable, "-c", killed, str(tmp_path / "session" / "open")], capture_output=True, text=True
+    )
+    assert run.stdout == "True\n"
+    again = windows()
+    quiet(again, "Rectangles")
+    assert again.notice.isVisible()
+    assert "did not close" in again.notice.accessibleName()
+    again.notice.remedy_requested.emit()
+    quiet(again, "table")
+    assert is_changed(again)
+
+
+def test_that_a_second_window_beside_the_first_keeps_nothing(windows, table, tmp_path):
+    first = windows(table)
+    quiet(first, "table")
+    second = windows()
+    quiet(second, "Rectangles")
+    assert not second.notice.isVisible()
+    tear_down(second)
+    tear_down(first)
+    assert read_session(tmp_path / "session" / "last.slide-session").source.paths == ("../data/table.csv",)
+
+
+def test_that_a_saved_session_opens_in_another_window_though_folder_and_data_were_moved(
+    windows, table, tmp_path, monkeypatch
+):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "data" / "mine"), ""))
+    window.actions_by_name["save_session"].trigger()
+    assert (tmp_path / "data" / "mine.slide-session").is_file()
+    (tmp_path / "data").rename(tmp_path / "moved")
+    window.workspace.set_parameters(noise=0.1)
+    drop(window, tmp_path / "moved" / "mine.slide-session")
+    wait(lambda: window.workspace.state.parameters.noise == 0.45)
+    quiet(window, "table")
+    assert is_changed(window)
+
+
+def test_that_a_picture_dropped_on_the_window_restores_what_it_shows(windows, table, tmp_path):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    pixmap_path = tmp_path / "data" / "figure.png"
+    from slide_gui.figures.export import save_figure
+    from slide_gui.figures.style import Style
+
+    save_figure(lambda figure: figure.add_subplot(), pixmap_path, Style(), window.keeper.picture_text())
+    window.workspace.set_parameters(noise=0.1)
+    window.pages.turn_to("weights")
+    drop(window, pixmap_path)
+    wait(lambda: window.workspace.state.parameters.noise == 0.45)
+    quiet(window, "table")
+    assert is_changed(window)
+
+
+def test_that_data_that_are_nowhere_can_be_located(windows, table, tmp_path, monkeypatch):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    tear_down(window)
+    (tmp_path / "elsewhere").mkdir()
+    table.rename(tmp_path / "elsewhere" / "table.csv")
+    again = windows()
+    quiet(again, "Rectangles")
+    assert "table.csv, which was not found" in again.notice.accessibleName()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
+    again.notice.remedy_requested.emit()
+    quiet(again, "table")
+    assert is_changed(again)
+
+
+def test_that_data_that_have_changed_are_said_to_have(windows, table):
+    window = windows(table)
+    quiet(window, "table")
+    tear_down(window)
+    np.savetxt(table, np.column_stack([np.eye(12, dtype=int), np.arange(12) % 2]), fmt="%d", delimiter=",")
+    again = windows()
+    quiet(again, "table")
+    assert "is not what it was when the session was saved" in again.notice.accessibleName()
+
+
+def test_that_a_damaged_last_session_leaves_the_example_open_and_says_so(windows, table, tmp_path):
+    window = windows(table)
+    quiet(window, "table")
+    tear_down(window)
+    (tmp_path / "session" / "last.slide-session").write_text("{")
+    again = windows()
+    quiet(again, "Rectangles")
+    assert "last.slide-session" in again.notice.accessibleName()
