@@ -119,7 +119,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
     """
     folder = path.absolute().parent
     paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
-    text = _text(replace(record, source=replace(record.source, paths=paths)), indent=1)
+    text = _text(_with_paths(record, paths), indent=1)
     write_whole(path, lambda file: file.write(text.encode()))
 
 
@@ -133,7 +133,7 @@ def _relative(path: Path, folder: Path) -> str:
 def picture_text(record: SessionRecord) -> str:
     """Return what a picture holds of a session, in letters that every kind of picture can hold."""
     names = tuple(Path(name).name for name in record.source.paths)
-    text = _text(replace(record, source=replace(record.source, paths=names)), indent=None)
+    text = _text(_with_paths(record, names), indent=None)
     return _MARK + base64.b64encode(text.encode()).decode()
 
 
@@ -229,7 +229,11 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
             paths.append(os.path.normpath(place))
     if missing:
         raise MissingData(missing, "" if path is None else str(path))
-    return replace(record, source=replace(record.source, paths=tuple(paths)))
+    return _with_paths(record, tuple(paths))
+
+
+def _with_paths(record: SessionRecord, paths: tuple[str, ...]) -> SessionRecord:
+    return replace(record, source=replace(record.source, paths=paths)) if paths else record
 
 
 def _exists(path: Path) -> bool:
