@@ -215,12 +215,12 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     MissingData
         If some are nowhere.
     """
-    own = [] if path is None else [path.absolute().parent]
-    known = [*own, *folders]
+    beside = [] if path is None else [path.absolute().parent]
+    known = [*beside, *folders]
     paths, missing = [], []
     for name in record.source.paths:
         said = Path(name)
-        places = [said] if said.is_absolute() else [folder / said for folder in own]
+        places = [said] if said.is_absolute() else [folder / said for folder in beside]
         places += [folder / said.name for folder in known]
         place = next((place for place in places if _exists(place)), None)
         if place is None:
