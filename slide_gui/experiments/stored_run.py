@@ -78,6 +78,8 @@ class StoredRun:
         The version of the numbers that it was made by; None where it is not known.
     chosen_by : str or None
         What chose the widths, a criterion or the guard; empty where they were not learned, None where it is not known.
+    held_out : str or None
+        How the test part was taken from rows that had none, in words; empty where it came with the data.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -102,6 +104,7 @@ class StoredRun:
     n_support: int | None = stored(lambda result: result.classifier and result.classifier.n_support, added=True)
     numerics: str | None = stored(lambda result: result.numerics, added=True)
     chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
+    held_out: str | None = stored(lambda result: str(result.spec.held_out or ""), added=True)
 
     @classmethod
     def of(
@@ -165,8 +168,11 @@ class StoredRun:
 
     @property
     def split_name(self) -> str:
-        """Which rows were trained on, and judged where those were not the test part."""
+        """Which rows were trained on, what took the place of a test part, and judged where it was not that."""
         name = "whole" if self.training == "whole" else str(self.split)
+        if self.held_out:
+            short = self.held_out.partition(", ")[0].replace("held ", "").replace(" of ", "/")
+            name = short if self.training == "whole" else f"{name}, {short}"
         return name if self.evaluate == "test" else f"{name}, val."
 
     @property
@@ -184,7 +190,7 @@ class StoredRun:
         """What a person wants to know of it, in a few lines."""
         widths = describe_widths(self.chosen_by or "")
         lines = (f"{self.method_name} on {self.title}, {self.date}", str(self.rate), widths[:1].upper() + widths[1:])
-        return "\n".join(filter(None, (*lines, self.note)))
+        return "\n".join(filter(None, (*lines, self.held_out, self.note)))
 
     @property
     def words(self) -> str:
@@ -192,6 +198,7 @@ class StoredRun:
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
+        words = (*words, self.held_out or "")
         return " ".join(words).lower()
 
 
@@ -290,7 +297,8 @@ SHOWN = (
     ),
     TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
-        "Split", "Which random 80 % was trained on; whole: all training samples; val.: judged on the other 20 %",
+        "Split", "Which random 80 % was trained on; whole: all training samples; "
+        "out, fold: what took the place of a test part; val.: judged on the other 20 %",
         lambda r: r.split_name, lambda r: r.split_name, "00, val.", False,
     ),
     TextColumn("Seed", "Of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),

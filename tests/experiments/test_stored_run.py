@@ -92,3 +92,20 @@ def test_that_the_csv_has_every_column_and_the_interval(tmp_path: Path) -> None:
     assert float(row["error"]) == LINE.error
     assert (float(row["low"]), float(row["high"])) == (LINE.rate.low, LINE.rate.high)
     assert (row["generated"], row["tags"]) == ("1", "first of all")
+
+
+@pytest.mark.parametrize(
+    ("held_out", "training", "name"),
+    [
+        ("", "whole", "whole"),
+        (None, "split", "3"),
+        ("25 % held out, seed 1", "whole", "25 % out"),
+        ("fold 2 of 5, seed 0", "whole", "fold 2/5"),
+        ("fold 2 of 5, seed 0", "split", "3, fold 2/5"),
+    ],
+)
+def test_that_a_line_says_what_took_the_place_of_a_test_part(held_out: str | None, training: str, name: str) -> None:
+    line = replace(LINE, held_out=held_out, training=training, split=3, evaluate="test")
+    assert line.split_name == name
+    assert (held_out or "") in line.tip
+    assert (held_out or "").lower() in line.words

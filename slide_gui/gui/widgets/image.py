@@ -357,7 +357,8 @@ class FeatureBars(Picker):
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
         foot = QRectF(box.x(), box.bottom() + 2, box.width(), FOOT - 2)
-        text = f"0 … {self._count - 1}"
+        first, last = (self._names[0], self._names[-1]) if self._names else (0, self._count - 1)
+        text = painter.fontMetrics().elidedText(f"{first} … {last}", Qt.TextElideMode.ElideRight, int(box.width()))
         if self._current is not None:
             self._outline(painter, self._current, QColor(theme.accent))
             painter.setPen(QColor(theme.muted))
