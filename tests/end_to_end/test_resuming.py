@@ -15,7 +15,7 @@ def test_that_a_killed_sweep_goes_on_where_it_was(start, tmp_path):
     data = write_rectangles(tmp_path / "outlines.npz", 150, 300, side=14)
     program = start(data, home=tmp_path / "home")
     begin_sweep(program)
-    before = until(lambda: (runs := stored(program)) and len(runs) >= 3 and runs, "three points", 60)
+    before = until(lambda: len(runs := stored(program)) >= 3 and runs, "three points", 60)
     os.kill(program.process.pid, signal.SIGKILL)
     program.process.wait(10)
     before = stored(program)  # a point may have been finished meanwhile
@@ -25,7 +25,7 @@ def test_that_a_killed_sweep_goes_on_where_it_was(start, tmp_path):
 
     again = start(data, home=tmp_path / "home")
     begin_sweep(again)
-    after = until(lambda: (runs := stored(again)) and len(runs) >= len(before) + 2 and runs, "two points more", 60)
+    after = until(lambda: len(runs := stored(again)) >= len(before) + 2 and runs, "two points more", 60)
     assert after[: len(before)] == before  # hash, date and file of each: none was run again
     assert len({key for key, *_ in after}) == len(after)
     for name, stat in files.items():
