@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
-from PySide6.QtGui import QIcon, QImage, QPixmap
+from PySide6.QtGui import QIcon, QImage, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
@@ -118,6 +118,7 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
+_LOWEST_WINDOW = 700  # pixels, to show the first rows in
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 7, 8, 48
 
 
@@ -141,8 +142,9 @@ class ReadingPreview(QFrame):
         self._cells = [[self._cell() for _ in range(_SHOWN_IMAGES + 1)] for _ in range(_SHOWN_ROWS + 1)]
         self.label_column = self._box("Classes in", "Which column holds the classes")
         self.shape = self._box("Shape", "Rows × columns of the images, or no picture")
-        self.header = QCheckBox("First line names the columns", self)
-        self.transposed = QCheckBox("Stored by columns", self)
+        self.header = QCheckBox("Header line", self)
+        self.header.setToolTip("The first line names the columns")
+        self.transposed = QCheckBox("By columns", self)
         self.transposed.setToolTip("The pixels of an image stand column by column in the file")
         self.open_button = QPushButton("Open like this", self)
         self.open_button.setProperty("kind", "primary")
@@ -163,7 +165,9 @@ class ReadingPreview(QFrame):
 
     def _arrange(self) -> None:
         column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
-        column.addWidget(self._title)
+        top = nested(column, QHBoxLayout(), spacing=8)
+        top.addWidget(self._title, 1)
+        top.addWidget(self.open_button)
         grid = flush(QGridLayout(self._table))
         grid.setHorizontalSpacing(16)
         grid.setVerticalSpacing(2)
@@ -183,7 +187,6 @@ class ReadingPreview(QFrame):
         for check in (self.header, self.transposed):
             row.addWidget(check)
         row.addStretch(1)
-        row.addWidget(self.open_button)
 
     # What is shown ---------------------------------------------------------------------------------------------
 
@@ -247,6 +250,7 @@ class ReadingPreview(QFrame):
     def _show_images(self, _change: object = None) -> None:
         """Show the first rows as the choices would have them: as images, or as a table."""
         dataset = self._workspace.dataset
+        self._make_room()
         for label in (label for labels in self._cells for label in labels):
             label.clear()
             label.hide()
@@ -258,6 +262,14 @@ class ReadingPreview(QFrame):
             self._show_pictures(dataset, (shape[0], shape[1]))
         else:
             self._show_table(dataset)
+
+    def _make_room(self) -> None:
+        """Leave the first rows out where they would take the page its room."""
+        self._table.setVisible(self.window().height() >= _LOWEST_WINDOW)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._make_room()
 
     def _show_pictures(self, dataset: Dataset, shape: tuple[int, int]) -> None:
         rows = dataset.train[:_SHOWN_IMAGES]
