@@ -1,8 +1,8 @@
-"""The panel of parameters that all pages share: data set, noise, depth, threshold, squashing, and how tiles look."""
+"""The panel of parameters that all pages share: data, noise, ridge, depth, threshold, squashing, and how tiles look."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.parameters import FIT_ON, LARGEST_NOISE, MOST_LAYERS
 from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.data.dataset import Dataset, HeldOut
@@ -35,23 +36,33 @@ __all__ = ["ParameterPanel"]
 
 _WIDTH = 248
 _OPEN = "open"
+_RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
 
 class _ParameterSlider(NumberSlider):
     """One number of the stack's parameters; a drag of it undoes in one step."""
 
-    def __init__(self, workspace: Workspace, name: str, label: str, *limits: float, tip: str, parent: QWidget) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        name: str,
+        label: str,
+        *limits: float,
+        tip: str,
+        parent: QWidget,
+        values: Sequence[float] = (),
+    ) -> None:
         low, high, step, default = limits
-        digits = None if step == 1 else 2
-        super().__init__(label, low, high, step, default, digits or 0, tip, parent)
-        self._workspace, self._name, self._digits = workspace, name, digits
+        self._whole = step == 1 and not values
+        super().__init__(label, low, high, step, default, 0 if self._whole else 2, tip, parent, values=values)
+        self._workspace, self._name = workspace, name
         self.value_changed.connect(self._change)
         self.value_settled.connect(workspace.end_gesture)
 
     @Slot(float)
     def _change(self, value: float) -> None:
-        self._workspace.set_parameters(gesture=self._name, **{self._name: round(value, self._digits)})
+        self._workspace.set_parameters(gesture=self._name, **{self._name: round(value) if self._whole else value})
 
 
 class _ChoiceBox(QComboBox):
@@ -302,6 +313,13 @@ class ParameterPanel(QScrollArea):
             "over all corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
             parent=self,
         )
+        self.ridge_slider = _ParameterSlider(
+            *(workspace, "ridge", "Ridge", _RIDGES[0], _RIDGES[-1], 1, RIDGE),
+            tip="Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000; the "
+            "paper’s Algorithm 1 adds 1e−5. More of it keeps the weights from pixels that are hardly ever lit small.",
+            parent=self,
+            values=_RIDGES,
+        )
         self.depth_slider = _ParameterSlider(
             *(workspace, "depth", "Depth l", 0, MOST_LAYERS, 1, 4),
             tip=f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
@@ -312,7 +330,7 @@ class ParameterPanel(QScrollArea):
             tip="T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6).",
             parent=self,
         )
-        for slider in (self.noise_slider, self.depth_slider, self.threshold_slider):
+        for slider in (self.noise_slider, self.ridge_slider, self.depth_slider, self.threshold_slider):
             self._layout.addWidget(slider)
             self._layout.addSpacing(8)
         tip = "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
@@ -396,6 +414,7 @@ class ParameterPanel(QScrollArea):
         parameters, selection = state.parameters, state.selection
         for slider, value in (
             (self.noise_slider, parameters.noise),
+            (self.ridge_slider, parameters.ridge),
             (self.depth_slider, parameters.depth),
             (self.threshold_slider, parameters.threshold),
         ):

@@ -82,6 +82,20 @@ def test_that_undo_brings_the_slider_back(window):
     wait(lambda: not window.lane.busy)
 
 
+def test_that_a_drag_of_the_ridge_fits_with_it_and_undoes_in_one_step(window):
+    slider = window.panel.ridge_slider.findChild(QSlider)
+    before = slider.value()
+    for step in (3, 12, 21):
+        slider.setValue(before + step)
+    window.workspace.end_gesture()
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    assert window.workspace.model().stack.parameters.ridge == 100.0
+    window.actions_by_name["undo"].trigger()
+    assert (window.workspace.state.parameters.ridge, slider.value()) == (1e-5, before)
+    assert not window.workspace.can_undo
+    wait(lambda: not window.lane.busy)
+
+
 def test_that_depth_changes_the_columns(window):
     _, tiles = window.weights_page.pointer_and_tiles()
     window.actions_by_name["shallower"].trigger()

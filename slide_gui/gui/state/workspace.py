@@ -395,7 +395,7 @@ class Workspace(QObject):
 
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     """Return what a person sets of a stack's parameters, by name."""
-    return {name: getattr(parameters, name) for name in ("noise", "depth", "threshold", "squashing", "fit_on")}
+    return {name: getattr(parameters, name) for name in ("noise", "ridge", "depth", "threshold", "squashing", "fit_on")}
 
 
 def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> _Opening:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 from PySide6.QtCore import QEvent, QObject, QPointF, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
@@ -37,6 +40,8 @@ class NumberSlider(QWidget):
         Of the number shown.
     tip : str
         Formula, range and place in the paper.
+    values : sequence of float
+        The values of the steps, rising, in place of even ones; shown in as few digits as they need.
     """
 
     value_changed = Signal(float)
@@ -54,17 +59,20 @@ class NumberSlider(QWidget):
         decimals: int = 2,
         tip: str = "",
         parent: QWidget | None = None,
+        *,
+        values: Sequence[float] = (),
     ) -> None:
         super().__init__(parent)
         self._low, self._step, self._decimals, self._default = low, step, decimals, default
-        self._settled = default
+        self._values = tuple(values)
+        self._settled, self._said = default, ""
         self._label = QLabel(label, self)
         self._extra = caption("", self)
         self._number = QLineEdit(self)
         self._number.setProperty("kind", "number")
         self._number.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._slider = _Slider(self)
-        self._slider.setRange(0, round((high - low) / step))
+        self._slider.setRange(0, len(self._values) - 1 if values else round((high - low) / step))
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
         self._slider.setAccessibleName(label)
         self._number.setAccessibleName(f"{label}, number")
@@ -102,12 +110,15 @@ class NumberSlider(QWidget):
         return self._value_at(self._slider.value())
 
     def set_value(self, value: float) -> None:
-        """Show a value, the nearest step inside the range, without emitting anything."""
+        """Show a value, the nearest step inside the range, without emitting anything.
+
+        Where steps are uneven the number is the value itself.
+        """
         self._slider.blockSignals(True)
-        self._slider.setValue(round((value - self._low) / self._step))
+        self._slider.setValue(self._position_of(value))
         self._slider.blockSignals(False)
         self._settled = self.value()
-        self._number.setText(self._text(self.value()))
+        self._say(value if self._values else self.value())
 
     def set_extra(self, text: str) -> None:
         """Show a unit or a further figure beside the number, e.g. "p = 0.70"."""
@@ -124,20 +135,37 @@ class NumberSlider(QWidget):
         self._go(self._default)
 
     def _value_at(self, position: int) -> float:
-        return round(self._low + position * self._step, 10)
+        return self._values[position] if self._values else round(self._low + position * self._step, 10)
+
+    def _position_of(self, value: float) -> int:
+        if not math.isfinite(value):
+            raise ValueError(f"{value} is no place on a slider")
+        if self._values:
+            return min(range(len(self._values)), key=lambda i: abs(self._values[i] - value))
+        return round((value - self._low) / self._step)
 
     def _text(self, value: float) -> str:
+        if self._values:
+            return _shortest(value)
         return f"{value:.{self._decimals}f}".replace("-", "−")
+
+    def _say(self, value: float) -> None:
+        self._said = self._text(value)
+        self._number.setText(self._said)
 
     def _go(self, value: float) -> None:
         """Move there at once, as the person asked."""
-        self._slider.setValue(round((value - self._low) / self._step))
-        self._number.setText(self._text(self.value()))
+        before, said = self._slider.value(), self._said
+        self._slider.setValue(self._position_of(value))
+        self._say(self.value())
+        if self._slider.value() == before and self._said != said:  # it was between two steps
+            self._settled = math.nan
+            self.value_changed.emit(self.value())
         self._settle()
 
     @Slot()
     def _moved(self) -> None:
-        self._number.setText(self._text(self.value()))
+        self._say(self.value())
         self.value_changed.emit(self.value())
         if not self._slider.isSliderDown():
             self._rest.start()
@@ -151,14 +179,13 @@ class NumberSlider(QWidget):
 
     @Slot()
     def _typed(self) -> None:
+        if self._number.text() == self._said:
+            return  # the focus left; a value between two steps stays
         text = self._number.text().strip().replace("−", "-").replace(",", ".")
         try:
-            number = float(text)
-            # Not a number and infinity are refused too.
-            position = (number - self._low) / self._step
-            self._go(self._value_at(round(position)))
-        except (ValueError, OverflowError):
-            self._number.setText(self._text(self.value()))
+            self._go(float(text))
+        except ValueError:  # not a number and infinity are refused too
+            self._number.setText(self._said)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self._label and event.type() == QEvent.Type.MouseButtonDblClick:
@@ -170,9 +197,17 @@ class NumberSlider(QWidget):
                 self._slider.setValue(self._slider.value() + steps)
                 return True
             if event.key() == Qt.Key.Key_Escape:
-                self._number.setText(self._text(self.value()))
+                self._number.setText(self._said)
                 return True
         return super().eventFilter(watched, event)
+
+
+def _shortest(value: float) -> str:
+    """Return a number in few characters: powers of ten for what is small or large."""
+    if value == 0 or 0.1 <= abs(value) < 10000:
+        return f"{value:.4g}".replace("-", "−")
+    digits, power = f"{value:.3e}".split("e")
+    return f"{float(digits):g}e{int(power)}".replace("-", "−")
 
 
 class _Slider(QSlider):

@@ -141,3 +141,41 @@ def test_that_no_value_changes_the_size(noise: Heard) -> None:
         slider.set_value(value)
         places.append((line(slider).geometry(), bar(slider).geometry()))
     assert places[0] == places[1] == places[2]
+
+
+@pytest.fixture
+def ridge(shown: Callable[..., Any]) -> Heard:
+    made = NumberSlider("Ridge", 1e-8, 1000.0, 1, 1e-5, values=(1e-8, 1e-5, 2e-5, 1.0, 1000.0))
+    shown(made, 240, 60)
+    changed: list[float] = []
+    settled: list[float] = []
+    made.value_changed.connect(changed.append)
+    made.value_settled.connect(settled.append)
+    return made, changed, settled
+
+
+def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten(ridge: Heard) -> None:
+    slider, changed, _ = ridge
+    seen = [line(slider).text()]
+    for _ in range(3):
+        QTest.keyClick(bar(slider), Qt.Key.Key_Right)
+        seen.append(line(slider).text())
+    assert changed == [2e-5, 1.0, 1000.0]
+    assert seen == ["1e−5", "2e−5", "1", "1000"]
+
+
+@pytest.mark.parametrize(("typed", "value"), [("1e-8", 1e-8), ("3e−5", 2e-5), ("7e9", 1000.0), ("0", 1e-8)])
+def test_that_a_number_typed_is_taken_to_the_nearest_of_uneven_steps(ridge: Heard, typed: str, value: float) -> None:
+    slider, changed, settled = ridge
+    line(slider).setText(typed)
+    QTest.keyClick(line(slider), Qt.Key.Key_Return)
+    assert (changed, settled) == ([value], [value])
+
+
+def test_that_a_value_between_uneven_steps_is_told_as_it_is_until_it_is_changed(ridge: Heard) -> None:
+    slider, changed, settled = ridge
+    slider.set_value(1.2e-5)
+    QTest.keyClick(line(slider), Qt.Key.Key_Return)
+    assert (line(slider).text(), changed, settled) == ("1.2e−5", [], [])
+    slider.reset()
+    assert (line(slider).text(), changed, settled) == ("1e−5", [1e-5], [1e-5])
