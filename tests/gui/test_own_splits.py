@@ -139,8 +139,12 @@ def test_that_all_folds_are_trained_and_counted_together_on_every_page(window, f
     assert [(point.noise, point.depth) for point in points] == [(0.3, 1)]
     assert points[0].rate == runs.folds_rate
     assert "4 of 4 folds" in points[0].note
-    export = curves.export_options()[0]
-    assert export.name == "curves"
+    assert curves.export_options()[0].name == "curves"
+    other = next(run for run in runs.current_runs() if run.held_out.startswith("fold 1 "))
+    runs.open_run(other.hash)
+    wait(lambda: runs.result is not None and runs.result.hash == other.hash)
+    assert window.workspace.dataset.held_out.fold == 0  # its rows are those that are shown now
+    assert window.workspace.dataset.fingerprint == runs.result.spec.fingerprint
 
 
 def test_that_features_are_called_by_their_names(window, flowers):

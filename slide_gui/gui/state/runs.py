@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
@@ -69,6 +70,7 @@ class RunController(QObject):
         """The error over all folds, where `result` is one of them and all were trained."""
         self.estimated: RunSpec | None = None
         self._reuse = Reuse()
+        self._awaited: RunResult | None = None
         self.training.ended.connect(self._trained)
         self.estimate.ended.connect(self._estimated)
         self.sweep.ended.connect(library.refresh)
@@ -210,15 +212,27 @@ class RunController(QObject):
 
     @Slot(object)
     def _loaded(self, result: RunResult) -> None:
-        dataset, stack = self._workspace.dataset, result.spec.stack
+        dataset, stack, held_out = self._workspace.dataset, result.spec.stack, result.spec.held_out
+        wanted = result.spec.fingerprint
+        if (
+            dataset is not None
+            and held_out is not None
+            and dataset.fingerprint != wanted == held_out.fingerprint(dataset.whole or dataset.fingerprint)
+        ):
+            self._awaited = result  # of the same rows, divided otherwise: shown once they are
+            self._workspace.hold_out(held_out)
+            return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
             self._workspace.set_parameters(**panel_parameters(stack))
         self._show(result)
 
     @Slot(object)
-    def _forget(self, _dataset: object) -> None:
+    def _forget(self, dataset: Dataset) -> None:
         self._reuse = Reuse()
         self.drop_estimate()
         self.sweep.stop(forget=True)
         self.training.stop(forget=True)
         self._show(None)
+        awaited, self._awaited = self._awaited, None
+        if awaited is not None and awaited.spec.fingerprint == dataset.fingerprint:
+            self._loaded(awaited)
