@@ -30,6 +30,7 @@ from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.session_keeper import SessionKeeper
+from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.workspace import Workspace
 
 __all__ = ["COMMANDS", "Command", "CommandPalette", "Commands", "Shell"]
@@ -87,6 +88,8 @@ class Command:
         What the text does not say.
     enabled, checked : callable, optional
         Whether it can be run now; whether what it switches is on, which makes it one that can be ticked.
+    says : callable, optional
+        The text with what it would do now.
     """
 
     name: str
@@ -97,6 +100,7 @@ class Command:
     tip: str = ""
     enabled: Callable[[Shell], bool] | None = None
     checked: Callable[[Shell], bool] | None = None
+    says: Callable[[Shell], str] | None = None
 
 
 def _page(number: int, page: PageSpec) -> Command:
@@ -137,6 +141,10 @@ def _show_log(_shell: Shell) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
 
 
+def _after(word: str, step: Step | None) -> str:
+    return word if step is None else f"{word} {step.text}"
+
+
 def _transposed(shell: Shell) -> bool:
     return shell.workspace.state.selection.transposed
 
@@ -165,9 +173,23 @@ COMMANDS = (
         "The numbers of the page, tab-separated",
     ),
     Command("quit", "Quit", "File", "Ctrl+Q", lambda w: w.close()),
-    Command("undo", "Undo", "Edit", "Ctrl+Z", lambda w: w.workspace.undo(), enabled=lambda w: w.workspace.can_undo),
     Command(
-        "redo", "Redo", "Edit", "Ctrl+Shift+Z", lambda w: w.workspace.redo(), enabled=lambda w: w.workspace.can_redo
+        "undo",
+        "Undo",
+        "Edit",
+        "Ctrl+Z",
+        lambda w: w.workspace.history.undo(),
+        enabled=lambda w: w.workspace.history.last is not None,
+        says=lambda w: _after("Undo", w.workspace.history.last),
+    ),
+    Command(
+        "redo",
+        "Redo",
+        "Edit",
+        "Ctrl+Shift+Z",
+        lambda w: w.workspace.history.redo(),
+        enabled=lambda w: w.workspace.history.next is not None,
+        says=lambda w: _after("Redo", w.workspace.history.next),
     ),
     Command("release_pins", "Release all pins", "Edit", "Ctrl+Shift+X", lambda w: w.workspace.select(pins=())),
     Command(
@@ -284,8 +306,7 @@ class _Action(QAction):
         self.setObjectName(command.name)
         self.setShortcut(QKeySequence(command.shortcut))
         self.setCheckable(command.checked is not None)
-        keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        self.setToolTip(f"{command.tip or command.text.rstrip('…')} ({keys})")
+        self._describe(command.tip or command.text.rstrip("…"))
         self.triggered.connect(self._run)
         parent.addAction(self)  # the shortcut works everywhere in it
 
@@ -294,12 +315,18 @@ class _Action(QAction):
         self.command.run(self._shell)
         self.follow()
 
+    def _describe(self, text: str) -> None:
+        self.setToolTip(f"{text} ({self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})")
+
     def follow(self) -> None:
-        """Show whether it can be run, and whether what it switches is on."""
+        """Show whether it can be run, whether what it switches is on, and what it would do."""
         if self.command.enabled is not None:
             self.setEnabled(self.command.enabled(self._shell))
         if self.command.checked is not None:
             self.setChecked(self.command.checked(self._shell))
+        if self.command.says is not None:
+            self.setText(self.command.says(self._shell))
+            self._describe(self.text())
 
 
 class ShortcutList(QDialog):
@@ -411,6 +438,8 @@ class CommandPalette(QDialog):
 
     def ask(self) -> None:
         """Open, with every action that is enabled now."""
+        for item in self._items():
+            item.setText(0, item.data(0, Qt.ItemDataRole.UserRole).text().rstrip("…"))
         self._filter.clear()
         self._narrow("")
         self._filter.setFocus()

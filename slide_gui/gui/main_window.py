@@ -96,9 +96,10 @@ class TitleBar(QFrame):
         self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
 
     def follow_actions(self) -> None:
-        """Enable the buttons whose commands are enabled."""
+        """Enable the buttons whose commands are enabled, and let them say what these would do."""
         for name, button in self._buttons.items():
             button.setEnabled(self._actions[name].isEnabled())
+            button.setToolTip(self._actions[name].toolTip())
 
     def tint(self) -> None:
         """Draw the icons in the colours of the theme."""
@@ -232,7 +233,7 @@ class MainWindow(QMainWindow):
         self.workspace.problem.connect(self.show_problem)
         self.exports.problem.connect(self.show_problem)
         self.exports.written.connect(self._show_export)
-        self.workspace.history_changed.connect(self._follow_history)
+        self.workspace.history.changed.connect(self._follow_history)
         self.lateness.measured.connect(self._show_lateness)
         self.faults.reported.connect(self._show_fault)
         self.notice.remedy_requested.connect(self._remedy)

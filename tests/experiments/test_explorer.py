@@ -140,3 +140,35 @@ def test_that_no_preview_is_made_of_no_layer_and_no_feature():
         recorder = Recorder()
         used.update(StackParameters(depth=depth), features, progress=recorder)
         assert not [p for p in recorder.payloads if isinstance(p, Preview)]
+
+
+def test_that_a_fit_made_before_is_given_back_and_fewer_layers_of_it_too():
+    used = Explorer(images().astype("float32"))
+    first = used.update(StackParameters(depth=3))
+    used.update(StackParameters(depth=3, noise=0.6))
+    assert used.stored_fit(StackParameters(depth=3)).stack is first
+    assert used.stored_fit(StackParameters(depth=2)).stack is first
+    assert used.stored_fit(StackParameters(depth=4)) is None
+    assert used.stored_fit(StackParameters(depth=3, noise=0.7)) is None
+
+
+def test_that_fits_are_kept_within_a_bound_and_the_newest_in_any_case(monkeypatch):
+    used = Explorer(images().astype("float32"))
+    one = StackParameters(depth=2)
+    used.update(one)
+    monkeypatch.setattr(explorer, "_MOST_BYTES", 3 * used.n_bytes)
+    others = [StackParameters(depth=2, noise=noise) for noise in (0.4, 0.5, 0.6)]
+    for parameters in others:
+        used.update(parameters)
+    assert used.n_bytes == explorer._MOST_BYTES
+    assert used.stored_fit(one) is None
+    assert all(used.stored_fit(parameters) is not None for parameters in others)
+    monkeypatch.setattr(explorer, "_MOST_BYTES", 1)
+    used.update(StackParameters(depth=3))
+    assert used.stored_fit(others[-1]) is None
+    assert used.stored_fit(StackParameters(depth=3)) is not None
+    monkeypatch.undo()
+    for number in range(explorer._MOST_FITS + 1):
+        used.update(StackParameters(depth=1, noise=0.01 * number))
+    assert used.stored_fit(StackParameters(depth=1, noise=0.0)) is None
+    assert len(used._fits) == explorer._MOST_FITS

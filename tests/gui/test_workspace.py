@@ -54,13 +54,13 @@ def test_that_a_drag_ends_at_the_last_noise_and_undoes_in_one_step(opened):
     for noise in (0.31, 0.35, 0.4, 0.55):
         opened.set_parameters(gesture="noise", noise=noise)
         settle(0.01)
-    opened.end_gesture()
+    opened.history.end_gesture()
     wait(lambda: opened.model() is not None)
     assert opened.model().stack.parameters.noise == 0.55
-    opened.undo()
+    opened.history.undo()
     assert opened.state.parameters.noise == 0.3
-    assert not opened.can_undo
-    opened.redo()
+    assert opened.history.last is None
+    opened.history.redo()
     assert opened.state.parameters.noise == 0.55
     wait(lambda: opened.model() is not None)
 
@@ -120,7 +120,7 @@ def test_that_pins_are_toggled_undone_and_limited(opened):
     assert "release one first" in problems[0].sentence
     opened.toggle_pin(3)
     assert 3 not in opened.state.selection.pins
-    opened.undo()
+    opened.history.undo()
     assert opened.state.selection.pins == tuple(range(MAX_PINS))
 
 
@@ -130,7 +130,7 @@ def test_that_opening_other_data_replaces_everything_at_once(opened):
     opened.open(Given(dataset(seed=1, name="other")))
     wait(lambda: opened.dataset.name == "other" and opened.model() is not None)
     assert changes == [("other", None)]
-    assert not opened.can_undo
+    assert opened.history.last.text == "opening other"
 
 
 def test_that_the_layers_of_other_data_never_arrive_after_it_was_replaced(opened):

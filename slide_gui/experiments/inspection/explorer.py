@@ -16,7 +16,9 @@ from slide_gui.core.slide.scatter import InputScatter, input_scatter
 from slide_gui.core.slide.stack import Stack, fit_stack
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Explorer", "Preview"]
+__all__ = ["Explorer", "Fit", "Preview"]
+
+_MOST_FITS, _MOST_BYTES = 32, 256 << 20  # kept of the fits made last: four layers on MNIST take 40 MB
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,11 +35,23 @@ class Preview:
     rows: dict[int, NDArray[np.float64]]
 
 
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """All layers, and how long they took once their turn had come."""
+
+    stack: Stack
+    seconds: float
+
+
 class Explorer:
-    """Fits stacks to one set of rows again and again; used by one thread at a time."""
+    """Fits stacks to one set of rows again and again; used by one thread at a time, `stored_fit` and `n_bytes` by any.
+
+    The fits made last are kept: at most 32, and beside the newest one no more than make up 256 MB with it.
+    """
 
     def __init__(self, rows: NDArray[Any]) -> None:
         self._rows = rows
+        self._fits: tuple[Fit, ...] = ()  # the newest last; replaced as a whole, so that any thread may read it
         self._scatters: dict[str, InputScatter] = {}  # by the dtype of the sums
         self._paths: dict[str, tuple[StackParameters, NoisePath]] = {}  # likewise, so that a drag may go to and fro
 
@@ -80,7 +94,27 @@ class Explorer:
             share = 1.0 / max(parameters.depth, 1)
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
-        return fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
+        stack = fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
+        self._keep(Fit(stack, time.monotonic() - started - settle))
+        return stack
+
+    def stored_fit(self, parameters: StackParameters) -> Fit | None:
+        """Return a fit with these parameters and at least as many layers, if it is still there."""
+        wanted = replace(parameters, depth=0)
+        fits = (fit for fit in reversed(self._fits) if len(fit.stack.layers) >= parameters.depth)
+        return next((fit for fit in fits if replace(fit.stack.parameters, depth=0) == wanted), None)
+
+    @property
+    def n_bytes(self) -> int:
+        """What the fits that are kept take."""
+        return sum(_bytes_of(fit) for fit in self._fits)
+
+    def _keep(self, fit: Fit) -> None:
+        others = (each for each in self._fits if each.stack.parameters != fit.stack.parameters)
+        fits = (*others, fit)[-_MOST_FITS:]
+        while len(fits) > 1 and sum(map(_bytes_of, fits)) > _MOST_BYTES:
+            fits = fits[1:]
+        self._fits = fits
 
     def prepare(self, parameters: StackParameters) -> None:
         """Compute the noise path now, so that the first preview does not wait for it."""
@@ -107,3 +141,8 @@ class Explorer:
             matrix = scatter.values if parameters.fit_on == "values" else scatter.squashed
             known = self._paths[parameters.sums] = key, NoisePath(matrix, parameters.ridge)
         return known[1]
+
+
+def _bytes_of(fit: Fit) -> int:
+    arrays = (array for layer in fit.stack.layers for array in (layer.weights, layer.scatter) if array is not None)
+    return sum(array.nbytes for array in arrays)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +16,13 @@ from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import Reading
-from slide_gui.experiments.inspection.explorer import Explorer, Preview
+from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import Selection
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import divide
 from slide_gui.gui.state.choices import FileChoices
+from slide_gui.gui.state.history import History, Step
 from slide_gui.gui.state.jobs import Lane, Problem
 from slide_gui.progress import Progress
 from slide_gui.text import counted, pixel_name
@@ -31,12 +31,12 @@ __all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 
 MAX_PINS = 16
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
-_HISTORY = 200
+_MOST_PREVIOUS, _MOST_BYTES = 2, 1 << 30  # data sets kept beside the one that is open, so that undo need not load them
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything undo brings back."""
+    """What is set of the data that are open."""
 
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
     selection: Selection = field(default_factory=Selection)
@@ -60,13 +60,20 @@ class _Opening:
     confirmed: bool = False
     state: State | None = None
 
+    @property
+    def n_bytes(self) -> int:
+        """What it takes in memory."""
+        return self.dataset.train.nbytes + self.dataset.test.nbytes + self.explorer.n_bytes
 
-@dataclass(frozen=True, eq=False)
-class _Fit:
-    """All layers, and how long they took once their turn had come."""
 
-    stack: Stack
-    seconds: float
+@dataclass(frozen=True)
+class _Place:
+    """What brings data back that were open, as they were shown."""
+
+    source: DataSource
+    fingerprint: str
+    confirmed: bool
+    state: State
 
 
 class Workspace(QObject):
@@ -82,8 +89,6 @@ class Workspace(QObject):
         `stack`, `preview` or their staleness changed.
     problem(object)
         A `Problem` to show.
-    history_changed()
-        What undo and redo would do changed.
     confirmed_changed()
         A person confirmed how the files that are open were read.
     """
@@ -92,12 +97,13 @@ class Workspace(QObject):
     state_changed = Signal(object, object)
     stack_changed = Signal()
     problem = Signal(object)
-    history_changed = Signal()
     confirmed_changed = Signal()
 
     def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.lane = lane
+        self.history = History(self)
+        """What was changed here and on the pages."""
         self.choices: FileChoices | None = None
         """Where it is remembered how files were read; None: nowhere."""
         self.confirmed = True
@@ -111,9 +117,7 @@ class Workspace(QObject):
         self.preview: Preview | None = None
         self.fit_seconds = 0.0
         self._explorer: Explorer | None = None
-        self._undo: list[State] = []
-        self._redo: list[State] = []
-        self._gesture = ""
+        self._previous: tuple[_Opening, ...] = ()  # what was open before, the last one last
         self._watched: tuple[int, ...] = ()
         self._blas_checked = False
         lane.problem.connect(self.problem)
@@ -159,9 +163,22 @@ class Workspace(QObject):
 
         self._submit_opening(title, work, failure)
 
-    def _submit_opening(self, title: str, work: Callable[[Progress], _Opening], failure: str) -> None:
-        deliver, failed = self._opened, self._not_opened
-        self.lane.submit(title, work, channel="open", on_result=deliver, on_failure=failed, failure=failure)
+    def _submit_opening(
+        self,
+        title: str,
+        work: Callable[[Progress], _Opening],
+        failure: str,
+        deliver: Callable[[_Opening], None] | None = None,
+    ) -> None:
+        self.history.arrive(well=False)
+        self.lane.submit(
+            title,
+            work,
+            channel="open",
+            on_result=deliver or self._opened,
+            on_failure=self._not_opened,
+            failure=failure,
+        )
 
     @Slot(object)
     def _not_opened(self, _error: Exception) -> None:
@@ -169,6 +186,7 @@ class Workspace(QObject):
 
     def fall_back(self) -> None:
         """Open something where nothing is open."""
+        self.history.arrive(well=False)
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
@@ -237,24 +255,83 @@ class Workspace(QObject):
 
     @Slot(object)
     def _opened(self, opened: _Opening) -> None:
-        before, self.dataset = self.dataset, opened.dataset
-        self.source, self._explorer = opened.source, opened.explorer
-        self.confirmed = opened.confirmed or self.dataset.opened.sure
-        state = opened.state or self.state
-        if before is self.dataset and opened.state is None:
+        before, dataset = self.dataset, opened.dataset
+        confirmed = opened.confirmed or dataset.opened.sure
+        if before is dataset and opened.state is None:
+            self.source, self.confirmed = opened.source, confirmed
             return
-        same_rows = before is not None and _whole(before) == _whole(self.dataset)
-        self.stack = self.preview = None
-        self._watched = ()
+        state = opened.state or self.state
+        same_rows = before is not None and _whole(before) == _whole(dataset)
         selection = state.selection
         if not same_rows and opened.state is None:
-            selection = replace(selection, pins=_first_pins(self.dataset), sample=_first_sample(self.dataset))
-        old, self.state = self.state, replace(state, selection=_fitting(selection, self.dataset))
-        self._undo, self._redo, self._gesture = [], [], ""
+            selection = replace(selection, pins=_first_pins(dataset), sample=_first_sample(dataset))
+        state = replace(state, selection=_fitting(selection, dataset))
+        was = self._place()
+        if was is not None:
+            now = _Place(opened.source, dataset.fingerprint, confirmed, state)
+            self.history.push(Step(_opening_text(opened, was.source), self._go_to, was, now))
+        self._show(replace(opened, confirmed=confirmed, state=state))
+
+    def _show(self, opened: _Opening) -> None:
+        """Let data take the place of what is open, which is kept for a while."""
+        assert opened.state is not None
+        previous = [each for each in self._previous if each.dataset not in (self.dataset, opened.dataset)]
+        if self.dataset is not None and self.source is not None and self._explorer is not None:
+            previous.append(_Opening(self.source, self.dataset, self._explorer))
+        while len(previous) > _MOST_PREVIOUS or sum(each.n_bytes for each in previous) > _MOST_BYTES:
+            del previous[0]
+        self._previous = tuple(previous)
+        old, self.state = self.state, opened.state
+        self.dataset, self.source, self._explorer = opened.dataset, opened.source, opened.explorer
+        self.confirmed = opened.confirmed
+        self.stack = self.preview = None
+        self._watched = ()
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
-        self.history_changed.emit()
         self._fit(settle=0.0)
+
+    def _place(self) -> _Place | None:
+        """Return where what is open now is found again."""
+        if self.source is None or self.dataset is None:
+            return None
+        return _Place(self.source, self.dataset.fingerprint, self.confirmed, self.state)
+
+    @Slot(object)
+    def _go_to(self, place: _Place) -> None:
+        """Show data that were open before: at once where they are kept, else when they are loaded."""
+        self._remember(place)
+        for each in self._previous:
+            if (each.source, each.dataset.fingerprint) == (place.source, place.fingerprint):
+                self._show(replace(each, confirmed=place.confirmed, state=place.state))
+                return
+
+        def work(progress: Progress) -> _Opening:
+            dataset = place.source.load(progress=progress.part(0.0, 0.95))
+            return _ready(place.source, dataset, confirmed=place.confirmed, state=place.state)
+
+        self._submit_opening("Opening the data again", work, "The data could not be opened again", self._returned)
+        self.history.wait()
+
+    def _remember(self, place: _Place) -> None:
+        """Where files are read or divided in the way of before again, remember that."""
+        choices, source = self.choices, self.source
+        if choices is None or source is None or source == place.source or source.paths != place.source.paths:
+            return
+        if place.confirmed:
+            self.lane.submit(
+                "Remembering how the files are read",
+                lambda _progress: choices.remember(place.source),
+                channel="remember",
+                failure="How the files are read could not be remembered",
+            )
+
+    @Slot(object)
+    def _returned(self, opened: _Opening) -> None:
+        if self.history.waiting:  # else something else was done meanwhile
+            assert opened.state is not None
+            state = replace(opened.state, selection=_fitting(opened.state.selection, opened.dataset))
+            self._show(replace(opened, state=state))
+            self.history.arrive(well=True)
 
     # State and history -----------------------------------------------------------------------------------------
 
@@ -265,11 +342,6 @@ class Workspace(QObject):
     def select(self, gesture: str = "", **changes: Any) -> None:
         """Change what is looked at."""
         self._change(replace(self.state, selection=replace(self.state.selection, **changes)), gesture)
-
-    @Slot()
-    def end_gesture(self) -> None:
-        """The next change starts a new step of the history."""
-        self._gesture = ""
 
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:
@@ -282,44 +354,15 @@ class Workspace(QObject):
         else:
             self.problem.emit(Problem("No more pins", f"{MAX_PINS} pixels are pinned already; release one first."))
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a change to take back."""
-        return bool(self._undo)
-
-    @property
-    def can_redo(self) -> bool:
-        """Whether there is a change to make again."""
-        return bool(self._redo)
-
-    @Slot()
-    def undo(self) -> None:
-        """Take the last change back."""
-        self._go_back(self._undo, self._redo)
-
-    @Slot()
-    def redo(self) -> None:
-        """Make the last change that was taken back again."""
-        self._go_back(self._redo, self._undo)
-
-    def _go_back(self, states: list[State], others: list[State]) -> None:
-        if states:
-            others.append(self.state)
-            self._gesture = ""
-            self._replace(states.pop())
-
     def _change(self, state: State, gesture: str) -> None:
-        if state == self.state:
-            return
-        if not gesture or gesture != self._gesture:
-            self._undo = [*self._undo[-_HISTORY:], self.state]
-        self._redo, self._gesture = [], gesture
-        self._replace(state)
+        if state != self.state:
+            self.history.push(Step(_changed(state, self.state), self._replace, self.state, state, gesture))
+            self._replace(state)
 
+    @Slot(object)
     def _replace(self, state: State) -> None:
         old, self.state = self.state, state
         self.state_changed.emit(state, old)
-        self.history_changed.emit()
         if state.parameters != old.parameters:
             self._fit(settle=_SETTLE_SECONDS)
 
@@ -357,11 +400,16 @@ class Workspace(QObject):
             self.lane.cancel(channel="fit")
             self.stack_changed.emit()
             return
+        stored = explorer.stored_fit(parameters)
+        if stored is not None:
+            self.lane.cancel(channel="fit")
+            self._fitted(stored)
+            return
 
-        def work(progress: Progress) -> _Fit:
-            begun = time.monotonic() + settle
-            stack = explorer.update(parameters, features, settle=settle, progress=progress)
-            fit = _Fit(stack, time.monotonic() - begun)
+        def work(progress: Progress) -> Fit:
+            explorer.update(parameters, features, settle=settle, progress=progress)
+            fit = explorer.stored_fit(parameters)
+            assert fit is not None
             progress.report(1.0, fit)
             explorer.prepare(parameters)
             return fit
@@ -378,11 +426,11 @@ class Workspace(QObject):
         self.stack_changed.emit()
 
     @Slot(object)
-    def _fitted(self, payload: Preview | Stack | _Fit) -> None:
+    def _fitted(self, payload: Preview | Stack | Fit) -> None:
         if isinstance(payload, Preview):
             self.preview = payload
         else:
-            stack, seconds = (payload.stack, payload.seconds) if isinstance(payload, _Fit) else (payload, 0.0)
+            stack, seconds = (payload.stack, payload.seconds) if isinstance(payload, Fit) else (payload, 0.0)
             if stack is self.stack and seconds == self.fit_seconds:
                 return  # the result is what was reported last
             self.preview, self.stack, self.fit_seconds = None, stack, seconds
@@ -396,6 +444,34 @@ class Workspace(QObject):
 def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
     """Return what a person sets of a stack's parameters, by name."""
     return {name: getattr(parameters, name) for name in ("noise", "ridge", "depth", "threshold", "squashing", "fit_on")}
+
+
+_TEXTS = {
+    "sample": "image",
+    "transposed": "rows and columns",
+    "levels": "limits of the colours",
+    "squashing": "squashing function",
+    "fit_on": "what the layers are fitted on",
+}
+
+
+def _opening_text(opened: _Opening, before: DataSource) -> str:
+    """Return what was done when these data took the place of others, or of the same that were read otherwise."""
+    source = opened.source
+    if source == before or (source.key, source.paths) != (before.key, before.paths):
+        return f"opening {opened.dataset.name}"
+    return "division of the rows" if source.held_out != before.held_out else "reading of the files"
+
+
+def _changed(state: State, old: State) -> str:
+    """Return what differs between two states."""
+    names = [
+        each.name
+        for now, before in ((state.parameters, old.parameters), (state.selection, old.selection))
+        for each in fields(now)
+        if getattr(now, each.name) != getattr(before, each.name)
+    ]
+    return f"change of {_TEXTS.get(names[0], names[0]) if len(names) == 1 else 'parameters'}"
 
 
 def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: State | None = None) -> _Opening:
