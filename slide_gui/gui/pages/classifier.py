@@ -30,7 +30,7 @@ from slide_gui.gui.widgets.controls import add_button, add_choices, label
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import count, label_names
+from slide_gui.text import count, counted, label_names
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -284,6 +284,8 @@ class ClassifierPage(Page):
             items.append(
                 Thumbnail(int(row), shaped, caption, f"test image {count(int(row) + 1)}: {was}, taken for {said}")
             )
+        if not len(result.misclassified):
+            self.gallery.set_placeholder(f"None of the {counted(len(dataset.test), 'test row')} is misclassified.")
         self.gallery.set_images(items, stale)
 
 

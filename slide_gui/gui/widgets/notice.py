@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QWidget
 
 from slide_gui.gui.layouts import nested
@@ -132,8 +132,8 @@ class Notice(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(edge)
+        painter.setBrush(QColor(edge))
         painter.drawRoundedRect(self.rect(), 5, 5)
-        painter.setBrush(ground)
+        painter.setBrush(QColor(ground))
         painter.drawRoundedRect(self.rect().adjusted(4, 0, 0, 0), 4, 4)
         painter.end()
