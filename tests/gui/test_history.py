@@ -1,15 +1,23 @@
 """What is taken back and made again: in the order it was done, whatever it was, and at once where it is kept."""
 
+from functools import partial
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
 
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.store import RunStore
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.state import workspace as module
 from slide_gui.gui.state.history import MOST_STEPS, History, Step
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
+from tests.experiments.test_store import RESULT
 from tests.gui.given import Given, dataset, settle, wait
 
 THINGS = ("noise", "data", "stroke", "pins")
@@ -20,17 +28,18 @@ class Things:
 
     def __init__(self):
         self.history, self.values = History(), dict.fromkeys(THINGS, 0)
+        self.apply = {name: partial(self.put, name) for name in THINGS}
 
-    def apply(self, values):
-        self.values.update(values)
-        self.history.push(Step("what follows", self.apply, {}, {}))  # as a page that hears of it might
+    def put(self, name, value):
+        self.values[name] = value
+        self.history.push(Step("what follows", self.put, 0, 0))  # as a page that hears of it might
+        self.history.join(Step("what follows", self.put, 0, 0))
 
     def change(self, name, value, gesture="", brings=""):
-        before, after = {name: self.values[name]}, {name: value}
-        self.history.push(Step(name, self.apply, before, after, gesture))
+        self.history.push(Step(name, self.apply[name], self.values[name], value, gesture))
         self.values[name] = value
         if brings:
-            self.history.join(Step(brings, self.apply, {brings: self.values[brings]}, {brings: 0}))
+            self.history.join(Step(brings, self.apply[brings], self.values[brings], 0))
             self.values[brings] = 0
 
 
@@ -98,12 +107,14 @@ def test_that_while_a_step_is_under_way_no_other_is_taken_and_one_that_fails_has
     history.undo()
     history.undo()
     assert (history.last, history.next, heard) == (None, None, ["not slow"])
-    history.arrive(well=False)
+    history.fail()
     assert (history.last.text, history.next, heard) == ("slow", None, ["not slow"])
     history.undo()
-    history.arrive(well=True)
+    history.arrive(lambda: heard.append("there"))
     assert (history.last.text, history.next.text) == ("first", "slow")
-    assert heard == ["not slow", "not slow", "not joined"]
+    assert heard == ["not slow", "not slow", "there", "not joined"]
+    history.arrive(lambda: heard.append("too late"))
+    assert heard[-1] == "not joined"
     history.redo()
     history.push(Step("other", heard.append, "not other", "other"))  # done before the slow one has arrived
     assert (history.last.text, history.next) == ("other", None)
@@ -223,3 +234,102 @@ def test_that_of_data_open_before_the_last_two_are_kept_within_a_bound(workspace
         wait(lambda name=name: workspace.dataset.name == name)
         quiet(workspace)
     assert workspace.history.last is None
+
+
+# Over a window -----------------------------------------------------------------------------------------------
+
+
+def draw(part, cell):
+    grid = part.view.canvas.grid()
+    QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=grid.rect(cell).center().toPoint())
+
+
+def everything(window):
+    """Return what a person sees changed by what the tests below do."""
+    part, workspace = window.weights_page.shown_view(), window.workspace
+    return workspace.dataset.name, workspace.state, part.view.canvas.image.tolist(), window.weights_page.shown.caption
+
+
+def test_that_strokes_noise_data_images_and_pins_are_taken_back_in_one_row_and_made_again(window):
+    page, history = window.weights_page, window.workspace.history
+    part = page.flow_part()
+    settle()
+    empty = np.flatnonzero(part.flow().clean == 0).tolist()
+    steps = (
+        lambda: draw(part, empty[0]),
+        lambda: window.workspace.set_parameters(noise=0.6),
+        lambda: draw(part, empty[1]),
+        lambda: window.actions_by_name["next_sample"].trigger(),
+        lambda: draw(part, int(np.flatnonzero(part.flow().clean == 0)[0])),
+        lambda: page.shown.show_test(3),
+        lambda: draw(part, int(np.flatnonzero(part.flow().clean == 0)[0])),
+        lambda: window.actions_by_name["mean_image"].trigger(),
+        lambda: opened(window.workspace, Given(dataset(seed=1, name="other")), "other"),
+        lambda: window.workspace.toggle_pin(3),
+        lambda: draw(part, int(np.flatnonzero(part.flow().clean == 0)[0])),
+        lambda: window.actions_by_name["reset_drawing"].trigger(),
+    )
+    before = history.last
+    seen = [everything(window)]
+    for step in steps:
+        step()
+        quiet(window.workspace)
+        seen.append(everything(window))
+        assert seen[-1] != seen[-2]
+    for was in reversed(seen[:-1]):
+        window.actions_by_name["undo"].trigger()
+        assert everything(window) == was
+    assert history.last is before
+    for now in seen[1:]:
+        window.actions_by_name["redo"].trigger()
+        assert everything(window) == now
+    quiet(window.workspace)
+
+
+def test_that_arrow_menu_and_keys_say_and_do_the_same_also_with_the_keyboard_in_the_image(window):
+    part = window.weights_page.flow_part()
+    settle()
+    undo = window.actions_by_name["undo"]
+    arrow = next(each for each in window.findChildren(QPushButton) if each.accessibleName() == "Undo")
+    cell = int(np.flatnonzero(part.flow().clean == 0)[0])
+    draw(part, cell)
+    window.workspace.toggle_pin(3)
+    assert undo.text() == "Undo change of pins"
+    assert arrow.toolTip() == "Undo change of pins (Ctrl+Z)"
+    arrow.click()
+    assert undo.text() == "Undo stroke"
+    window.activateWindow()
+    part.view.canvas.setFocus()
+    QTest.keyClick(part.view.canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert not part.view.canvas.is_drawn_on
+    assert window.actions_by_name["redo"].text() == "Redo stroke"
+
+
+def test_that_deletions_and_tags_of_runs_are_taken_back_with_the_rest(window):
+    with RunStore(window.session.library.path) as store:
+        store.save(RESULT)
+    library, history, key = window.session.library, window.workspace.history, RESULT.spec.hash
+    library.refresh()
+
+    def listed():
+        return [(run.hash, run.tags) for run in library.runs]
+
+    wait(lambda: listed() == [(key, ())])
+    library.tag(key, "first, good")
+    wait(lambda: listed() == [(key, ("first", "good"))])
+    library.delete([key])
+    wait(lambda: listed() == [])
+    assert history.last.text == "delete 1 run"
+    window.workspace.toggle_pin(3)
+    library.undelete()  # by its button, though something else was done since
+    wait(lambda: listed() == [(key, ("first", "good"))])
+    assert history.last.text == "bring 1 run back"
+    for expected in ([], [], [(key, ("first", "good"))], [(key, ())]):
+        history.undo()
+        wait(lambda expected=expected: listed() == expected and not library.reading)
+    for _ in range(2):
+        history.redo()
+    wait(lambda: listed() == [] and not library.reading)
+    library.undelete()  # nothing else was done since: it is what undo does
+    assert history.next.text == "delete 1 run"
+    wait(lambda: listed() == [(key, ("first", "good"))] and not window.lane.busy)

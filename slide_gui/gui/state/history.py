@@ -62,7 +62,7 @@ class History(QObject):
         """Take in a change that is being made now."""
         if self._moving:
             return
-        self.arrive(well=False)  # what is changed is what was there before the move
+        self.fail()  # what is changed is what was there before the move
         if step.gesture and step.gesture == self._gesture and self._done:
             first, *others = self._done[-1]
             self._done[-1] = (replace(first, after=step.after), *others)
@@ -72,9 +72,17 @@ class History(QObject):
         self.changed.emit()
 
     def join(self, step: Step) -> None:
-        """Take in what the change pushed last brought with it; it is applied after that, and brought back with it."""
-        if not self._moving and self._done:
-            self._done[-1] = (*self._done[-1], step)
+        """Take in what the change that was just pushed brought with it; it is applied after that, both ways."""
+        if self._moving or self.waiting or not self._done:
+            return
+        first, *others = self._done[-1]
+        for number, other in enumerate(others):
+            if other.apply == step.apply:
+                others[number] = replace(other, after=step.after)
+                break
+        else:
+            others.append(step)
+        self._done[-1] = (first, *others)
 
     @Slot()
     def end_gesture(self) -> None:
@@ -104,35 +112,38 @@ class History(QObject):
             self._move(back=False)
 
     def wait(self) -> None:
-        """Let what is being applied take its time; until `arrive` is called nothing else is taken back."""
+        """Let what is being applied take its time; until `arrive` or `fail` is called nothing else is taken back."""
         self.waiting = True
 
-    def arrive(self, well: bool) -> None:
-        """End a move that was waited for; one that did not end well has not happened."""
+    def arrive(self, finish: Callable[[], object]) -> None:
+        """End a move that was waited for, by what there is to do; without effect where it is no longer waited for."""
         if not self.waiting:
             return
         self.waiting = False
-        if well:
-            self._apply_joined((self._undone if self._back else self._done)[-1])
-        else:
-            self._shift(back=not self._back)
+        joined = (self._undone if self._back else self._done)[-1]
+        arriving = Step(joined[0].text, lambda _value: finish(), None, None)
+        self._apply((arriving, *joined[1:]))
         self.changed.emit()
+
+    def fail(self) -> None:
+        """End a move that was waited for, as if it had never begun."""
+        if self.waiting:
+            self.waiting = False
+            self._shift(back=not self._back)
+            self.changed.emit()
 
     def _move(self, back: bool) -> None:
         self._gesture, self._back = "", back
         joined = self._shift(back)
         self._apply(joined[:1])
         if not self.waiting:
-            self._apply_joined(joined)
+            self._apply(joined[1:])
         self.changed.emit()
 
     def _shift(self, back: bool) -> _Joined:
         source, target = (self._done, self._undone) if back else (self._undone, self._done)
         target.append(source.pop())
         return target[-1]
-
-    def _apply_joined(self, joined: _Joined) -> None:
-        self._apply(joined[:0:-1] if self._back else joined[1:])
 
     def _apply(self, steps: _Joined) -> None:
         self._moving = True

@@ -14,8 +14,10 @@ from slide_gui.experiments.comparison import Comparison, compare_rows
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun, tags_of
+from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
+from slide_gui.text import counted
 
 __all__ = ["RunLibrary", "RunSelection"]
 
@@ -65,16 +67,29 @@ class RunLibrary(QObject):
         self._change_and_read(None)
 
     def delete(self, keys: Sequence[str]) -> None:
-        """Take runs out of the table; `undelete` brings them back."""
-        self._deleted.append(tuple(keys))
-        self._change_and_read(lambda store: store.delete(list(keys)))
+        """Take runs out of the table; undo or `undelete` brings them back."""
+        self._change(Step(f"delete {counted(len(keys), 'run')}", self._hide, (tuple(keys), False), (tuple(keys), True)))
 
     @Slot()
     def undelete(self) -> None:
-        """Bring the runs that were deleted last back."""
-        if self._deleted:
-            keys = self._deleted.pop()
-            self._change_and_read(lambda store: store.delete(list(keys), undo=True))
+        """Bring the runs that were deleted last back: what undo does, unless something else was done since."""
+        if not self._deleted:
+            return
+        keys, last = self._deleted[-1], self._workspace.history.last
+        if last is not None and last.apply == self._hide and last.after == (keys, True):
+            self._workspace.history.undo()
+        else:
+            text = f"bring {counted(len(keys), 'run')} back"
+            self._change(Step(text, self._hide, (keys, True), (keys, False)))
+
+    @Slot(object)
+    def _hide(self, change: tuple[tuple[str, ...], bool]) -> None:
+        keys, deleted = change
+        if deleted:
+            self._deleted.append(keys)
+        elif keys in self._deleted:
+            self._deleted.remove(keys)
+        self._change_and_read(lambda store: store.delete(list(keys), undo=not deleted))
 
     @property
     def can_undelete(self) -> bool:
@@ -84,7 +99,17 @@ class RunLibrary(QObject):
     @Slot(str, str)
     def tag(self, key: str, text: str) -> None:
         """Give a run other tags, separated by commas."""
-        self._change_and_read(lambda store: store.tag(key, tags_of(text)))
+        before = next((run.tags for run in self.runs if run.hash == key), ())
+        self._change(Step("change of tags", self._set_tags, (key, before), (key, tags_of(text))))
+
+    @Slot(object)
+    def _set_tags(self, change: tuple[str, tuple[str, ...]]) -> None:
+        key, tags = change
+        self._change_and_read(lambda store: store.tag(key, tags))
+
+    def _change(self, step: Step) -> None:
+        self._workspace.history.push(step)
+        step.apply(step.after)
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and hand it over."""

@@ -170,7 +170,7 @@ class Workspace(QObject):
         failure: str,
         deliver: Callable[[_Opening], None] | None = None,
     ) -> None:
-        self.history.arrive(well=False)
+        self.history.fail()
         self.lane.submit(
             title,
             work,
@@ -186,7 +186,7 @@ class Workspace(QObject):
 
     def fall_back(self) -> None:
         """Open something where nothing is open."""
-        self.history.arrive(well=False)
+        self.history.fail()
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
@@ -327,11 +327,9 @@ class Workspace(QObject):
 
     @Slot(object)
     def _returned(self, opened: _Opening) -> None:
-        if self.history.waiting:  # else something else was done meanwhile
-            assert opened.state is not None
-            state = replace(opened.state, selection=_fitting(opened.state.selection, opened.dataset))
-            self._show(replace(opened, state=state))
-            self.history.arrive(well=True)
+        assert opened.state is not None
+        state = replace(opened.state, selection=_fitting(opened.state.selection, opened.dataset))
+        self.history.arrive(lambda: self._show(replace(opened, state=state)))
 
     # State and history -----------------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QKeySequence, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QColor, QFocusEvent, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -104,29 +104,30 @@ class ImageView(Picker):
 
 
 LARGEST_BRUSH = 5
-_HISTORY = 100
 Image = NDArray[np.float32]
 
 
 class DrawingCanvas(ImageView):
     """The left button draws ones, the right one, or Shift with the left, erases to zero.
 
-    Arrow keys move the cell cursor, Space or Enter toggles the cell, Ctrl+Z takes the last stroke back.
+    Arrow keys move the cell cursor, Space or Enter toggles the cell.
     """
 
     drawn = Signal(object)
     """The image as it is now, ndarray of shape (rows, columns), never changed afterwards."""
+    stroked = Signal(object, object)
+    """The images before and after a whole stroke that changed something."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._given: Image | None = None
-        self._history: list[Image] = []
+        self._before: Image | None = None  # the stroke that is being drawn
         self._brush = 1
         self._ink: float | None = None  # while a button is down
         self._last = 0
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
         self.setAccessibleName("Input image, to draw on")
-        self.setToolTip("Draw with the left button, erase with the right one or Shift; Space toggles the cell (Ctrl+Z)")
+        self.setToolTip("Draw with the left button, erase with the right one or Shift; Space toggles the cell")
 
     def sizeHint(self) -> QSize:
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
@@ -141,13 +142,8 @@ class DrawingCanvas(ImageView):
         """Whether the image is another than was given."""
         return self._values is not None and self._given is not None and not np.array_equal(self._values, self._given)
 
-    @property
-    def can_undo(self) -> bool:
-        """Whether there is a stroke to take back."""
-        return bool(self._history)
-
     def set_image(self, values: Image) -> None:
-        self._given, self._history, self._ink = values, [], None
+        self._given, self._ink = values, None
         super().set_image(values)
         self._describe()
 
@@ -157,25 +153,22 @@ class DrawingCanvas(ImageView):
         self._brush = min(max(side, 1), LARGEST_BRUSH)
         self.update()
 
-    @Slot()
-    def undo(self) -> None:
-        """Take the last stroke back."""
-        if self._history:
-            self._show(self._history.pop())
+    def show_drawn(self, values: Image | None) -> None:
+        """Show the image as it was drawn before; None: as it was given."""
+        values = self._given if values is None else values
+        if values is not None and self._values is not None and values.shape == self._values.shape:
+            self._ink = None
+            self._show(values)
 
     @Slot()
     def reset(self) -> None:
-        """Go back to the image that was given, as one stroke that can be taken back."""
+        """Go back to the image that was given, as one stroke."""
         if self.is_drawn_on:
-            assert self._given is not None
-            self._remember()
-            self._show(self._given)
+            before = self._values
+            self.show_drawn(None)
+            self.stroked.emit(before, self._values)
 
     # Strokes
-
-    def _remember(self) -> None:
-        assert self._values is not None
-        self._history = [*self._history[1 - _HISTORY :], self._values]
 
     def _show(self, values: Image) -> None:
         super().set_image(values)
@@ -210,8 +203,7 @@ class DrawingCanvas(ImageView):
         erase = event.button() == Qt.MouseButton.RightButton
         erase = erase or bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         self._hover(index)
-        self._remember()
-        self._ink, self._last = 0.0 if erase else 1.0, index
+        self._before, self._ink, self._last = self._values, 0.0 if erase else 1.0, index
         self._stroke(index, self._ink)
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -222,30 +214,22 @@ class DrawingCanvas(ImageView):
 
     def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
         if self._ink is not None:
-            self._ink = None
-            if self._history and self._values is not None and np.array_equal(self._history[-1], self._values):
-                self._history.pop()  # nothing was changed
+            before, self._before, self._ink = self._before, None, None
+            assert before is not None
+            assert self._values is not None
+            if not np.array_equal(before, self._values):
+                self.stroked.emit(before, self._values)
 
     # Keys
 
-    def event(self, event: QEvent) -> bool:
-        # While strokes can be taken back, they are, before what the window would undo.
-        overrides = event.type() == QEvent.Type.ShortcutOverride and self.can_undo
-        if overrides and isinstance(event, QKeyEvent) and event.matches(QKeySequence.StandardKey.Undo):
-            event.accept()
-            return True
-        return super().event(event)
-
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.matches(QKeySequence.StandardKey.Undo) and self.can_undo:
-            self.undo()
-        elif event.key() in CLICKS and self._values is not None:
+        if event.key() in CLICKS and self._values is not None:
             index = self._stepped((0, 0)) if self._current is None else self._current
             assert index is not None
             self._hover(index)
-            self._remember()
-            self._last = index
-            self._stroke(index, 0.0 if self._values.flat[index] > 0.5 else 1.0)
+            before, self._last = self._values, index
+            self._stroke(index, 0.0 if before.flat[index] > 0.5 else 1.0)
+            self.stroked.emit(before, self._values)
         else:
             super().keyPressEvent(event)
 

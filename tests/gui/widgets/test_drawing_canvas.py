@@ -68,23 +68,39 @@ def test_that_a_wide_brush_is_cut_at_the_border(canvas: DrawingCanvas) -> None:
     assert len(lit(canvas)) == 8
 
 
-def test_that_undo_takes_back_whole_strokes_and_reset_too(canvas: DrawingCanvas) -> None:
+@pytest.fixture
+def strokes(canvas: DrawingCanvas) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return the strokes that are heard, each as the images before and after."""
+    heard: list[tuple[np.ndarray, np.ndarray]] = []
+    canvas.stroked.connect(lambda *images: heard.append(images))
+    return heard
+
+
+def test_that_whole_strokes_are_heard_and_a_reset_too_and_can_be_shown_again(
+    canvas: DrawingCanvas, strokes: list[tuple[np.ndarray, np.ndarray]]
+) -> None:
     stroke(canvas, (1, 1), (1, 3))
     stroke(canvas, (4, 4))
-    canvas.undo()
+    assert [(before.sum(), after.sum()) for before, after in strokes] == [(0, 3), (3, 4)]
+    canvas.show_drawn(strokes[1][0])
     assert lit(canvas) == {(1, 1), (1, 2), (1, 3)}
     canvas.reset()
     assert not lit(canvas)
     assert not canvas.is_drawn_on
-    canvas.undo()
-    assert len(lit(canvas)) == 3
-    canvas.undo()
-    assert not canvas.can_undo
+    assert [(before.sum(), after.sum()) for before, after in strokes[2:]] == [(3, 0)]
+    canvas.show_drawn(strokes[1][1])
+    assert canvas.is_drawn_on
+    canvas.show_drawn(None)
+    assert not canvas.is_drawn_on
+    assert len(strokes) == 3
 
 
-def test_that_a_stroke_that_changes_nothing_is_no_step_back(canvas: DrawingCanvas) -> None:
+def test_that_a_stroke_that_changes_nothing_is_none(
+    canvas: DrawingCanvas, strokes: list[tuple[np.ndarray, np.ndarray]]
+) -> None:
     stroke(canvas, (1, 1), button=RIGHT)
-    assert not canvas.can_undo
+    canvas.reset()
+    assert not strokes
 
 
 def test_that_keys_move_the_cell_and_space_toggles_it(canvas: DrawingCanvas) -> None:
@@ -96,26 +112,19 @@ def test_that_keys_move_the_cell_and_space_toggles_it(canvas: DrawingCanvas) -> 
     assert "row 4, column 4: 1.00; 1 of 96" in canvas.accessibleDescription()
     QTest.keyClick(canvas, Qt.Key.Key_Space)
     assert not lit(canvas)
-    QTest.keyClick(canvas, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-    assert lit(canvas) == {(4, 4)}
 
 
-def test_that_undo_is_left_to_the_window_where_nothing_was_drawn(canvas: DrawingCanvas) -> None:
-    def taken() -> bool:
-        press = QKeyEvent(QEvent.Type.ShortcutOverride, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
-        press.ignore()
-        QApplication.sendEvent(canvas, press)
-        return press.isAccepted()
-
-    assert not taken()
+def test_that_undo_is_left_to_the_window(canvas: DrawingCanvas) -> None:
     stroke(canvas, (1, 1))
-    assert taken()
+    press = QKeyEvent(QEvent.Type.ShortcutOverride, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    press.ignore()
+    QApplication.sendEvent(canvas, press)
+    assert not press.isAccepted()
 
 
 def test_that_another_image_forgets_the_strokes(canvas: DrawingCanvas) -> None:
     stroke(canvas, (1, 1))
     canvas.set_image(np.ones((8, 12), np.float32))
-    assert not canvas.can_undo
     assert not canvas.is_drawn_on
 
 

@@ -19,6 +19,7 @@ from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
+from slide_gui.gui.state.history import Step
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
 from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
@@ -33,6 +34,7 @@ __all__ = ["FlowPart", "flow_columns"]
 
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
+_STROKE = "stroke"
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
@@ -55,6 +57,7 @@ class FlowPart(View):
         self._seed = 0
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
+        self.view.canvas.stroked.connect(self._stroked)
         self.view.pixel_hovered.connect(self._pixels.point_at)
         self._beside = BesideColorBar(self.view, self.view.layout_of, self)
         self._legend = label("", self, wraps=True)
@@ -98,10 +101,12 @@ class FlowPart(View):
             button.setAccessibleName(f"brush {side}")
             row.addWidget(button)
         self._brushes.idClicked.connect(self.view.canvas.set_brush)
-        self._undo = add_button(self, row, "Undo stroke", "Take the last stroke back (Ctrl+Z in the image)", "flat")
-        self._undo.clicked.connect(self.view.canvas.undo)
+        self._undo = add_button(self, row, "Undo stroke", "Take the stroke that was done last back (Ctrl+Z)", "flat")
+        self._undo.clicked.connect(self._workspace.history.undo)
+        self._workspace.history.changed.connect(self._follow_history)
         self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")
         self._reset.clicked.connect(self.reset)
+        self._follow_history()
         row.addStretch(1)
         return drawing
 
@@ -180,12 +185,15 @@ class FlowPart(View):
         dataset, values = self._workspace.dataset, self._shown.values
         if dataset is None or values is None:
             return
+        canvas, history = self.view.canvas, self._workspace.history
+        if canvas.is_drawn_on:
+            history.join(Step("", self._bring_drawing, canvas.image, None))
         self._image = values
         self._drawing.setVisible(dataset.image_shape is not None)
         noun, end = ("pixel", "") if dataset.image_shape else ("feature", " Plain features cannot be drawn on.")
         self._legend.setText(_LEGEND.format(noun=noun) + end)
         if dataset.image_shape is not None:
-            self.view.canvas.set_image(values.reshape(dataset.image_shape))
+            canvas.set_image(values.reshape(dataset.image_shape))
         self._compute()
 
     @Slot(object)
@@ -193,11 +201,24 @@ class FlowPart(View):
         self._image = image.reshape(-1)
         self._compute()
 
+    @Slot(object, object)
+    def _stroked(self, before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
+        text = _STROKE if self.view.canvas.is_drawn_on else "reset of the drawn image"
+        self._workspace.history.push(Step(text, self._bring_drawing, before, after))
+
+    @Slot(object)
+    def _bring_drawing(self, image: NDArray[np.float32] | None) -> None:
+        self.view.canvas.show_drawn(image)
+
+    @Slot()
+    def _follow_history(self) -> None:
+        last = self._workspace.history.last
+        self._undo.setEnabled(last is not None and last.text == _STROKE)
+
     @Slot()
     def _compute(self) -> None:
         """Send the image through the layers: here, or in the lane where that takes too long."""
         image, stack = self._image, self._stack
-        self._undo.setEnabled(self.view.canvas.can_undo)
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
         if image is None or stack is None or image.size != stack.n_features or not self.isVisible():
             return

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.layouts import flush
+from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.text import count, label_names
@@ -31,6 +32,7 @@ class ShownImage(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._mean: NDArray[np.float32] | None = None
+        self._test_row: int | None = None  # shown in place of the sample
         self.values: NDArray[np.float32] | None = None
         self.caption = ""
         self.is_mean = False
@@ -56,8 +58,25 @@ class ShownImage(QObject):
     def show_test(self, row: int) -> None:
         """Show an image of the test part until another sample is chosen."""
         dataset = self._workspace.dataset
-        if dataset is not None and 0 <= row < len(dataset.test):
+        if dataset is not None and 0 <= row < len(dataset.test) and row != self._test_row:
+            self._workspace.history.push(
+                Step(f"showing test image {count(row + 1)}", self._show_test, self._test_row, row)
+            )
+            self._show_test(row)
+
+    @Slot(object)
+    def _show_test(self, row: int | None) -> None:
+        dataset, self._test_row = self._workspace.dataset, row
+        if row is None:
+            self._show_sample()
+        elif dataset is not None:
             self._show(dataset.test[row], f"test image {count(row + 1)}")
+
+    def _show_sample_again(self) -> None:
+        """Let the sample take the place of an image of the test part, where one is shown."""
+        if self._test_row is not None:
+            self._workspace.history.join(Step("", self._show_test, self._test_row, None))
+        self._show_test(None)
 
     def _step(self, step: int) -> None:
         dataset = self._workspace.dataset
@@ -85,12 +104,12 @@ class ShownImage(QObject):
     @Slot(object)
     def _forget(self, _dataset: Dataset) -> None:
         self._mean = None
-        self._show_sample()
+        self._show_sample_again()
 
     @Slot(object, object)
     def _follow(self, state: State, old: State) -> None:
         if state.selection.sample != old.selection.sample:
-            self._show_sample()
+            self._show_sample_again()
 
 
 class ImageRow(QWidget):
