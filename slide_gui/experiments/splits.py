@@ -150,10 +150,10 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
         If `held_out` is out of range.
     """
     held_out, whole = held_out.checked(), undivided(dataset)
-    if len(whole.test):
-        raise DataError(f"has a test part of {len(whole.test)} rows already; leave the split out", whole.name)
     if not held_out.folds and not held_out.share:
         return whole
+    if len(whole.test):
+        raise DataError(f"has a test part of {len(whole.test)} rows already; leave the split out", whole.name)
     n = len(whole.train)
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:

@@ -332,6 +332,15 @@ def test_that_nothing_is_held_out_where_only_validation_rows_are_judged(flowers:
     assert "held_out" not in said["spec"]
 
 
+def test_that_validation_rows_are_judged_where_a_test_part_came_with_the_data(data: Path, capsys: Capture) -> None:
+    judged = ["--on-split", "--evaluate", "validation"]
+    assert main(["train", "tiny.npz", *FAST, *judged]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert (said["n_train"], said["n_test"]) == (48, 12)
+    assert main(["sweep", "tiny.npz", *FAST, *judged, "--noise", "0.3", "--store", "r.sqlite"]) == 0
+    assert [point["hash"] for point in json.loads(capsys.readouterr().out)["points"]] == [said["hash"]]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
