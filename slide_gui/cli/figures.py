@@ -40,10 +40,10 @@ __all__ = ["COMMANDS", "headless"]
 _FORMATS = ("pdf", "svg", "png", "csv")
 
 
-def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, bias: bool = False) -> None:
-    """Add how the figure looks, with --bias if asked for, and where it goes: --output, --format and --bundle."""
+def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weights: bool = False) -> None:
+    """Add how the figure looks, with --show and --bias for that of weights, and where it goes: as files or a bundle."""
     from slide_gui.figures.color_scale import MAPS
-    from slide_gui.figures.style import LEVELS, WIDTHS, Style
+    from slide_gui.figures.style import LEVELS, SHOWN, WIDTHS, Style
 
     usual = Style()
     group = parser.add_argument_group("figure")
@@ -52,7 +52,8 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, bias: boo
     group.add_argument("--width", metavar="NAME", help=f"{', '.join(WIDTHS)} ({usual.width})")
     group.add_argument("--dpi", type=int, help=f"dots per inch of a PNG ({usual.dpi})")
     group.add_argument("--transpose", action="store_true", help="show images with rows and columns exchanged")
-    if bias:
+    if of_weights:
+        group.add_argument("--show", metavar="NAME", help=choice_help("what tiles show", SHOWN, usual.show))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
     _add_outputs(parser, Path(f"{name}.pdf"))
     parser.add_argument(
@@ -75,8 +76,8 @@ def _style(arguments: argparse.Namespace) -> Style:
     """Return the style asked for; refuse a value that is none of the choices."""
     from slide_gui.figures.style import Style
 
-    names = ("levels", "colors", "width", "dpi")
-    given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
+    names = ("levels", "colors", "width", "dpi", "show")
+    given = {name: value for name in names if (value := getattr(arguments, name, None)) is not None}
     with usage():
         return Style(**given, bias=getattr(arguments, "bias", False), transposed=arguments.transpose)
 
@@ -129,14 +130,15 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
         "once for each in their order (default: four well-lit pixels)",
     )
     add_stack_options(parser)
-    _add_figure_options(parser, "weights", bias=True)
+    _add_figure_options(parser, "weights", of_weights=True)
 
 
 def _weights(arguments: argparse.Namespace) -> int:
     style, outputs = _style(arguments), _outputs(arguments)
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
-    from slide_gui.figures.weights import weights_export
+    from slide_gui.figures.style import SHOWN
+    from slide_gui.figures.weights import as_shown, weights_export
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
@@ -148,8 +150,13 @@ def _weights(arguments: argparse.Namespace) -> int:
         pixels = [_pixel_named(text, model) for text in texts] if texts else default
         models.append(model)
         weights.append(weight_rows(model, pixels))
+    with usage():
+        shown, contributions = as_shown(weights, style.show)
     export = weights_export(weights, sources)
-    return _write(export, style, outputs, arguments, {"data": _weights_documents(models, weights, style)})
+    show = "contribution" if contributions else "weights"
+    document = {"show": show, "data": _weights_documents(models, shown, style)}
+    lines = [f"shows {SHOWN[show].text}"]
+    return _write(export, style, outputs, arguments, document, lines)
 
 
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:

@@ -35,10 +35,10 @@ SUFFIX = ".slide-session"
 PICTURES = (".png", ".svg", ".pdf")
 """Suffixes of files that may hold a session."""
 
-_FORMAT, _VERSION = "slide-gui session", 1
+_FORMAT, _VERSION = "slide-gui session", 2
 _MOST_BYTES = 1 << 20
 _MOST_PICTURE_BYTES = 256 << 20
-_MARK = "slide-gui-session:"
+_MARK, _END = "slide-gui-session:", ";"
 _MARKED = re.compile(rb"slide-gui-session:([A-Za-z0-9+/]{8,}={0,2})")
 _EXPECTED = "a session of slide-gui"
 
@@ -55,6 +55,8 @@ class Selection:
         Which training row is shown; −1 for the mean.
     levels : {"tile", "layer", "global"}
         Which weights share the limits of the colour scale.
+    show : {"auto", "weights", "contribution"}
+        What tiles show; "auto" for contributions where a few weights would drown the rest.
     colors : str
         A diverging map, or "auto" for the one that suits the theme.
     transposed : bool
@@ -66,6 +68,7 @@ class Selection:
     levels: str = "layer"
     colors: str = "auto"
     transposed: bool = False
+    show: str = "auto"
 
 
 @dataclass(frozen=True)
@@ -134,12 +137,13 @@ def picture_text(record: SessionRecord) -> str:
     """Return what a picture holds of a session, in letters that every kind of picture can hold."""
     names = tuple(Path(name).name for name in record.source.paths)
     text = _text(_with_paths(record, names), indent=None)
-    return _MARK + base64.b64encode(text.encode()).decode()
+    # The end is marked, for what follows in a file may look like more letters.
+    return _MARK + base64.b64encode(text.encode()).decode() + _END
 
 
 def file_content(text: str) -> bytes:
     """Return the content of a session file that says what `picture_text` does."""
-    return base64.b64decode(text.removeprefix(_MARK))
+    return base64.b64decode(text.removeprefix(_MARK).removesuffix(_END))
 
 
 def _text(record: SessionRecord, indent: int | None) -> str:

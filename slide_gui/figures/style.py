@@ -8,7 +8,7 @@ from typing import Any
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.figures.color_scale import MAPS
 
-__all__ = ["LEVELS", "WIDTHS", "Style"]
+__all__ = ["LEVELS", "SHOWN", "WIDTHS", "Style"]
 
 WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 183.0, "slide": 254.0}
 """Name → width of the figure in mm; a slide is 16:9."""
@@ -19,6 +19,17 @@ LEVELS = table_of(
     Choice("global", "all tiles, symmetric", "all tiles share their limits"),
 )
 """Which tiles share their colour limits."""
+
+SHOWN = table_of(
+    Choice("auto", "as the weights need", "contributions where a few weights would drown the rest, else weights"),
+    Choice("weights", "weights", "the weights as they are"),
+    Choice(
+        "contribution",
+        "contributions",
+        "each weight times the root mean square over the training rows of the pixel it is taken from",
+    ),
+)
+"""What tiles show of a row of W."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,8 @@ class Style:
         A map of `slide_gui.figures.color_scale.MAPS`; ``"jet"`` is the paper's look.
     levels : {"tile", "layer", "global"}
         Each tile has its own symmetric limits, shares them with its layer, or with the whole figure.
+    show : {"auto", "weights", "contribution"}
+        What a weight figure shows, see `SHOWN`.
     bias : bool
         Whether each tile's bias is written below it.
     transposed : bool
@@ -52,6 +65,7 @@ class Style:
     bias: bool = False
     transposed: bool = False
     dpi: int = 300
+    show: str = "auto"
 
     def __post_init__(self) -> None:
         for name, value, choices in (
@@ -61,6 +75,7 @@ class Style:
             if value not in choices:
                 raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
         check_choice("levels", self.levels, LEVELS)
+        check_choice("show", self.show, SHOWN)
         if not 50 <= self.dpi <= 1200:
             raise ValueError(f"dpi is {self.dpi!r}; it must be between 50 and 1200")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw_weights", "tile_limits", "weights_export"]
+__all__ = ["as_shown", "draw_weights", "tile_limits", "weights_export"]
 
 
 _MARGIN = 1.5
@@ -229,6 +228,30 @@ _LINE_MM = 2.35  # one line of small type
 _ENLARGE = 8  # whole copies of each pixel in a vector file, so that viewers that smooth show none of it
 
 
+def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows], bool]:
+    """Return the rows as a figure shows them, and whether they are contributions in place of weights.
+
+    A contribution is a weight times the root mean square of the pixel it is taken from. All data sets of a figure
+    share its colours, so that "auto" takes contributions for all where the weights of one are drowned by a few.
+
+    Parameters
+    ----------
+    show : {"auto", "weights", "contribution"}
+
+    Raises
+    ------
+    ValueError
+        If contributions are asked for and a model does not tell them.
+    """
+    spreads = [rows.rms for rows in weights if rows.rms is not None]
+    known = len(spreads) == len(weights)
+    if show == "contribution" and not known:
+        raise ValueError("contributions need the data, which a saved model does not hold: name the data instead of it")
+    if show == "weights" or not known or (show == "auto" and not any(rows.drowned for rows in weights)):
+        return list(weights), False
+    return [replace(rows, rows=rows.rows * spread) for rows, spread in zip(weights, spreads, strict=True)], True
+
+
 def tile_limits(weights: Sequence[WeightRows], levels: str) -> list[NDArray[np.float64]]:
     """Return the weight that the strongest colours of each tile stand for; what lies beyond takes them too.
 
@@ -276,15 +299,16 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
     weights : sequence of WeightRows
         One for each data set, each with at least one pixel and one layer.
     style : Style
-        Width, colours, levels.
+        Width, colours, levels, weights or contributions.
 
     Raises
     ------
     ValueError
-        If there is nothing to draw, or too much for the width.
+        If there is nothing to draw, or too much for the width, or as `as_shown`.
     """
     if not weights or any(rows.rows.size == 0 for rows in weights):
         raise ValueError("there is nothing to draw: at least one data set, pixel and layer are needed")
+    weights, contributions = as_shown(weights, style.show)
     layout = lay_out(weights, style)
     figure.set_size_inches(layout.width / _MM_PER_INCH, layout.height / _MM_PER_INCH)
     canvas = _Canvas(figure, layout, style.scale)
@@ -297,7 +321,8 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
             _draw_pixel_label(canvas, rows, block.tiles[i][0], i, style)
             for j in range(rows.depth):
                 _draw_tile(canvas, rows, block.tiles[i][j], (i, j), float(limits[i, j]), style)
-    _draw_color_bar(canvas, layout.bar, float(tile_limits(weights, "global")[0][0, 0]), style, beyond)
+    highest = float(tile_limits(weights, "global")[0][0, 0])
+    _draw_color_bar(canvas, layout.bar, highest, style, beyond, contributions)
 
 
 class _Canvas:
@@ -443,8 +468,8 @@ def _draw_bars(axes: Axes, values: NDArray[np.float64], feature: int, scale: Col
     )  # fmt: skip
 
 
-def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, beyond: bool) -> None:
-    """Draw the bar: in weights where all tiles share the limits, else relative to each tile's limit.
+def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, beyond: bool, contributions: bool) -> None:
+    """Draw the bar: in weights, or contributions, where all tiles share the limits, else relative to each tile's limit.
 
     Its ends are pointed where weights lie beyond the limits.
     """
@@ -480,7 +505,9 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, bey
         spine.set(linewidth=0.35 * s, color=_FRAME)
     for side in ("top", "bottom"):
         axes.spines[side].set_visible(not beyond)
-    title = "weight" if shared else f"weight / limit of the {style.levels}"
+    names = ("contribution (weight × RMS)", "contribution") if contributions else ("weight",)
+    titles = [name if shared else f"{name} / limit of the {style.levels}" for name in names]
+    title = next((each for each in titles if width_mm(each, _SMALL_SIZE * s) <= box.h), titles[-1])
     x = box.x + box.w + widest * shrink + 3.6 * s
     text, size = fitted(title, _SMALL_SIZE * s, box.h, smallest=4.0 * s)
     canvas.text(x, box.y + box.h / 2, text, size, rotation=90, va="center", ha="center", color=_MUTED)
@@ -556,20 +583,21 @@ def weights_script(weights: Sequence[WeightRows], sources: Sequence[DataSource],
 
 
 def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource], style: Style) -> str:
-    """Return the command lines that fit the same stacks and write the same figure: a fit each, then the figure."""
-    lines, models = [], []
-    figure: list[object] = ["weights"]
-    for number, (rows, source) in enumerate(zip(weights, sources, strict=True), start=1):
-        p, model = rows.parameters, f"model-{number}.npz"
-        models.append(model)
-        fit = ["slide-gui", "fit", source.argument, *fit_words(source, p)]
-        fit += ["-o", model]
-        lines.append(shlex.join(map(str, fit)))
-    figure += models
+    """Return the command line that fits the same stacks and writes the same figure.
+
+    Raises
+    ------
+    ValueError
+        If the data sets were read, divided or fitted in different ways, which no one command does.
+    """
+    fits = [fit_words(source, rows.parameters) for rows, source in zip(weights, sources, strict=True)]
+    if any(fit != fits[0] for fit in fits):
+        raise ValueError("one command fits all data sets alike; export those of other parameters on their own")
+    figure: list[object] = ["weights", *(source.argument for source in sources), *fits[0]]
     for rows in weights:
         figure += ["--pixels", *(_pixel_argument(rows, pixel) for pixel in rows.pixels)]
-    figure += style_words(style) + ["--bias"] * style.bias
-    return "".join(f"{line}\n" for line in lines) + all_forms("weights", figure)
+    figure += ["--show", style.show, *style_words(style)] + ["--bias"] * style.bias
+    return all_forms("weights", figure)
 
 
 def _pixel_argument(rows: WeightRows, pixel: int) -> str:

@@ -25,7 +25,7 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.entries import entries
 from slide_gui.experiments.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
-from slide_gui.figures.style import LEVELS
+from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import add_choices
@@ -343,7 +343,15 @@ class ParameterPanel(QScrollArea):
     def _build_tiles(self) -> None:
         self._rule()
         self._heading("TILES")
-        select, tip = self._workspace.select, "Which weights share the limits of the colour scale"
+        select = self._workspace.select
+        tip = (
+            "Weights W, or contributions: each weight times the root mean square, over the training rows, of the pixel "
+            "it is taken from. As needed: contributions where the largest weight of a layer is more than 10 times the "
+            "largest from a typical pixel"
+        )
+        self._show = self._choice("Show", tip, "show", select)
+        add_choices(self._show, SHOWN.values())
+        tip = "Which tiles share the limits of the colour scale"
         self._levels = self._choice("Levels", tip, "levels", select)
         add_choices(self._levels, LEVELS.values())
         tip = "Zero is the neutral colour; jet is the paper’s look"
@@ -425,6 +433,7 @@ class ParameterPanel(QScrollArea):
         for box, key in (
             (self._squashing, parameters.squashing),
             (self._fit_on, parameters.fit_on),
+            (self._show, selection.show),
             (self._levels, selection.levels),
             (self._colors, selection.colors),
         ):

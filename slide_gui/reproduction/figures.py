@@ -117,7 +117,7 @@ class ReproductionContext:
         width : str
             Of a `Style`.
         """
-        files = tuple(name for export in exports for name in self._save(export, Style(width=width)))
+        files = tuple(name for export in exports for name in self._save(export, Style(width=width, show="weights")))
         return ReproducedItem(exports[0].name, title, files, self._said(keys), how, paper, 0.0, tables)
 
     def _save(self, export: FigureExport, style: Style) -> list[str]:

@@ -62,6 +62,24 @@ def test_that_a_saved_model_and_its_data_give_the_same_figure(data: Path) -> Non
     assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
 
 
+def test_that_contributions_are_drawn_when_asked_for_and_the_table_tells_the_weights(
+    data: Path, capsys: Capture
+) -> None:
+    said = []
+    for show in ("weights", "contribution"):
+        arguments = ["--show", show, "-o", f"{show}.svg", "--format", "svg", "csv", "--json"]
+        assert main(["weights", "small.npz", *arguments]) == 0
+        said.append(json.loads(capsys.readouterr().out))
+    assert [document["show"] for document in said] == ["weights", "contribution"]
+    assert said[0]["data"][0]["pixels"][0]["limits"] != said[1]["data"][0]["pixels"][0]["limits"]
+    assert Path("weights.csv").read_bytes() == Path("contribution.csv").read_bytes()
+    assert "contribution (weight × RMS)" in Path("contribution.svg").read_text(encoding="utf-8")
+    assert main(["fit", "small.npz", "-o", "m.npz"]) == 0
+    capsys.readouterr()
+    assert main(["weights", "m.npz", "--show", "contribution"]) == 2
+    assert "name the data instead" in capsys.readouterr().err
+
+
 def test_that_all_formats_are_written_and_listed(data: Path, capsys: Capture) -> None:
     arguments = ["--levels", "global", "--colors", "jet", "--width", "double", "--bias", "--json"]
     assert main(["weights", "small.npz", *arguments, "-o", "w.pdf", "--format", "pdf", "svg", "png", "csv"]) == 0
@@ -80,8 +98,10 @@ def test_that_each_data_set_takes_its_own_pixels(data: Path, capsys: Capture) ->
     assert [entry["pixels"][0]["pixel"] for entry in said] == [[1, 2], [4, 3]]
 
 
-def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path) -> None:
-    assert main(["weights", "small.npz", "--noise", "0.2", "--levels", "tile", "--bundle", "bundle"]) == 0
+@pytest.mark.parametrize("show", ["auto", "contribution"])
+def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path, show: str) -> None:
+    arguments = ["--noise", "0.2", "--levels", "tile", "--show", show, "--bundle", "bundle"]
+    assert main(["weights", "small.npz", *arguments]) == 0
     bundle = Path("bundle")
     names = ["commands.txt", "weights.csv", "weights.pdf", "weights.png", "weights.py", "weights.svg"]
     assert sorted(os.listdir(bundle)) == names
@@ -118,6 +138,7 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path) 
         (["weights", "small.npz", "--pixels", "1,1", "--pixels", "2,2"], "2 times for 1"),
         (["weights", "small.npz", "--levels", "row"], "levels is 'row'"),
         (["weights", "small.npz", "--width", "huge"], "width is 'huge'"),
+        (["weights", "small.npz", "--show", "all"], "show is 'all'"),
         (["weights", "small.npz", "-o", "w.jpg"], "must end in"),
         (["weights", "small.npz", "--unknown"], "--unknown"),
         (["nonsense"], "neither a file nor one of the subcommands"),

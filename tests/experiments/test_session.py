@@ -26,7 +26,8 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.figures.export import save_figure
 from slide_gui.figures.style import Style
 
-_GOLDEN = Path(__file__).parent / "golden" / "session-1.slide-session"
+_GOLDENS = Path(__file__).parent / "golden"
+_EARLIER, _GOLDEN = (_GOLDENS / f"session-{version}.slide-session" for version in (1, 2))
 _RECORD = SessionRecord(
     DataSource(paths=("iris.csv",), reading=Reading(label_column="5"), held_out=HeldOut(0.3, 7)),
     "0123456789abcdef",
@@ -35,6 +36,7 @@ _RECORD = SessionRecord(
     "curves",
     (("weights", "view", "1"), ("runs", "filter", "noise:0.3 “ä”")),
 )
+_LATEST = replace(_RECORD, selection=replace(_RECORD.selection, show="contribution"))
 
 
 def _figure(figure):
@@ -48,12 +50,16 @@ def test_that_a_session_file_reads_back_as_it_was(tmp_path):
 
 
 def test_that_a_session_of_version_1_still_reads():
-    assert read_session(_GOLDEN) == _RECORD
+    assert read_session(_EARLIER) == _RECORD
+
+
+def test_that_a_session_of_version_2_still_reads():
+    assert read_session(_GOLDEN) == _LATEST
 
 
 def test_that_the_session_written_today_is_the_golden_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    write_session(_RECORD, tmp_path / "a.slide-session")
+    write_session(_LATEST, tmp_path / "a.slide-session")
     assert (tmp_path / "a.slide-session").read_text() == _GOLDEN.read_text().rstrip("\n")
 
 
@@ -69,6 +75,13 @@ def test_that_a_picture_holds_its_session_and_without_one_has_the_bytes_it_had(t
     assert read_session(path) == _RECORD
     save_figure(_figure, path, Style())
     assert path.read_bytes() == plain
+
+
+@pytest.mark.parametrize("page", ["", "a", "ab"])  # as long as leaves 0, 1 and 2 letters to be filled up
+def test_that_letters_after_a_session_in_a_picture_are_not_taken_for_it(tmp_path, page):
+    path, record = tmp_path / "figure.png", replace(_LATEST, page=page)
+    path.write_bytes(b"\x89PNG " + picture_text(record).encode() + b"/Gab")
+    assert read_session(path) == record
 
 
 def test_that_a_picture_tells_the_name_of_its_data_and_not_their_folder(tmp_path):
@@ -121,7 +134,7 @@ def _with(**changes):
         ("[]", "is no session of slide-gui"),
         (_with(format="other"), "is no session of slide-gui"),
         (_with(version=0), "no version that is known"),
-        (_with(version=2), "written by a later slide-gui"),
+        (_with(version=3), "written by a later slide-gui"),
         (_with(session=None), "cannot be used: the session is None"),
         (_with(session={"page": 3}), "cannot be used: page is 3"),
         (_with(session={"surprise": 3}), "unknown entry 'surprise'"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +12,7 @@ from hypothesis.extra import numpy as hnp
 
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.inspection.rows import default_pixels, nearby_peak, weight_rows
+from slide_gui.experiments.inspection.rows import default_pixels, drowns, input_rms, nearby_peak, weight_rows
 from slide_gui.experiments.model_file import fit_model
 
 
@@ -28,6 +30,35 @@ def test_that_rows_and_biases_are_those_of_the_layers() -> None:
     for wrong in (-1, 12):
         with pytest.raises(ValueError, match="0 to 11"):
             weight_rows(model, [wrong])
+
+
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+def test_that_the_rms_of_a_layer_is_that_of_what_it_was_fitted_on(fit_on: str) -> None:
+    rows = np.random.default_rng(0).random((50, 12), dtype=np.float32)
+    parameters = StackParameters(depth=2, dtype="float64", fit_on=fit_on)
+    model = fit_model(Dataset("d", rows, rows[:0], image_shape=(3, 4)), parameters)
+    hidden = model.stack.transform(rows.astype(float))
+    known = weight_rows(model, [3]).rms
+    assert known is not None
+    for j in range(2):
+        entered = hidden[:, 12 * j : 12 * (j + 1)]
+        if fit_on == "thresholded":
+            entered = (entered > parameters.threshold).astype(float)
+        np.testing.assert_allclose(known[j], np.sqrt((entered * entered).mean(axis=0)), rtol=1e-9)
+    assert input_rms(replace(model.stack.layers[0], scatter=None)) is None
+
+
+def test_that_pixels_which_are_hardly_ever_lit_drown_the_others_and_pixels_lit_alike_do_not() -> None:
+    random = np.random.default_rng(0)
+    rows = (random.random((400, 30)) < 0.3).astype(np.float32)
+    rows[:, 1::2] = rows[:, ::2]
+    even = fit_model(Dataset("d", rows, rows[:0]), StackParameters(depth=1))
+    rare = rows.copy()
+    rare[:, 29] = 0.0
+    rare[3, 29] = 0.01  # one sample in 400, and dark
+    uneven = fit_model(Dataset("d", rare, rows[:0]), StackParameters(depth=1))
+    assert (drowns(even.stack.layers[0]), weight_rows(even, [0]).drowned) == (False, False)
+    assert (drowns(uneven.stack.layers[0]), weight_rows(uneven, [0]).drowned) == (True, True)
 
 
 def test_that_default_pixels_are_lit_and_spread() -> None:

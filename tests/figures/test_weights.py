@@ -15,7 +15,7 @@ from matplotlib.text import Text
 from slide_gui.experiments.inspection.rows import WeightRows, nearby_peak
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import WIDTHS, Style
-from slide_gui.figures.weights import draw_weights, tile_limits
+from slide_gui.figures.weights import as_shown, draw_weights, tile_limits
 
 from .weight_rows import weight_rows
 
@@ -45,6 +45,36 @@ def test_that_there_is_a_tile_for_each_pixel_and_layer_and_one_colour_bar() -> N
     figure = drawn([weight_rows(), weight_rows("MNIST", depth=4, pixels=(5,), generated=False)])
     assert len(tiles(figure)) == 3 * 2 + 1 * 4
     assert len(figure.axes) == len(tiles(figure)) + 1
+
+
+def known(rows: WeightRows, drowned: bool) -> WeightRows:
+    """Return rows with the RMS of the layers' inputs."""
+    rms = np.random.default_rng(1).uniform(0.0, 2.0, rows.rows.shape[1:])
+    return replace(rows, rms=rms, drowned=drowned)
+
+
+def test_that_contributions_are_weights_times_the_rms_of_their_pixel_and_the_colour_bar_says_so() -> None:
+    rows = known(weight_rows(), False)
+    assert rows.rms is not None
+    (found,), are_contributions = as_shown([rows], "contribution")
+    assert are_contributions
+    np.testing.assert_array_equal(found.rows, rows.rows * rows.rms)
+    as_weights = drawn([replace(found, rms=None)])
+    figure = drawn([rows], Style(show="contribution"))
+    for one, other in zip(tiles(figure), tiles(as_weights), strict=True):
+        np.testing.assert_array_equal(colors(one), colors(other))
+    assert texts(figure)[-1] == "contribution (weight × RMS) / limit of the layer"
+    assert texts(as_weights)[-1] == "weight / limit of the layer"
+
+
+def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_drowned_and_all_are_known() -> None:
+    even, drowned, saved = known(weight_rows(), False), known(weight_rows(), True), weight_rows()
+    assert not as_shown([even], "auto")[1]
+    assert as_shown([even, drowned], "auto")[1]
+    assert not as_shown([drowned, saved], "auto")[1]
+    assert not as_shown([drowned], "weights")[1]
+    with pytest.raises(ValueError, match="a saved model does not hold"):
+        as_shown([even, saved], "contribution")
 
 
 @pytest.mark.parametrize("name", ["blue-white-red", "blue-black-red", "jet"])

@@ -1,10 +1,13 @@
 import numpy as np
+import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QMenuBar, QSlider, QTreeWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QMenuBar, QSlider, QTreeWidget
 
+from slide_gui.figures.color_scale import signed
 from slide_gui.gui.commands import COMMANDS, CommandPalette, ShortcutList
 from slide_gui.gui.pages.weights.page import PINNED
+from slide_gui.gui.widgets.readout import Readout
 from tests.gui.given import Given, settle, wait
 
 
@@ -226,3 +229,22 @@ def test_that_closing_while_a_fit_runs_leaves_no_worker(window):
     window.workspace.set_parameters(noise=0.7, depth=8)
     window.close()
     assert not window.lane.busy
+
+
+def test_that_the_panel_turns_tiles_into_contributions_and_page_and_readout_say_so(window):
+    _, tiles = window.weights_page.pointer_and_tiles()
+    (box,) = (box for box in window.panel.findChildren(QComboBox) if box.accessibleName() == "Show")
+    box.setCurrentIndex(box.findData("contribution"))
+    box.activated.emit(box.currentIndex())
+    layer = window.workspace.stack.layers[0]
+    feature = window.weights_page.pixels.features()[0]
+    rms = np.sqrt(layer.scatter[feature, feature] / layer.scatter[-1, -1])
+    weight = layer.weights[feature, feature]
+    assert tiles.rows[0].tiles[0].values.ravel()[feature] == pytest.approx(weight * rms, rel=1e-6)
+    assert window.weights_page.subtitle.text() == "contributions: weights × RMS of the pixel they are taken from"
+    readout = window.weights_page.findChild(Readout).accessibleDescription()
+    assert f"weight {signed(weight, 3)}," in readout
+    assert f"× RMS {signed(weight * rms, 3)}," in readout
+    window.actions_by_name["undo"].trigger()
+    assert box.currentData() == "auto"
+    assert "contributions" not in window.weights_page.subtitle.text()

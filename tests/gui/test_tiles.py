@@ -1,8 +1,10 @@
+from dataclasses import replace
+
 import pytest
 
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.experiments.model_file import FittedModel
-from slide_gui.figures.weights import tile_limits
+from slide_gui.figures.weights import as_shown, tile_limits
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.text import pixel_name
 from tests.gui.given import Given, dataset, wait
@@ -23,18 +25,23 @@ def test_that_a_place_is_row_and_column_of_a_pixel_or_the_number_of_a_feature():
     assert pixel_name(17, None) == "x17"
 
 
+@pytest.mark.parametrize("show", ["weights", "contribution"])
 @pytest.mark.parametrize("levels", ["tile", "layer", "global"])
-def test_that_the_limits_on_screen_are_those_of_the_exported_figure(source, levels):
+def test_that_the_limits_on_screen_are_those_of_the_exported_figure(source, levels, show):
     tiles, workspace = source  # noqa: F811
-    workspace.select(levels=levels)
+    workspace.select(levels=levels, show=show)
     pins = workspace.state.selection.pins
     tiles.begin((0, *pins))
     model = workspace.model()
     assert isinstance(model, FittedModel)
-    expected = tile_limits([weight_rows(model, pins)], levels)[0]
+    rows, contributions = as_shown([weight_rows(model, pins)], show)
+    assert contributions == tiles.shows_contributions() == (show == "contribution")
+    expected = tile_limits(rows, levels)[0]
     for i, pin in enumerate(pins):
         for k in range(4):
-            assert tiles.tile(pin, k + 1).scale.high == pytest.approx(expected[i, k])
+            tile = tiles.tile(pin, k + 1)
+            assert tile.scale.high == pytest.approx(expected[i, k])
+            assert tile.values.ravel() == pytest.approx(rows[0].rows[i, k], rel=1e-6)
 
 
 def test_that_a_tile_stays_the_same_object_until_its_row_or_scale_changes(source):
@@ -64,3 +71,19 @@ def test_that_a_preview_is_shown_and_is_not_stale_while_the_deep_layers_are(sour
     (previewed,) = (found for found in seen if found[0] is not None)
     assert previewed[1] is previewed[0].rows[3]
     assert [seen[0][2], previewed[2], seen[-1][2]] == [[True, True], [False, True], [False, False]]
+
+
+def test_that_contributions_are_shown_unasked_where_a_hardly_lit_pixel_drowns_the_weights(source):
+    tiles, workspace = source  # noqa: F811
+    assert (workspace.state.selection.show, tiles.shows_contributions()) == ("auto", False)
+    dark = workspace.dataset.train.copy()
+    dark[:, 63] = 0.0
+    dark[3, 63] = 0.004
+    workspace.open(Given(replace(workspace.dataset, train=dark)))
+    wait(lambda: workspace.dataset.train is dark and workspace.model() is not None and not workspace.lane.busy)
+    assert tiles.shows_contributions()
+    assert tiles.bar()[1] == "contribution"
+    workspace.select(show="weights")
+    assert not tiles.shows_contributions()
+    workspace.history.undo()
+    assert tiles.shows_contributions()

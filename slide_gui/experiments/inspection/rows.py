@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from slide_gui.core.slide.stack import StackParameters
+from slide_gui.core.slide.stack import Layer, StackParameters
 from slide_gui.experiments.model_file import FittedModel
 
-__all__ = ["WeightRows", "default_pixels", "nearby_peak", "weight_rows"]
+__all__ = ["WeightRows", "default_pixels", "drowns", "input_rms", "nearby_peak", "typical_peak", "weight_rows"]
 
 _NEAR = 2  # pixels
+_DROWNING = 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,10 @@ class WeightRows:
         Expected squared reconstruction error of each layer, per feature and sample.
     feature_names : tuple of str
         Of features that have names; else empty.
+    rms : ndarray of shape (depth, d), float64, or None
+        Root mean square of each feature of each layer's input over the training rows; None where that is not known.
+    drowned : bool
+        Whether a few weights of one of the layers drown the rest, see `drowns`.
     """
 
     dataset: str
@@ -53,6 +58,8 @@ class WeightRows:
     biases: NDArray[np.float64]
     errors: NDArray[np.float64]
     feature_names: tuple[str, ...] = ()
+    rms: NDArray[np.float64] | None = None
+    drowned: bool = False
 
     @property
     def depth(self) -> int:
@@ -82,6 +89,7 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
     both = np.empty((len(chosen), len(stack.layers), d + 1))
     for j, layer in enumerate(stack.layers):
         both[:, j] = layer.weights[chosen]
+    spreads = [spread for layer in stack.layers if (spread := input_rms(layer)) is not None]
     return WeightRows(
         model.dataset,
         model.fingerprint,
@@ -93,7 +101,38 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         np.ascontiguousarray(both[:, :, -1]),
         np.array([layer.error for layer in stack.layers]),
         model.feature_names,
+        np.array(spreads) if len(spreads) == len(stack.layers) else None,
+        any(drowns(layer) for layer in stack.layers),
     )
+
+
+def input_rms(layer: Layer) -> NDArray[np.float64] | None:
+    """Return the root mean square of each feature that a layer was fitted on, shape (d,); None without its scatter.
+
+    It is sqrt(S_jj / n). A weight times that of its pixel is what the pixel contributes to a typical reconstruction:
+    however large the weight of a pixel that is hardly ever lit, its contribution is small.
+    """
+    if layer.scatter is None:
+        return None
+    diagonal = np.diag(layer.scatter)
+    return np.asarray(np.sqrt(np.maximum(diagonal[:-1], 0.0) / diagonal[-1]))
+
+
+def typical_peak(largest: NDArray[np.floating]) -> float:
+    """Return the median of the largest absolute weights of many rows or columns, of those not zero; 1 if all are."""
+    lit = largest[largest > 0]
+    return float(np.median(lit)) if lit.size else 1.0
+
+
+def drowns(layer: Layer) -> bool:
+    """Return whether weights from a few pixels drown the rest: the largest is more than 10 times that of a typical one.
+
+    Of each pixel that weights are taken from, the largest counts; the typical pixel's is the median of these. Of pixels
+    lit alike the ratio is 1 to 3 at usual noise; of MNIST, with its ring of rarely lit pixels, it is 26 in the first
+    layer at noise 0.3 and beyond 1000 above.
+    """
+    largest = np.abs(layer.weights[:, :-1]).max(axis=0, initial=0.0)
+    return float(largest.max(initial=0.0)) > _DROWNING * typical_peak(largest)
 
 
 def nearby_peak(row: NDArray[np.float64], pixel: int, image_shape: tuple[int, int] | None) -> float:

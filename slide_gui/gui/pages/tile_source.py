@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.slide.stack import Layer
-from slide_gui.experiments.inspection.rows import nearby_peak
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak, typical_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.weight_tiles import Tile
@@ -27,9 +28,11 @@ class TileSource:
         self._workspace = workspace
         self.color_map = "blue-white-red"
         self._limits: list[float] = []
-        self._layer_limits: dict[Layer, float] = {}
-        self._cache: dict[tuple[object, int, ColorScale], Tile] = {}
-        self._used: dict[tuple[object, int, ColorScale], Tile] = {}
+        self._layer_limits: dict[tuple[Layer, bool], float] = {}
+        self._cache: dict[tuple[object, int, ColorScale, bool], Tile] = {}
+        self._used: dict[tuple[object, int, ColorScale, bool], Tile] = {}
+        self._judged: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
+        self._drowned = False
 
     def begin(self, features: tuple[int, ...]) -> None:
         """Start a new picture of these rows; tiles that were not part of the last one are forgotten."""
@@ -50,6 +53,32 @@ class TileSource:
             return row
         return None
 
+    def shows_contributions(self) -> bool:
+        """Return whether tiles show weights times the root mean square of their pixel, as chosen or as weights need."""
+        stack, show = self._workspace.stack, self._workspace.state.selection.show
+        layers = () if stack is None else stack.layers[: self._workspace.state.parameters.depth]
+        if show == "weights" or not layers or any(layer.scatter is None for layer in layers):
+            return False
+        return show == "contribution" or self._are_drowned(layers)
+
+    def _are_drowned(self, layers: tuple[Layer, ...]) -> bool:
+        """Judge all layers together: while some are still being fitted, what was seen before holds."""
+        dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
+        before, judged = self._judged
+        if dataset is not before or (layers != judged and len(layers) == depth):
+            self._judged, self._drowned = (dataset, layers), any(drowns(layer) for layer in layers)
+        return self._drowned
+
+    def rms(self, layer: int) -> NDArray[np.float64] | None:
+        """Return the root mean square of each feature of a layer's input; None while it is not known."""
+        stack = self._workspace.stack
+        return None if stack is None or layer > len(stack.layers) else input_rms(stack.layers[layer - 1])
+
+    def shown(self, feature: int, layer: int) -> NDArray[np.float64] | None:
+        """Return a row as tiles show it, its bias last: weights or contributions; None while there is none."""
+        row, rms = self.row(feature, layer), self.rms(layer) if self.shows_contributions() else None
+        return row if row is None or rms is None else np.append(row[:-1] * rms, row[-1])
+
     def is_stale(self, feature: int, layer: int) -> bool:
         """Whether the row shown was made by other parameters than those set now."""
         preview = self._workspace.preview
@@ -59,18 +88,19 @@ class TileSource:
 
     def tile(self, feature: int, layer: int) -> Tile | None:
         """Return the tile of one row, or None while there is none."""
-        row = self.row(feature, layer)
+        row = self.shown(feature, layer)
         if row is None:
             return None
+        contributions = self.shows_contributions()
         preview = self._workspace.preview
         previewed = layer == 1 and preview is not None and feature in preview.rows
         stack = self._workspace.stack
         origin: object = preview if previewed or stack is None else stack.layers[layer - 1]
         scale = self._scale_of(row, feature, layer)
-        key = (origin, feature, scale)
+        key = (origin, feature, scale, contributions)
         tile = self._used.get(key) or self._cache.get(key)
         if tile is None:
-            tile = row_tile(row, self._shape, scale, feature)
+            tile = row_tile(row, self._shape, scale, feature, "contribution" if contributions else "")
         self._used[key] = tile
         return tile
 
@@ -85,18 +115,25 @@ class TileSource:
         stack = self._workspace.stack
         if stack is None or layer > len(stack.layers):
             return ColorScale.symmetric(self.color_map, 1.0)
-        fitted = stack.layers[layer - 1]
-        if fitted not in self._layer_limits:
-            self._layer_limits = {fitted: _typical_limit(fitted)}
-        return ColorScale.symmetric(self.color_map, self._layer_limits[fitted])
+        rms = self.rms(layer) if self.shows_contributions() else None
+        key = stack.layers[layer - 1], rms is not None
+        if key not in self._layer_limits:
+            size = np.abs(key[0].weights[:, :-1])
+            largest = (size if rms is None else size * rms).max(axis=1, initial=0.0)
+            self._layer_limits = {key: typical_peak(largest)}
+        return ColorScale.symmetric(self.color_map, self._layer_limits[key])
 
     def bar(self) -> tuple[ColorScale, str, tuple[str, ...]]:
         """Return what the colour bar shows: a scale, a note, and labels in place of values where limits differ."""
         level = self._workspace.state.selection.levels
         if level == "global":
-            return ColorScale.symmetric(self.color_map, self._global_limit()), "", ()
+            return ColorScale.symmetric(self.color_map, self._global_limit()), self.quantity(), ()
         labels = ("−limit", "−½", "0", "+½", "+limit")
-        return ColorScale.symmetric(self.color_map, 1.0), f"per {level}", labels
+        return ColorScale.symmetric(self.color_map, 1.0), self.quantity() or f"per {level}", labels
+
+    def quantity(self) -> str:
+        """Return what stands in place of weights, empty where nothing does."""
+        return "contribution" if self.shows_contributions() else ""
 
     def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
         level = self._workspace.state.selection.levels
@@ -115,7 +152,7 @@ class TileSource:
         return max(self._limits, default=1.0)
 
     def _peak(self, feature: int, layer: int) -> float:
-        row = self.row(feature, layer)
+        row = self.shown(feature, layer)
         return 0.0 if row is None else nearby_peak(row[:-1], feature, self._shape)
 
     @property
@@ -124,20 +161,21 @@ class TileSource:
         return None if dataset is None else dataset.image_shape
 
 
-def row_tile(row: NDArray[np.float64], shape: tuple[int, int] | None, scale: ColorScale, feature: int) -> Tile:
-    """Return the tile of a row of W, its bias last; below it the largest weight and the bias."""
+def row_tile(
+    row: NDArray[np.float64], shape: tuple[int, int] | None, scale: ColorScale, feature: int, quantity: str = ""
+) -> Tile:
+    """Return the tile of a row of W, its bias last; below it the largest value and the bias.
+
+    Parameters
+    ----------
+    quantity : str
+        What the values are, where they are no weights.
+    """
     largest = float(np.abs(row[:-1]).max(initial=0.0))
     caption = f"max {_short(largest)} · b {signed(float(row[-1]), 2)}"
-    return Tile.of(row[:-1], shape, scale, caption, feature)
+    return Tile.of(row[:-1], shape, scale, caption, feature, quantity)
 
 
 def _short(size: float) -> str:
     """Return a size in at most four characters, up to 9999."""
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
-
-
-def _typical_limit(layer: Layer) -> float:
-    """Return the median, over the rows of a layer that are not zero, of the largest weight."""
-    largest = np.abs(layer.weights[:, :-1]).max(axis=1, initial=0.0)
-    lit = largest[largest > 0]
-    return float(np.median(lit)) if lit.size else 1.0

@@ -30,20 +30,29 @@ class Tile:
         Under the tile; breaks at " · " where the tile is narrow.
     marker : int or None
         Pixel with a ring: the one these weights reconstruct.
+    quantity : str
+        What the values are, where they are no weights.
     """
 
     values: NDArray[np.float32]
     scale: ColorScale
     caption: str = ""
     marker: int | None = None
+    quantity: str = ""
 
     @classmethod
     def of(
-        cls, values: NDArray[Any], shape: tuple[int, int] | None, scale: ColorScale, caption: str, marker: int
+        cls,
+        values: NDArray[Any],
+        shape: tuple[int, int] | None,
+        scale: ColorScale,
+        caption: str,
+        marker: int,
+        quantity: str = "",
     ) -> Tile:
         """Return the tile of d values: an image of a shape, or bars without one."""
         pixels = values.astype(np.float32)
-        return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker)
+        return cls(pixels.reshape(shape) if shape else pixels, scale, caption, marker, quantity)
 
 
 @dataclass(frozen=True, eq=False)

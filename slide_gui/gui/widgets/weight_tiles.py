@@ -383,7 +383,9 @@ class WeightTiles(Painted):
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
-        return f"{self._rows[row].title} · {self._columns[column]}\n{value} at {place}"
+        return f"{self._rows[row].title} · {self._columns[column]}\n{tile.quantity} {value} at {place}".replace(
+            "\n ", "\n"
+        )
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current

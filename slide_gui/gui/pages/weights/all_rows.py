@@ -53,14 +53,15 @@ class AllRows(View):
             return
         layer = stack.layers[number - 1]
         scale, stale = self._source.layer_scale(number), not self._workspace.layer_is_fresh(number)
-        shows = (layer, scale, stale)
+        rms = self._source.rms(number) if self._source.shows_contributions() else None
+        shows = (layer, scale, stale, rms is None)
         if shows != self._shows:
             shape = dataset.image_shape or (1, stack.n_features)
             grid = None if dataset.image_shape else (stack.n_features, 1)  # no picture: the matrix W itself
-            self.mosaic.set_fields(_fields(layer, shape), scale, grid, stale)
+            self.mosaic.set_fields(_fields(layer, shape, rms), scale, grid, stale)
             self._shows = shows
         self.mosaic.set_selected(self._pixels.feature)
-        self._bar.set_scale(scale)
+        self._bar.set_scale(scale, self._source.quantity())
 
     @Slot()
     def _moved(self) -> None:
@@ -81,6 +82,9 @@ class AllRows(View):
         self._shows = ()
 
 
-def _fields(layer: Layer, shape: tuple[int, int]) -> NDArray[np.float32]:
+def _fields(layer: Layer, shape: tuple[int, int], rms: NDArray[np.float64] | None) -> NDArray[np.float32]:
     d = len(layer.weights)
-    return layer.weights[:, :d].astype(np.float32).reshape(d, *shape)
+    values = layer.weights[:, :d].astype(np.float32)
+    if rms is not None:
+        values *= rms.astype(np.float32)
+    return values.reshape(d, *shape)

@@ -40,7 +40,7 @@ __all__ = ["VIEWS", "WeightsPage"]
 
 _IMAGE_SIDE = 252  # nine screen pixels for each of 28
 _WIDTH = _IMAGE_SIDE + 2 * MARGIN
-_READOUT_ROWS = ("weight", "rank", "bias", "share")
+_READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
 
 
 class SamplePanel(QWidget):
@@ -107,22 +107,27 @@ class SamplePanel(QWidget):
         columns, cells = [], []
         for k in range(1, self._workspace.state.parameters.depth + 1):
             columns.append(layer_name(k))
-            row = self._source.row(target, k)
-            cells.append(("–",) * 4 if row is None else _numbers(row, source))
+            row, shown = self._source.row(target, k), self._source.shown(target, k)
+            if row is None or shown is None:
+                cells.append(("–",) * len(_READOUT_ROWS))
+            else:
+                cells.append(_numbers(row, shown, self._source.rms(k), source))
         title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
         self._readout.set_values(title, tuple(columns), tuple(rows))
 
 
-def _numbers(row: NDArray[Any], source: int) -> tuple[str, str, str, str]:
-    """Return the weight, its rank by size, the bias, and its share of the absolute weights, as text."""
+def _numbers(row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, source: int) -> tuple[str, ...]:
+    """Return the weight, the contribution, rank by size and share of what tiles show, and the bias, as text."""
     weights, bias = row[:-1], row[-1]
-    size = np.abs(weights)
+    size = np.abs(shown[:-1])
     rank = int(np.count_nonzero(size > size[source])) + 1
     total = float(size.sum())
     share = 100 * float(size[source]) / total if total > 0 else np.nan
-    shown = "–" if np.isnan(share) else f"{share:.1f} %" if share < 99.95 else "100 %"
-    return signed(float(weights[source]), 3), str(rank), signed(float(bias), 3), shown
+    part = "–" if np.isnan(share) else f"{share:.1f} %" if share < 99.95 else "100 %"
+    weight = float(weights[source])
+    contribution = "–" if rms is None else signed(weight * float(rms[source]), 3)
+    return signed(weight, 3), contribution, str(rank), signed(float(bias), 3), part
 
 
 def _all_rows(context: ViewContext, parent: QWidget) -> View:
@@ -314,7 +319,9 @@ class WeightsPage(Page):
         """Return how an export looks, as the page is set now; on paper zero is white."""
         selection = self._workspace.state.selection
         colors = "blue-white-red" if selection.colors == "auto" else selection.colors
-        return Style(width="double", colors=colors, levels=selection.levels, transposed=selection.transposed)
+        return Style(
+            width="double", colors=colors, levels=selection.levels, show=selection.show, transposed=selection.transposed
+        )
 
     def shown_view(self) -> View:
         """Return the view that is shown."""
@@ -347,6 +354,8 @@ class WeightsPage(Page):
     def _show_subtitle(self) -> None:
         noun = "pixels" if self._shape() or self._workspace.dataset is None else "features"
         usual = f"which {noun} each layer reconstructs the chosen {noun[:-1]} from"
+        if self._source.shows_contributions():
+            usual = f"contributions: weights × RMS of the {noun[:-1]} they are taken from"
         self.subtitle.setText(VIEWS[self.tabs.checkedId()].about or usual)
 
     @Slot(object, object)
@@ -361,6 +370,7 @@ class WeightsPage(Page):
             return
         selection = self._workspace.state.selection
         self._source.color_map = theme_of(self).diverging if selection.colors == "auto" else selection.colors
+        self._show_subtitle()
         self._sample.refresh()
         self.shown_view().refresh()
         self.pixels.watch()
