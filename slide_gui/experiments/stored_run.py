@@ -171,7 +171,7 @@ class StoredRun:
         """Which rows were trained on, what took the place of a test part, and judged where it was not that."""
         name = "whole" if self.training == "whole" else str(self.split)
         if self.held_out:
-            short = self.held_out.partition(", ")[0].replace("held ", "").replace(" of ", "/")
+            short = self.held_out.partition(", ")[0].removesuffix(" held out").replace(" of ", "/")
             name = short if self.training == "whole" else f"{name}, {short}"
         return name if self.evaluate == "test" else f"{name}, val."
 
@@ -298,8 +298,8 @@ SHOWN = (
     TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
         "Split", "Which random 80 % was trained on; whole: all training samples; "
-        "out, fold: what took the place of a test part; val.: judged on the other 20 %",
-        lambda r: r.split_name, lambda r: r.split_name, "00, val.", False,
+        "25 %, fold: what took the place of a test part; val.: judged on the other 20 %",
+        lambda r: r.split_name, lambda r: r.split_name, "fold 2/5", False,
     ),
     TextColumn("Seed", "Of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
     TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),

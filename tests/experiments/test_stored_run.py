@@ -99,7 +99,7 @@ def test_that_the_csv_has_every_column_and_the_interval(tmp_path: Path) -> None:
     [
         ("", "whole", "whole"),
         (None, "split", "3"),
-        ("25 % held out, seed 1", "whole", "25 % out"),
+        ("25 % held out, seed 1", "whole", "25 %"),
         ("fold 2 of 5, seed 0", "whole", "fold 2/5"),
         ("fold 2 of 5, seed 0", "split", "3, fold 2/5"),
     ],

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -271,13 +273,14 @@ class ClassifierPage(Page):
         if dataset.test_labels is None:
             return
         names, place = self._names(result), {label: i for i, label in enumerate(result.labels)}
+        low, high = dataset.train.min(axis=0), dataset.train.max(axis=0)
         items = []
         for row, predicted in zip(result.misclassified, result.predicted, strict=True):
             true = place.get(int(dataset.test_labels[row]), -1)
             if cell is not None and cell[0] != cell[1] and (true, int(predicted)) != cell:
                 continue
             pixels = dataset.test[row]
-            shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else pixels
+            shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
             was = names[true] if true >= 0 else "?"
             said = names[int(predicted)]
             caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {said}"
@@ -287,6 +290,17 @@ class ClassifierPage(Page):
         if not len(result.misclassified):
             self.gallery.set_placeholder(f"None of the {counted(len(dataset.test), 'test row')} is misclassified.")
         self.gallery.set_images(items, stale)
+
+
+_BAR_HEIGHT = 32
+
+
+def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return a picture of features that are none: a bar each, from its least to its largest training value."""
+    share = (values - low) / np.where(high > low, high - low, 1)
+    height = np.linspace(1, 0, _BAR_HEIGHT, endpoint=False)[:, None]  # a bar of the least value is one line high
+    bars = np.asarray(height <= np.maximum(share, 1 / _BAR_HEIGHT), np.float32)
+    return np.repeat(bars, max(1, _BAR_HEIGHT // len(values)), axis=1)
 
 
 _PHASES = {
