@@ -108,7 +108,7 @@ class TileSource:
         """Return the heading of a layer's column."""
         if self._workspace.state.selection.levels != "layer":
             return f"layer {layer}"
-        return f"layer {layer} · ±{self._limit_of(layer):.2f}"
+        return f"layer {layer} · ±{_short(self._limit_of(layer))}"
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the scale of a whole layer, as in the mosaic."""
@@ -177,5 +177,7 @@ def row_tile(
 
 
 def _short(size: float) -> str:
-    """Return a size in at most four characters, up to 9999."""
+    """Return a size in at most four characters, from 1e−9 to 9999."""
+    if 0 < size < 0.005:
+        return f"{size:.0e}".replace("e-0", "e−").replace("e-", "e−")
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
