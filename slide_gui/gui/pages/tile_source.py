@@ -179,5 +179,5 @@ def row_tile(
 def _short(size: float) -> str:
     """Return a size in at most four characters, from 1e−9 to 9999."""
     if 0 < size < 0.005:
-        return f"{size:.0e}".replace("e-0", "e−").replace("e-", "e−")
+        return f"{size:.0e}".replace("e-0", "e-")  # a hyphen: as wide as a point, so that captions keep their room
     return f"{size:.2f}" if size < 10 else f"{size:.1f}" if size < 100 else f"{size:.0f}"
