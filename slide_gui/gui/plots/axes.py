@@ -204,7 +204,6 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
     def __init__(self, plot: Plot) -> None:
         super().__init__(plot, background=None)
         self._plot, self._still, self._ratio = plot, QPixmap(), plot.devicePixelRatioF()
-        self.smooth = False  # whether images are reduced smoothly
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setInteractive(False)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -233,7 +232,6 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
         picture.setDevicePixelRatio(self._ratio)
         picture.fill(theme_of(self._plot).background)
         painter, area = QPainter(picture), QRectF(self.rect())
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, self.smooth)
         try:
             self.scene().render(painter, area, area)
             self._plot.paint_still(painter)

@@ -45,11 +45,13 @@ class Mosaic(Plot):
         self._selected: int | None = None
         self._current: tuple[int, int] | None = None
         self._image: Any = None
+        self._colours: NDArray[np.uint8] | None = None  # of every weight, from the first row on
+        self._placed: tuple[int, int] | None = None
         super().__init__(Margins(4, 4, 4, 4), ("", ""), ruled=False, parent=parent)
         for axis in (self._x_axis, self._y_axis):
             self._parts.remove(axis)
             axis.hide()
-        self._image = pg.ImageItem(levels=(0, 255), autoDownsample=True)
+        self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
         self.setMinimumSize(160, 160)
         self.setAccessibleName("All rows of the weights")
@@ -159,8 +161,21 @@ class Mosaic(Plot):
         gap = QColor(theme.line)
         table[0] = gap.red(), gap.green(), gap.blue()
         # As colours, not as entries with a table: where many weights share a pixel of the screen, colours are averaged.
-        colours = np.take(table, whole.T if self._transposed else whole, axis=0)
-        high, wide = colours.shape[:2]
+        self._colours = np.take(table, whole.T if self._transposed else whole, axis=0)
+        self._place(self._placed_size())
+
+    def _placed_size(self) -> tuple[int, int]:
+        """Return how high and wide the image is made: a dot a weight, or one a pixel of the screen if fewer."""
+        assert self._colours is not None
+        high, wide = self._colours.shape[:2]
+        dots = min(self.zoom() * self.devicePixelRatioF(), 1.0)
+        return max(round(high * dots), 1), max(round(wide * dots), 1)
+
+    def _place(self, size: tuple[int, int]) -> None:
+        assert self._colours is not None
+        self._placed = size
+        high, wide = self._colours.shape[:2]
+        colours = self._colours if size == (high, wide) else _averaged(self._colours, size)
         # The first row is at the top. pyqtgraph hands the memory to Qt as it lies.
         self._image.setImage(np.ascontiguousarray(colours[::-1]), autoLevels=False)
         self._image.setRect(QRectF(0, -high, wide, high))
@@ -204,7 +219,8 @@ class Mosaic(Plot):
         most = self._width_of_whole() if self._fields is not None and not self.is_zoomed() else _UNLIMITED
         if most != self.maximumWidth():
             self.setMaximumWidth(max(most, self.minimumWidth()))
-        self._view.smooth = self.zoom() * self.devicePixelRatioF() < 1.0
+        if self._colours is not None and self._placed_size() != self._placed:
+            self._place(self._placed_size())
 
     def _zoom(self, factor: float, about: QPointF) -> None:
         ratio, now = self.devicePixelRatioF(), self.zoom()
@@ -266,6 +282,29 @@ class Mosaic(Plot):
             self.pixel_clicked.emit((self._selected, self._selected))
         else:
             super().keyPressEvent(event)
+
+
+def _averaged(colours: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
+    """Return an image made smaller, each of its pixels the mean of the area that it covers.
+
+    Parameters
+    ----------
+    colours : ndarray of shape (rows, columns, 3)
+    size : tuple of (rows, columns)
+        No more than there are.
+    """
+    image: NDArray[Any] = colours
+    for wanted in size:  # each axis in turn as the first, whose parts lie together
+        many = len(image)
+        edges = np.linspace(0, many, wanted + 1)
+        first = edges[:-1].astype(np.intp)
+        total = np.zeros((wanted, *image.shape[1:]), np.float32)
+        for step in range(math.ceil(many / wanted) + 1):
+            covered = np.minimum(edges[1:], first + step + 1) - np.maximum(edges[:-1], first + step)
+            weight = (np.maximum(covered, 0.0) * wanted / many).astype(np.float32)
+            total += image[np.minimum(first + step, many - 1)] * weight[:, None, None]
+        image = np.ascontiguousarray(total.swapaxes(0, 1))
+    return np.asarray(np.rint(image), np.uint8)
 
 
 def _whole_zoom(room: float, ratio: float) -> float:

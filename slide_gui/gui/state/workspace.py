@@ -448,6 +448,7 @@ _TEXTS = {
     "sample": "image",
     "transposed": "rows and columns",
     "levels": "limits of the colours",
+    "show": "what tiles show",
     "squashing": "squashing function",
     "fit_on": "what the layers are fitted on",
 }

@@ -147,3 +147,36 @@ def test_that_where_weights_share_a_pixel_their_colours_are_averaged(view: Mosai
     middle = shot.pixelColor(60, 60)
     for mixed, low, high in zip(middle.getRgb()[:3], *(end.getRgb()[:3] for end in ends), strict=True):
         assert abs(mixed - (low + high) / 2) < 40
+
+
+def test_that_a_weight_is_as_visible_wherever_it_stands_in_a_picture_shown_small(shown: Callable[..., Any]) -> None:
+    view: Mosaic = shown(Mosaic(), 208, 208)
+    fields = np.zeros((100, 28, 28), np.float32)
+    fields[:, 14, 14] = 1.0
+    view.set_fields(fields, SCALE, (10, 10))
+    assert view.zoom() < 0.75
+    shot = view.grab().toImage()
+    white = QColor(*SCALE.lut()[128].tolist()).green()
+
+    def ink(pixel: int) -> float:
+        at = inside(view, pixel, 14, 14)
+        near = [QPoint(at.x() + x, at.y() + y) for x in range(-3, 4) for y in range(-3, 4)]
+        return sum(white - shot.pixelColor(place).green() for place in near)
+
+    inks = [ink(pixel) for pixel in range(100)]
+    strength = (white - SCALE.lut()[255, 1]) * view.zoom() ** 2
+    assert inks == pytest.approx([strength] * 100, abs=9 * 0.5)
+
+
+def test_that_a_picture_zoomed_into_shows_every_weight_again(view: Mosaic) -> None:
+    fields = np.random.default_rng(1).uniform(-1, 1, (100, 28, 28)).astype(np.float32)
+    view.set_fields(fields, SCALE, (10, 10))
+    assert view.zoom() < 1.0
+    for _ in range(3):
+        wheel(view, view.rect().center(), 120)
+    assert view.zoom() >= 2.0
+    found = view.pixel_at(QPointF(view.rect().center()))
+    assert found is not None
+    at = inside(view, found[0], *divmod(found[1], 28))
+    wanted = SCALE.lut()[SCALE.indices(fields[found[0]].ravel()[found[1]])].tolist()
+    assert list(view.grab().toImage().pixelColor(at).getRgb()[:3]) == wanted
