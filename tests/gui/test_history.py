@@ -8,9 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
+from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.session import Selection, SessionRecord, write_session
+from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.store import RunStore
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.state import workspace as module
@@ -18,7 +21,7 @@ from slide_gui.gui.state.history import MOST_STEPS, History, Step
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
 from tests.experiments.test_store import RESULT
-from tests.gui.given import Given, dataset, settle, wait
+from tests.gui.given import Given, dataset, settle, show_page, wait
 
 THINGS = ("noise", "data", "stroke", "pins")
 
@@ -333,3 +336,70 @@ def test_that_deletions_and_tags_of_runs_are_taken_back_with_the_rest(window):
     library.undelete()  # nothing else was done since: it is what undo does
     assert history.next.text == "delete 1 run"
     wait(lambda: listed() == [(key, ("first", "good"))] and not window.lane.busy)
+
+
+def chosen(window):
+    return window.pages.name, {entry for entry in window.pages.choices() if entry[1] != "pixel"}
+
+
+def test_that_views_and_choices_of_pages_are_taken_back_with_the_rest_where_they_were_made(window):
+    history = window.workspace.history
+    classifier, runs = show_page(window, "classifier"), show_page(window, "runs")
+    show_page(window, "weights")
+    seen, texts = [chosen(window)], []
+    loss = next(box for box in classifier.findChildren(QComboBox) if box.accessibleName() == "Loss")
+    for page, step in (
+        ("weights", lambda: window.actions_by_name["view_flow"].trigger()),
+        ("weights", lambda: window.weights_page.tabs.button(1).click()),
+        ("classifier", lambda: loss.setCurrentIndex(1 - loss.currentIndex())),
+        ("runs", lambda: QTest.keyClicks(runs.findChild(QLineEdit), "depth")),
+    ):
+        show_page(window, page)
+        step()
+        seen.append(chosen(window))
+        texts.append(history.last.text)
+        window.workspace.toggle_pin(3)
+    assert texts == [
+        "change of view on Weights",
+        "change of view on Weights",
+        "change of loss on Classifier",
+        "change of filter on Runs",
+    ]
+    for was, text in zip(reversed(seen[:-1]), reversed(texts), strict=True):
+        assert history.last.text == "change of pins"
+        history.undo()
+        assert history.last.text == text
+        history.undo()
+        assert chosen(window)[1] == was[1]
+    assert history.last is None
+    for now in seen[1:]:
+        history.redo()
+        assert chosen(window) == now
+        history.redo()
+    assert history.next is None
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_a_session_is_taken_back_in_one_step_with_page_and_choices(window, tmp_path):
+    source, choices = (
+        DataSource(key="rectangles", generated=True),
+        {"weights": ("view", "1"), "runs": ("filter", "depth")},
+    )
+    chosen_there = tuple((page, *choice) for page, choice in choices.items())
+    record = SessionRecord(source, "", StackParameters(depth=1), Selection(pins=(1,)), "runs", chosen_there)
+    write_session(record, tmp_path / "a.slide-session")
+    window.weights_page.set_view("flow")
+    before, data = chosen(window), window.workspace.dataset
+    assert window.keeper.open(tmp_path / "a.slide-session")
+    wait(lambda: window.workspace.dataset is not data)
+    assert (window.pages.name, window.workspace.history.last.text) == ("runs", "opening Rectangles")
+    assert ("weights", "view", "1") in chosen(window)[1]
+    after = chosen(window)
+    quiet(window.workspace)
+    window.workspace.history.undo()
+    assert chosen(window) == (before[0], before[1] | {("runs", "view", "0"), ("runs", "filter", "")})
+    assert window.workspace.dataset is data
+    window.workspace.history.redo()
+    assert chosen(window) == after
+    assert window.workspace.state.selection.pins == (1,)
+    quiet(window.workspace)

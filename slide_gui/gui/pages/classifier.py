@@ -92,6 +92,7 @@ class ClassifierPage(Page):
         box.setAccessibleName(name)
         box.setToolTip(tip)
         add_choices(box, choices)
+        box.currentIndexChanged.connect(self.chosen)
         caption.setBuddy(box)
         row.addWidget(caption)
         row.addWidget(box)

@@ -32,10 +32,13 @@ class Page(QWidget):
         What it shows is to be exported.
     page_requested(str, object)
         Name of another page, and what that is to show by its `show_item`.
+    chosen()
+        What `choices` returns changed, or may have.
     """
 
     export_requested = Signal()
     page_requested = Signal(str, object)
+    chosen = Signal()
 
     def __init__(
         self,
@@ -49,6 +52,7 @@ class Page(QWidget):
         super().__init__(parent)
         self.column = flush(QVBoxLayout(self), 8, (20, 12, right, 8))
         self.subtitle, self.tabs = label(subtitle, self), ChoiceButtons(self)
+        self.tabs.idClicked.connect(self.chosen)
         self.head = nested(self.column, QHBoxLayout(), spacing=12)
         self.head.addStrut(28)  # as high with tabs as without
         self.head.addWidget(label(title, self, "title"))
@@ -64,7 +68,7 @@ class Page(QWidget):
         return {} if view < 0 else {"view": str(view)}
 
     def choose(self, choices: Mapping[str, str]) -> None:
-        """Choose again what `choices` returned; what is unknown is passed over."""
+        """Choose again what `choices` returned, or some of it; what is unknown is passed over."""
         view = choices.get("view", "")
         button = self.tabs.button(int(view)) if view.isdecimal() and len(view) < 3 else None
         if button is not None and not button.isChecked():

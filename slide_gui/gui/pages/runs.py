@@ -62,6 +62,7 @@ class RunsPage(Page):
         self.run_table.delete_requested.connect(self._delete)
         self.run_table.compare_requested.connect(self._compare)
         self.run_table.tag_edited.connect(self._library.tag)
+        self.run_table.filtered.connect(self.chosen)
         self.comparison = ComparisonView(self)
         self._wanted: tuple[str, ...] = ()
         self._views = QStackedWidget(self)
@@ -101,7 +102,7 @@ class RunsPage(Page):
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
-        self.run_table.set_filter(choices.get("filter", ""))
+        self.run_table.set_filter(choices.get("filter", self.run_table.filter))
 
     def show_item(self, item: object) -> None:
         """Show some runs, a `RunSelection`, and choose them once they are listed."""

@@ -457,9 +457,12 @@ _TEXTS = {
 def _opening_text(opened: _Opening, before: DataSource) -> str:
     """Return what was done when these data took the place of others, or of the same that were read otherwise."""
     source = opened.source
-    if source == before or (source.key, source.paths) != (before.key, before.paths):
-        return f"opening {opened.dataset.name}"
-    return "division of the rows" if source.held_out != before.held_out else "reading of the files"
+    if (source.key, source.paths) == (before.key, before.paths):
+        if source.held_out != before.held_out:
+            return "division of the rows"
+        if source.reading != before.reading:
+            return "reading of the files"
+    return f"opening {opened.dataset.name}"
 
 
 def _changed(state: State, old: State) -> str:

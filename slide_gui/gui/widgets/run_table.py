@@ -335,6 +335,8 @@ class RunTable(QWidget):
     """Keys of the runs to delete, a tuple."""
     tag_edited = Signal(str, str)
     """Key and new tag."""
+    filtered = Signal()
+    """Another text is in the filter."""
 
     def __init__(self, columns: Sequence[TextColumn], parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -552,6 +554,7 @@ class RunTable(QWidget):
     def _filter_changed(self, text: str) -> None:
         self._model.set_filter(text)
         self._tell()
+        self.filtered.emit()
 
     # What is asked for
 

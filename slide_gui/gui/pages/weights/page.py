@@ -238,6 +238,7 @@ class WeightsPage(Page):
         self._show_subtitle()
         self._views.setCurrentWidget(self._view(VIEWS[number]))
         self.refresh()
+        self.chosen.emit()
 
     def _view(self, spec: ViewSpec) -> View:
         if spec.name not in self._view_of:
