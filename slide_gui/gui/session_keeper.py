@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -124,10 +125,21 @@ class SessionKeeper(QObject):
                 return False
             self._restore(located(record, path, folders))
         except MissingData as error:
-            self.missing.emit((path, sentence(error)))
+            self.missing.emit((self._put_aside(path), sentence(error)))
         except DataError as error:
             self.problem.emit(Problem(_TITLE, sentence(error)))
         return True
+
+    def _put_aside(self, path: Path) -> Path:
+        """Copy the last session, in whose place what is shown meanwhile is about to be kept; return where it is."""
+        if self._folder is None or path != self._path():
+            return path
+        aside = path.with_name(f"missing{SUFFIX}")
+        try:
+            shutil.copyfile(path, aside)
+        except OSError:
+            return path
+        return aside
 
     def _restore(self, record: SessionRecord) -> None:
         self._pending = record

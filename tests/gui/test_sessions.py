@@ -172,6 +172,7 @@ def test_that_data_that_are_nowhere_can_be_located(windows, table, tmp_path, mon
     again = windows()
     quiet(again, "Rectangles")
     assert "table.csv, which was not found" in again.notice.accessibleName()
+    again.keeper._keep()  # as it does when the window rests
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy_requested.emit()
     quiet(again, "table")
