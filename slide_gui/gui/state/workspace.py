@@ -449,6 +449,7 @@ _TEXTS = {
     "transposed": "rows and columns",
     "levels": "limits of the colours",
     "show": "what tiles show",
+    "show": "what tiles show",
     "squashing": "squashing function",
     "fit_on": "what the layers are fitted on",
 }
