@@ -449,7 +449,6 @@ _TEXTS = {
     "transposed": "rows and columns",
     "levels": "limits of the colours",
     "show": "what tiles show",
-    "show": "what tiles show",
     "squashing": "squashing function",
     "fit_on": "what the layers are fitted on",
 }
