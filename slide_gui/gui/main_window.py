@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from PySide6.QtCore import QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -243,6 +243,7 @@ class MainWindow(QMainWindow):
         self.keeper.missing.connect(self._ask_to_locate)
         self.keeper.crashed.connect(self._ask_to_recover)
         self.pages.turned.connect(self._navigation.mark)
+        self.pages.resized.connect(self._place_notice)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
         self.pages.turn_to("weights")
         self._tint()
@@ -380,6 +381,7 @@ class MainWindow(QMainWindow):
         self.notice.show_message(kind, title, text, details, remedy)
         self._place_notice()
 
+    @Slot()
     def _place_notice(self) -> None:
         """Lay the notice over the top of the page, so that nothing below it moves."""
         pages = self.pages.geometry()
@@ -388,10 +390,6 @@ class MainWindow(QMainWindow):
         self.notice.adjustSize()
         self.notice.move(pages.right() - width - 11, pages.top() + 8)
         self.notice.raise_()
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._place_notice()
 
     @Slot(object)
     def _show_job(self, status: JobStatus | None) -> None:
