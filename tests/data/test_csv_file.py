@@ -160,6 +160,13 @@ def test_that_classes_in_text_need_no_line_of_names_and_no_last_column(tmp_path:
     assert quoted.labels.tolist() == [1, 0, 1]
 
 
+def test_that_a_class_called_y_is_no_name_of_a_column(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", "y,1.5,2,3,4\nn,3.5,4,5,6\ny,5.5,6,7,8\n"))
+    assert [part.label_names[code] for code in part.labels] == ["y", "n", "y"]
+    named = read_csv(write(tmp_path / "named.csv", "y,1.5,2,3,4\nyes,3.5,4,5,6\nno,5.5,6,7,8\n"))
+    assert [named.label_names[code] for code in named.labels] == ["yes", "no"]
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.integers(2, 30),

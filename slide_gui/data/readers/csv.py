@@ -185,7 +185,8 @@ def _has_header(first: list[str], below: list[list[str]], reading: Reading) -> t
     counts = counts and not any(all(row[k] == cell for k, cell in enumerate(first) if k not in words) for row in below)
     if not words:
         return False, not counts
-    known = any(first[k].strip().lower() in _LABEL_NAMES for k in words)
+    # a class may be called “y”, too, and then comes again
+    known = any(first[k].strip().lower() in _LABEL_NAMES and all(row[k] != first[k] for row in below) for k in words)
     classes_alone = len(words) < len(first) and words <= _text_columns(below, len(first))
     return known or counts or not below or not classes_alone, True
 
