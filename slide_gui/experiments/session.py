@@ -195,10 +195,12 @@ def _read(content: bytes, path: Path) -> SessionRecord:
         raise DataError(f"is of version {version}, written by a later slide-gui; open it with that", str(path))
     try:
         record = from_document(SessionRecord, document.get("session"), "the session")
-        parameters = record.parameters.checked()
+        source, parameters = record.source, record.parameters.checked()
+        held_out = None if source.held_out is None else source.held_out.checked()
+        source = replace(source, reading=source.reading.checked(), held_out=held_out)
     except ValueError as error:
         raise DataError(f"cannot be used: {error}", str(path)) from None
-    return replace(record, parameters=parameters)
+    return replace(record, source=source, parameters=parameters)
 
 
 def located(record: SessionRecord, path: Path | None = None, folders: Iterable[Path] = ()) -> SessionRecord:

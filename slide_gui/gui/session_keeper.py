@@ -10,17 +10,21 @@ from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, QTimer, Signal, Slot
 
+from slide_gui.core.choices import check_choice
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.session import (
     SUFFIX,
     MissingData,
+    Selection,
     SessionRecord,
     located,
     picture_text,
     read_session,
     write_session,
 )
+from slide_gui.figures.color_scale import DIVERGING
+from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.pages.stack import PageStack
 from slide_gui.gui.state.jobs import Problem, sentence
 from slide_gui.gui.state.workspace import State, Workspace
@@ -70,7 +74,7 @@ class SessionKeeper(QObject):
         self._rest.setInterval(_REST_MILLISECONDS)
         self._rest.timeout.connect(self._keep)
         workspace.dataset_changed.connect(self._opened)
-        workspace.state_changed.connect(self._changed)
+        workspace.history.changed.connect(self._changed)
         pages.turned.connect(self._changed)
 
     # What is shown -------------------------------------------------------------------------------------------------
@@ -123,6 +127,7 @@ class SessionKeeper(QObject):
             record = read_session(path)
             if record is None:
                 return False
+            _check(record.selection, path)
             self._restore(located(record, path, folders))
         except MissingData as error:
             self.missing.emit((self._put_aside(path), sentence(error)))
@@ -178,8 +183,10 @@ class SessionKeeper(QObject):
             return
         path = self._path()
         if left and path.is_file():
-            os.replace(path, path.with_name(f"recovered{SUFFIX}"))
-            self.crashed.emit(path.with_name(f"recovered{SUFFIX}"))
+            recovered = path.with_name(f"recovered{SUFFIX}")
+            with suppress(OSError):
+                os.replace(path, recovered)
+                self.crashed.emit(recovered)
         elif resume and path.is_file():
             self.open(path)
 
@@ -195,9 +202,9 @@ class SessionKeeper(QObject):
         assert self._folder is not None
         return self._folder / f"last{SUFFIX}"
 
+    @Slot()
     @Slot(object)
-    @Slot(object, object)
-    def _changed(self, *_what: object) -> None:
+    def _changed(self, _page: object = None) -> None:
         if self._lock is not None:
             self._rest.start()
 
@@ -207,3 +214,20 @@ class SessionKeeper(QObject):
         if record is not None and self._lock is not None:
             with suppress(OSError):  # a full disk must not disturb what a person does; they are told when they save
                 write_session(record, self._path())
+
+
+def _check(selection: Selection, path: Path) -> None:
+    """Refuse a selection that names what no window has.
+
+    Raises
+    ------
+    DataError
+        With the name of the session's file.
+    """
+    try:
+        check_choice("levels", selection.levels, LEVELS)
+        check_choice("show", selection.show, SHOWN)
+        if selection.colors not in ("auto", *DIVERGING, "jet"):
+            raise ValueError(f"colors is {selection.colors!r}; it must be one of auto, {', '.join(DIVERGING)}, jet")
+    except ValueError as error:
+        raise DataError(f"cannot be used: {error}", str(path)) from None

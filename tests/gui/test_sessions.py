@@ -1,5 +1,6 @@
 """Sessions in the window: kept by itself, saved, brought back from files and pictures, and when data have moved."""
 
+import json
 import subprocess
 import sys
 
@@ -197,3 +198,44 @@ def test_that_a_damaged_last_session_leaves_the_example_open_and_says_so(windows
     again = windows()
     quiet(again, "Rectangles")
     assert "last.slide-session" in again.notice.accessibleName()
+
+
+@pytest.mark.parametrize(
+    ("part", "entries", "said"),
+    [
+        ("selection", {"levels": "pixel"}, "levels is 'pixel'; it must be one of layer, tile, global"),
+        ("selection", {"show": "all"}, "show is 'all'; it must be one of"),
+        ("selection", {"colors": "grey"}, "colors is 'grey'; it must be one of auto"),
+        ("parameters", {"depth": 99}, "depth is 99"),
+        ("source", {"held_out": {"share": 7.0}}, "the share held out is 7.0"),
+        ("source", {"reading": {"shape": [0, 3]}}, "the shape is (0, 3)"),
+    ],
+)
+def test_that_a_session_that_names_what_no_window_has_is_refused_and_nothing_is_lost(
+    windows, table, tmp_path, part, entries, said
+):
+    window = windows(table)
+    quiet(window, "table")
+    window.keeper.save(tmp_path / "mine")
+    document = json.loads((tmp_path / "mine.slide-session").read_text())
+    document["session"][part] |= entries
+    (tmp_path / "mine.slide-session").write_text(json.dumps(document))
+    before = window.workspace.state
+    drop(window, tmp_path / "mine.slide-session")
+    assert said in window.notice.accessibleName()
+    assert "mine.slide-session" in window.notice.accessibleName()
+    settle()
+    assert window.workspace.state == before
+
+
+def test_that_values_beyond_a_slider_are_taken_and_shown_at_its_end(windows, table, tmp_path):
+    window = windows(table)
+    quiet(window, "table")
+    window.keeper.save(tmp_path / "mine")
+    document = json.loads((tmp_path / "mine.slide-session").read_text())
+    document["session"]["parameters"]["threshold"] = 1e30
+    (tmp_path / "mine.slide-session").write_text(json.dumps(document))
+    drop(window, tmp_path / "mine.slide-session")
+    wait(lambda: window.workspace.state.parameters.threshold == 1e30)
+    quiet(window, "table")
+    assert window.panel.threshold_slider.value() == 1.0

@@ -142,7 +142,7 @@ class NumberSlider(QWidget):
             raise ValueError(f"{value} is no place on a slider")
         if self._values:
             return min(range(len(self._values)), key=lambda i: abs(self._values[i] - value))
-        return round((value - self._low) / self._step)
+        return round(min(max((value - self._low) / self._step, 0.0), self._slider.maximum()))
 
     def _text(self, value: float) -> str:
         if self._values:
