@@ -26,10 +26,16 @@ files of one data set."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one sentence, as all others of this program, and whose options may wait for it."""
+    """A parser whose errors are one sentence, as all others of this program, and whose options may wait for it.
+
+    No option may be shortened: ``--fold`` would be taken for ``--folds``.
+    """
 
     command: Command | None = None
     """Whose options are added when it is first used."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(allow_abbrev=False, **given)
 
     def parse_known_args(self, *arguments: Any, **given: Any) -> Any:
         """Parse, as `argparse` does."""
