@@ -151,9 +151,10 @@ def _text(record: SessionRecord, indent: int | None) -> str:
 
 
 def read_session(path: Path) -> SessionRecord | None:
-    """Return the session of a session file or of a picture; None if the file is of no such kind, or holds none.
+    """Return the session of a session file, a picture or a bundle; None if it is nothing of that, or holds none.
 
-    A picture that holds none is taken to be of the one session file beside it, if there is one, as in a bundle.
+    A bundle is a folder with a session beside the script of the same name. A picture that holds none is taken to be
+    of the one session file beside it, if there is one, as in a bundle.
 
     Raises
     ------
@@ -161,6 +162,9 @@ def read_session(path: Path) -> SessionRecord | None:
         If there is a session that cannot be read; it names the file.
     """
     suffix = path.suffix.lower()
+    if path.is_dir():
+        scripted = [each for each in sorted(path.glob(f"*{SUFFIX}")) if each.with_suffix(".py").is_file()]
+        return read_session(scripted[0]) if len(scripted) == 1 else None
     if suffix == SUFFIX:
         return _read(read_small(path, _MOST_BYTES, _EXPECTED), path)
     if suffix not in PICTURES:
@@ -212,7 +216,7 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     Parameters
     ----------
     path : Path, optional
-        The file that the session was read from.
+        The file that the session was read from, or the bundle, beside which data may be, too.
     folders : iterable of Path
         Where else data may be.
 
@@ -222,6 +226,7 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
         If some are nowhere.
     """
     beside = [] if path is None else [path.absolute().parent]
+    beside = [path.absolute(), *beside] if path is not None and path.is_dir() else beside
     known = [*beside, *folders]
     paths, missing = [], []
     for name in record.source.paths:

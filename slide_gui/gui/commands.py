@@ -151,7 +151,14 @@ def _transposed(shell: Shell) -> bool:
 
 COMMANDS = (
     Command("open", "Open…", "File", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
-    Command("open_folder", "Open folder of images…", "File", "Ctrl+Shift+O", lambda w: w.opening.ask_for_folder()),
+    Command(
+        "open_folder",
+        "Open folder…",
+        "File",
+        "Ctrl+Shift+O",
+        lambda w: w.opening.ask_for_folder(),
+        "Open images by class, or an exported bundle",
+    ),
     Command(
         "save_session",
         "Save session…",

@@ -22,9 +22,10 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.session import SUFFIX
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.commands import COMMANDS, Commands
-from slide_gui.gui.export.controller import ExportController
+from slide_gui.gui.export.controller import ExportController, shows_folders
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.lateness import LatenessMonitor
 from slide_gui.gui.layouts import flush, nested
@@ -266,7 +267,9 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def open_files(self, paths: list[Path]) -> None:
-        """Open files or a folder as one data set; a session, or the picture of one, brings back what it shows."""
+        """Open files or a folder as one data set; a session, a picture or a bundle brings back what it shows."""
+        sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
+        paths = sessions if len(sessions) == 1 else paths  # of a bundle whose files were taken together
         if len(paths) != 1 or not self.keeper.open(paths[0], self.opening.folders()):
             self.workspace.open_paths(paths)
 
@@ -357,7 +360,14 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _show_export(self, path: Path) -> None:
-        self.tell("information", "Exported", str(path))
+        self.tell(
+            "information",
+            "Exported",
+            str(path),
+            remedy="Show in folder" if shows_folders() else "",
+            run=lambda: self.exports.show_in_folder(path),
+            path=str(path),
+        )
 
     @Slot(str, str)
     def _tell(self, title: str, text: str) -> None:
@@ -375,10 +385,11 @@ class MainWindow(QMainWindow):
         details: str = "",
         remedy: str = "",
         run: Callable[[], object] = lambda: None,
+        path: str = "",
     ) -> None:
-        """Show a notice: `kind` is "error" or "information", `remedy` the text of a button that calls `run`."""
+        """Show a notice, "error" or "information"; `remedy` is a button that calls `run`, `path` can be copied."""
         self._run_remedy = run
-        self.notice.show_message(kind, title, text, details, remedy)
+        self.notice.show_message(kind, title, text, details, remedy, path)
         self._place_notice()
 
     @Slot()

@@ -63,9 +63,10 @@ class Opening(QObject):
 
     def ask_for_folder(self) -> None:
         """Ask for a folder and open it."""
-        name = QFileDialog.getExistingDirectory(self._window, "Open a folder of images by class", self._folder())
+        title = "Open a folder: images by class, or an exported bundle"
+        name = QFileDialog.getExistingDirectory(self._window, title, self._folder())
         if name:
-            self._workspace.open_paths([Path(name)])
+            self.files_chosen.emit([Path(name)])
 
     def ask_where_to_save(self) -> Path | None:
         """Ask where to write a session; None if a person did not say."""

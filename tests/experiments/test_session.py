@@ -195,3 +195,18 @@ def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choic
 def test_that_a_few_bytes_of_any_kind_are_refused_by_name(content):
     with pytest.raises(DataError, match=r"a\.slide-session"):  # no session is so short
         _read_from(content, ".slide-session")
+
+
+def test_that_a_folder_is_a_bundle_where_a_session_stands_beside_the_script_of_its_name(tmp_path: Path) -> None:
+    record = SessionRecord(DataSource(paths=("table.csv",)), page="runs")
+    (tmp_path / "bundle").mkdir()
+    session = tmp_path / "bundle" / "weights.slide-session"
+    session.write_bytes(file_content(picture_text(record)))
+    assert read_session(tmp_path / "bundle") is None
+    session.with_suffix(".py").write_text("")
+    assert read_session(tmp_path / "bundle") == record
+    (tmp_path / "table.csv").write_text("1,2\n")
+    found = located(record, tmp_path / "bundle").source.paths
+    assert found == (str(tmp_path / "table.csv"),)
+    (tmp_path / "bundle" / "table.csv").write_text("1,2\n")
+    assert located(record, tmp_path / "bundle").source.paths == (str(tmp_path / "bundle" / "table.csv"),)

@@ -4,11 +4,14 @@ import csv
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.provenance import FigureProvenance
-from slide_gui.gui.export.dialog import ExportDialog
+from slide_gui.figures.style import WIDTHS
+from slide_gui.gui import main_window
+from slide_gui.gui.export.dialog import ExportDialog, unused
 from tests.gui.given import labelled, show_page, wait
 
 
@@ -158,3 +161,96 @@ def test_that_each_page_copies_its_numbers(trained, page, head):
     text = QApplication.clipboard().text()
     assert text.startswith(head)
     assert len(text.splitlines()) > 1
+
+
+def exported(window, tmp_path, monkeypatch, chosen):
+    """Export a bundle into a folder that the dialog returns, and return where it says it is."""
+    dialog = dialog_of(window, "weights")
+    choose(dialog.format_box, "bundle")
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(chosen))
+    window.notice.dismiss()
+    dialog.save_button.click()
+    wait(lambda: window.notice.isVisible() and not window.lane.busy, 60)
+    return Path(window.notice.accessibleName().removeprefix("Exported: "))
+
+
+def test_that_a_bundle_gets_a_folder_of_its_own_and_overwrites_nothing(window, tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "weights.pdf").write_text("another")
+    first = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
+    second = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
+    assert [first, second] == [tmp_path / "mine" / "weights", tmp_path / "mine" / "weights 2"]
+    assert all((each / "weights.slide-session").is_file() for each in (first, second))
+    assert (tmp_path / "mine" / "weights.pdf").read_text() == "another"
+
+
+def test_that_an_unused_name_is_the_one_given_or_has_a_number(tmp_path):
+    assert unused(tmp_path / "a.csv") == tmp_path / "a.csv"
+    (tmp_path / "a.csv").touch()
+    (tmp_path / "a 2.csv").mkdir()
+    assert unused(tmp_path / "a.csv") == tmp_path / "a 3.csv"
+
+
+def test_that_a_file_whose_suffix_was_left_out_does_not_take_the_place_of_another(window, tmp_path, monkeypatch):
+    (tmp_path / "figure.svg").write_text("another")
+    dialog = dialog_of(window, "weights")
+    choose(dialog.format_box, "svg")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "figure"), ""))
+    dialog.save_button.click()
+    wait((tmp_path / "figure 2.svg").exists, 60)
+    wait(lambda: not window.lane.busy, 60)
+    assert (tmp_path / "figure.svg").read_text() == "another"
+
+
+def test_that_the_path_of_an_export_can_be_copied_and_shown_where_there_is_a_desktop(window, tmp_path, monkeypatch):
+    path = exported(window, tmp_path, monkeypatch, tmp_path / "new")
+    buttons = {button.text(): button for button in window.notice.findChildren(QPushButton)}
+    assert not any("Show" in text and button.isVisible() for text, button in buttons.items())
+    buttons["Copy path"].click()
+    assert QApplication.clipboard().text() == str(path)
+    shown = []
+    monkeypatch.setattr(main_window, "shows_folders", lambda: True)
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(url.toLocalFile()) or False)
+    exported(window, tmp_path, monkeypatch, tmp_path / "other")
+    next(each for each in window.notice.findChildren(QPushButton) if each.text() == "Show in folder").click()
+    assert shown == [str(tmp_path / "other")]
+    assert "No program opened it" in window.notice.accessibleName()
+
+
+@pytest.mark.parametrize("kind", ["all at once", "folder", "picture"])
+def test_that_a_bundle_opened_in_the_window_restores_what_it_was_made_from(window, tmp_path, monkeypatch, kind):
+    window.workspace.set_parameters(noise=0.45, depth=2)
+    window.workspace.select(pins=(3, 9))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    bundle = exported(window, tmp_path, monkeypatch, tmp_path / "bundle")
+    window.workspace.set_parameters(noise=0.1, depth=1)
+    window.workspace.select(pins=())
+    if kind == "all at once":
+        window.open_files(sorted(bundle.iterdir()))
+    elif kind == "folder":
+        monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(bundle))
+        window.actions_by_name["open_folder"].trigger()
+    else:
+        window.open_files([bundle / "weights.png"])
+    wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
+    wait(lambda: not window.lane.busy, 60)
+    assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
+
+
+def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_when_asked_for(window):
+    dialog = dialog_of(window, "weights")
+    preview = dialog._paper
+    wait(lambda: not dialog.preview.pixmap().isNull() and not window.lane.busy, 60)
+    points = 5 * preview.dots() / 72
+    assert points >= 8
+    assert dialog.width() <= window.width()
+    assert dialog.height() <= window.height()
+    next(each for each in dialog.findChildren(QPushButton) if each.text() == "Whole figure").click()
+    wait(lambda: dialog.preview.pixmap().height() <= preview._area.viewport().height() and not window.lane.busy, 60)
+    assert dialog.preview.pixmap().width() <= preview._area.viewport().width()
+    smaller = preview.dots()
+    next(each for each in dialog.findChildren(QPushButton) if each.text() == "+").click()
+    assert preview.dots() == pytest.approx(1.25 * smaller)
+    assert dialog.width_box.count() == len(WIDTHS)
+    dialog.reject()
+    wait(lambda: not window.lane.busy, 60)

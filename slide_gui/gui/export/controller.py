@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QSettings, Signal, Slot
+from PySide6.QtCore import QObject, QSettings, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.export.option import ExportOption
@@ -14,7 +18,16 @@ from slide_gui.gui.state.jobs import Lane, Problem, sentence
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
 
-__all__ = ["ExportController"]
+__all__ = ["ExportController", "shows_folders"]
+
+_WITHOUT_DESKTOP = ("offscreen", "minimal", "vnc", "linuxfb", "eglfs")  # platforms of Qt
+
+
+def shows_folders() -> bool:
+    """Whether there is a desktop that can show a folder."""
+    if QGuiApplication.platformName() in _WITHOUT_DESKTOP:
+        return False
+    return not sys.platform.startswith("linux") or shutil.which("xdg-open") is not None
 
 
 class ExportController(QObject):
@@ -52,6 +65,12 @@ class ExportController(QObject):
             self._dialog.requested.connect(self._write)
         self._session = session
         self._dialog.ask(options)
+
+    def show_in_folder(self, path: Path) -> None:
+        """Show the folder of a file, or what a folder holds, in the system's file manager."""
+        folder = path if path.is_dir() else path.parent
+        if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
+            self.problem.emit(Problem("The folder could not be shown", f"No program opened it: {folder}"))
 
     def copy_image(self, shown: QWidget) -> None:
         """Put a picture of a widget on the clipboard."""

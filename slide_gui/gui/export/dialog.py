@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ from PySide6.QtWidgets import (
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
 from slide_gui.gui.export.option import ExportOption
+from slide_gui.gui.export.preview import FigurePreview
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.jobs import Lane, sentence
 from slide_gui.gui.widgets.controls import add_choices, label
@@ -32,7 +34,7 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-__all__ = ["ExportDialog", "ExportRequest"]
+__all__ = ["ExportDialog", "ExportRequest", "unused"]
 
 _FORMATS = {
     "pdf": "PDF, for print",
@@ -47,14 +49,19 @@ _NOTES = {
     "csv": "Numbers read back exactly.",
     "tex": "A table float, its notes in the caption.",
     "md": "A table, its notes below it.",
+    "bundle": "A new folder is made where you choose; nothing is overwritten. Opened in the window, it brings back "
+    "what is shown now.",
 }
+_TEXTS = ("csv", "tex", "md")
 _WIDTH_TITLES = {
     "single": "single column",
     "one-and-a-half": "one and a half columns",
     "double": "double column",
     "slide": "slide, 16:9",
 }
-_PREVIEW = (400, 320)
+_NOTE = "Text stays text; the same figure gives the same bytes."
+_SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # of the dialog; of the window that it may take
+_FINE = 100  # dots per inch below which a figure is drawn twice as fine and made small: small type stays legible
 _REST_MILLISECONDS = 120  # choices that rest this long are previewed
 
 
@@ -106,10 +113,8 @@ class ExportDialog(QDialog):
         self.options: tuple[ExportOption, ...] = ()
         self._export: FigureExport | None = None
         self._lane, self._settings = lane, settings
-        self.preview = label("", self, "preview", wraps=True)
-        self.preview.setFixedSize(*_PREVIEW)
-        self.preview.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.preview.setAccessibleName("Preview")
+        self._paper = FigurePreview(self)
+        self.preview = self._paper.picture
         self._note = label("", self, wraps=True)
         self._arrange()
         self._rest = QTimer(self)
@@ -120,12 +125,16 @@ class ExportDialog(QDialog):
         for box in (self.format_box, self.width_box, self._levels, self._colors):
             box.currentIndexChanged.connect(self._changed)
         self.bias_box.toggled.connect(self._changed)
+        self._paper.zoomed.connect(self._drawn_anew)
         self.finished.connect(self._end)
 
     def _arrange(self) -> None:
         layout = flush(QHBoxLayout(self), 20, (20, 20, 20, 16))
-        layout.addWidget(self.preview)
-        left = nested(layout, QVBoxLayout(), 1, spacing=16)
+        layout.addWidget(self._paper, 1)
+        side = QWidget(self)
+        side.setFixedWidth(_CHOICES_WIDTH)
+        layout.addWidget(side)
+        left = flush(QVBoxLayout(side), 16)
         self._form = nested(left, QFormLayout())
         self._form.setHorizontalSpacing(16)
         self._form.setVerticalSpacing(8)
@@ -170,8 +179,17 @@ class ExportDialog(QDialog):
         self._choose(self.width_box, str(self._settings.value("export/width", "double")))
         self.bias_box.setChecked(False)
         self._choose_figure()
+        self._take_room()
         (self.figure_box if len(self.options) > 1 else self.format_box).setFocus()
         self.open()
+
+    def _take_room(self) -> None:
+        """Be as large as a preview needs, within the window."""
+        window = self.parentWidget()
+        if self._paper.isHidden() or window is None:
+            self.adjustSize()
+        else:
+            self.resize(*(min(most, round(_SHARE * n)) for most, n in zip(_SIZE, window.size().toTuple(), strict=True)))
 
     @staticmethod
     def _choose(box: QComboBox, key: str) -> None:
@@ -199,18 +217,22 @@ class ExportDialog(QDialog):
             self._choose(box, value)
         for row in (self._levels, self._colors, self.bias_box):
             self._form.setRowVisible(row, option.of_weights)
-        self.preview.setVisible(len(option.kinds) > 1)
-        self._show_preview(None, "drawing…")
+        self._paper.setVisible(len(option.kinds) > 1)
+        self._paper.start()
+        self._paper.show_text("drawing…")
         self._changed()
 
     @Slot()
     def _changed(self) -> None:
         kind = self.format_box.currentData()
-        self._form.setRowVisible(self.width_box, kind not in _NOTES)
-        self._note.setText(_NOTES.get(kind, "Text stays text; the same figure gives the same bytes."))
-        if self.preview.isVisibleTo(self):
+        self._form.setRowVisible(self.width_box, kind not in _TEXTS)
+        self._note.setText(_NOTES.get(kind, _NOTE))
+        self._drawn_anew()
+
+    @Slot()
+    def _drawn_anew(self) -> None:
+        if self.options and not self._paper.isHidden():
             self._rest.start()
-        self.adjustSize()
 
     def style_chosen(self) -> Style:
         """Return the style as it is set."""
@@ -230,47 +252,38 @@ class ExportDialog(QDialog):
     @Slot()
     def _ask_preview(self) -> None:
         option, ready, style = self._option(), self._export, self.style_chosen()
-        ratio = self.devicePixelRatioF()
-        # Twice as fine as it is shown: small type is legible only where it is drawn large and made small.
-        dots = min(max(round(2 * _PREVIEW[0] * ratio * 25.4 / style.width_mm), 50), 1200)
+        self._paper.set_style(style)
+        wanted = self._paper.dots() * self.devicePixelRatioF()
+        dots = min(max(round(wanted if wanted > _FINE else 2 * wanted), 50), 1200)
 
-        def work(progress: Progress) -> tuple[ExportOption, FigureExport, bytes]:
+        def work(progress: Progress) -> tuple[ExportOption, FigureExport, bytes, float]:
             from slide_gui.figures.export import figure_bytes
 
             export = option.export(progress) if ready is None else ready
             draw, small = export.draw, replace(style, dpi=dots)
             assert draw is not None
             progress.report(0.5)  # drawing cannot be broken off
-            return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small)
+            return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
         self._lane.submit(
             "Drawing a preview", work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
         )
 
     @Slot(object)
-    def _previewed(self, drawn: tuple[ExportOption, FigureExport, bytes]) -> None:
-        option, export, content = drawn
-        if option is self._option():
+    def _previewed(self, drawn: tuple[ExportOption, FigureExport, bytes, float]) -> None:
+        option, export, content, share = drawn
+        if self.options and option is self._option():
             self._export = export
             pixels = QPixmap()
             pixels.loadFromData(content, "PNG")
-            self._show_preview(pixels, "")
+            if share < 1:
+                smooth = Qt.TransformationMode.SmoothTransformation
+                pixels = pixels.scaled(pixels.size() * share, Qt.AspectRatioMode.KeepAspectRatio, smooth)
+            self._paper.show_picture(pixels, self.devicePixelRatioF())
 
     @Slot(object)
     def _not_previewed(self, error: Exception) -> None:
-        self._show_preview(None, sentence(error))
-
-    def _show_preview(self, pixels: QPixmap | None, text: str) -> None:
-        if pixels is None:
-            self.preview.setText(text)
-            return
-        ratio = self.devicePixelRatioF()
-        room = self.preview.size() * ratio
-        if pixels.width() > room.width() or pixels.height() > room.height():
-            smooth = Qt.TransformationMode.SmoothTransformation
-            pixels = pixels.scaled(room, Qt.AspectRatioMode.KeepAspectRatio, smooth)
-        pixels.setDevicePixelRatio(ratio)
-        self.preview.setPixmap(pixels)
+        self._paper.show_text(sentence(error))
 
     @Slot()
     def _end(self) -> None:
@@ -284,21 +297,40 @@ class ExportDialog(QDialog):
     @Slot()
     def _choose_place(self) -> None:
         kind, option = self.format_box.currentData(), self._option()
-        folder = Path(str(self._settings.value("folder/export", str(Path.home()))))
-        if kind == "bundle":
-            name = QFileDialog.getExistingDirectory(self, "Folder for the figure and its data", str(folder))
-        else:
-            suggestion = str(folder / f"{option.name}.{kind}")
-            name, _ = QFileDialog.getSaveFileName(self, "Export as", suggestion, f"{kind.upper()} (*.{kind})")
-            if name and Path(name).suffix.lower() != f".{kind}":
-                name += f".{kind}"
-        if not name:
+        folder = Path(str(self._settings.value("folder/export", "")))
+        folder = folder if folder.is_absolute() and folder.is_dir() else Path.home()
+        path = self._ask_for_folder(folder) if kind == "bundle" else self._ask_for_file(folder, kind)
+        if path is None:
             return
-        self._settings.setValue("folder/export", str(Path(name) if kind == "bundle" else Path(name).parent))
+        self._settings.setValue("folder/export", str(path.parent))
         if len(option.kinds) > 1:
             self._settings.setValue("export/format", kind)
         self._settings.setValue("export/width", self.width_box.currentData())
         ready = self._export
         export = option.export if ready is None else lambda _progress: ready
-        self.requested.emit(ExportRequest(Path(name), kind, self.style_chosen(), export))
+        self.requested.emit(ExportRequest(path, kind, self.style_chosen(), export))
         self.accept()
+
+    def _ask_for_folder(self, folder: Path) -> Path | None:
+        """Return a folder that is not there yet, or empty: the one chosen, else a new one in it."""
+        title = f"Where to make the folder “{self._option().name}”"
+        name = QFileDialog.getExistingDirectory(self, title, str(folder))
+        if not name:
+            return None
+        chosen = Path(name)
+        is_used = chosen.exists() and (not chosen.is_dir() or any(chosen.iterdir()))
+        return unused(chosen / self._option().name) if is_used else chosen
+
+    def _ask_for_file(self, folder: Path, kind: str) -> Path | None:
+        """Return a file that is not there yet, or that a person agreed to overwrite."""
+        suggestion = unused(folder / f"{self._option().name}.{kind}")
+        name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
+        if not name or Path(name).suffix.lower() == f".{kind}":
+            return Path(name) if name else None
+        return unused(Path(f"{name}.{kind}"))  # the dialog did not ask about the name with the suffix
+
+
+def unused(path: Path) -> Path:
+    """Return the path, with a number where there is something of that name already."""
+    numbered = (path.with_name(f"{path.stem} {number}{path.suffix}") for number in count(2))
+    return next(each for each in chain([path], numbered) if not each.exists())

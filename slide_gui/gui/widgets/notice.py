@@ -36,8 +36,8 @@ class Notice(QWidget):
         self._remedy = QPushButton(self)
         self._fold = QPushButton("Details", self)
         self._fold.setCheckable(True)
-        self._copy = QPushButton("Copy", self)
-        self._copy.setToolTip("Copy title, sentence and details")
+        self._copy = QPushButton(self)
+        self._copied = ""
         self._details = QPlainTextEdit(self)
         self._details.setReadOnly(True)
         self._details.setFixedHeight(120)
@@ -74,7 +74,9 @@ class Notice(QWidget):
         buttons.addStretch()
         layout.addWidget(self._details, 3, 0, 1, 2)
 
-    def show_message(self, kind: str, title: str, text: str, details: str = "", remedy: str = "") -> None:
+    def show_message(
+        self, kind: str, title: str, text: str, details: str = "", remedy: str = "", path: str = ""
+    ) -> None:
         """Show a message in place of the one before.
 
         Parameters
@@ -86,6 +88,8 @@ class Notice(QWidget):
             For a report; folded at first, no button if empty.
         remedy : str
             What the button says; no button if empty.
+        path : str
+            Of a file, which can be copied; no button if empty.
         """
         if kind not in KINDS:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
@@ -96,7 +100,10 @@ class Notice(QWidget):
         self._remedy.setText(remedy)
         self._remedy.setVisible(bool(remedy))
         self._fold.setVisible(bool(details))
-        self._copy.setVisible(bool(details))
+        self._copy.setVisible(bool(details or path))
+        self._copy.setText("Copy path" if path else "Copy")
+        self._copy.setToolTip("Copy where it is" if path else "Copy title, sentence and details")
+        self._copied = path or "\n\n".join((title, text, details))
         self._fold.setChecked(False)
         self._details.hide()
         self._close.setIcon(icon(_CROSS, theme_of(self)))
@@ -111,8 +118,7 @@ class Notice(QWidget):
 
     @Slot()
     def _to_clipboard(self) -> None:
-        parts = (self._title.text(), self._text.text(), self._details.toPlainText())
-        QGuiApplication.clipboard().setText("\n\n".join(parts))
+        QGuiApplication.clipboard().setText(self._copied)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

@@ -1,0 +1,175 @@
+"""A figure on screen before it is written: large enough to be read, zoomed and scrolled where it is larger."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QMouseEvent, QPixmap, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from slide_gui.figures.style import Style
+from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.widgets.controls import add_button, label
+
+__all__ = ["FigurePreview"]
+
+_LEGIBLE = 116  # dots per inch at which the small type of a printed column, 5 points, is 8 pixels high
+_LARGEST = 3.0  # times the legible size
+_SMALLEST_DOTS = 25
+_STEP = 1.25
+_MM_PER_INCH = 25.4
+
+
+class FigurePreview(QWidget):
+    """Shows a picture of a figure, and says in how many dots per inch it is to be drawn for that.
+
+    At first it is as wide as the room where its type can be read so, else as large as that needs.
+
+    Signals
+    -------
+    zoomed()
+        Other `dots` are wanted.
+    """
+
+    zoomed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.picture = label("", self, "preview", wraps=True)
+        self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.picture.setAccessibleName("Preview")
+        self._area = _Paper(self)
+        self._area.setWidget(self.picture)
+        self._area.setWidgetResizable(True)
+        self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._area.setAccessibleName("Preview, to be scrolled")
+        column = flush(QVBoxLayout(self), 8)
+        column.addWidget(self._area, 1)
+        row = nested(column, QHBoxLayout(), spacing=8)
+        self._scale = label("", self)
+        row.addWidget(self._scale, 1)
+        self._whole = add_button(self, row, "Whole figure", "As large as fits")
+        self._legible = add_button(self, row, "Legible", "So large that its smallest type can be read")
+        self._smaller = add_button(self, row, "−", "Smaller (Ctrl+wheel)")
+        self._larger = add_button(self, row, "+", "Larger (Ctrl+wheel)")
+        self._smaller.setAccessibleName("Smaller")
+        self._larger.setAccessibleName("Larger")
+        self._shown_size = (0.0, 0.0)  # of the figure in mm; the height is known once it was drawn
+        self._type = 1.0
+        self._zoom = 0.0  # dots per inch that a person chose; 0: none
+        self._fits = False
+        self._whole.clicked.connect(self._show_whole)
+        self._legible.clicked.connect(self._show_legible)
+        self._smaller.clicked.connect(self._shrink)
+        self._larger.clicked.connect(self._grow)
+        self._area.turned.connect(self._turn)
+
+    def set_style(self, style: Style) -> None:
+        """Say how the figure looks that is to be drawn."""
+        height = style.height_mm or self._shown_size[1]
+        self._shown_size, self._type = (style.width_mm, height), style.scale
+
+    def start(self) -> None:
+        """Begin with a figure that was not shown before."""
+        self._zoom, self._fits, self._shown_size = 0.0, False, (self._shown_size[0], 0.0)
+
+    def dots(self) -> float:
+        """Return the dots per inch, of the screen's own size, in which the figure is wanted."""
+        width, height = self._shown_size
+        room = self._area.maximumViewportSize()
+        by_width = (room.width() - 2) * _MM_PER_INCH / max(width, 1.0)
+        by_height = (room.height() - 2) * _MM_PER_INCH / height if height else by_width
+        legible = _LEGIBLE / self._type
+        if self._fits:
+            wanted = min(by_width, by_height)
+        elif self._zoom:
+            wanted = self._zoom
+        else:
+            bar = self._area.verticalScrollBar().sizeHint().width()
+            wanted = max(min(by_width * (1 - bar / max(room.width(), 1)), 2 * legible), legible)
+        return min(max(wanted, _SMALLEST_DOTS), _LARGEST * legible)
+
+    def show_picture(self, pixels: QPixmap, ratio: float) -> None:
+        """Show a drawn figure; `ratio` is that of its pixels to those of the screen's layout."""
+        pixels.setDevicePixelRatio(ratio)
+        width, height = pixels.width() / ratio, pixels.height() / ratio
+        dots = width * _MM_PER_INCH / max(self._shown_size[0], 1.0)
+        self._shown_size = (self._shown_size[0], height * _MM_PER_INCH / dots)
+        self.picture.setPixmap(pixels)
+        self.picture.setMinimumSize(round(width), round(height))
+        self._scale.setText(f"{self._shown_size[0]:.0f} × {self._shown_size[1]:.0f} mm, shown at {dots / 96:.0%}")
+        legible = _LEGIBLE / self._type
+        self._smaller.setEnabled(dots > _SMALLEST_DOTS + 1)
+        self._larger.setEnabled(dots < _LARGEST * legible - 1)
+
+    def show_text(self, text: str) -> None:
+        """Say something in place of a picture."""
+        self.picture.setMinimumSize(0, 0)
+        self.picture.setText(text)
+        self._scale.clear()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if not self._zoom:
+            self.zoomed.emit()
+
+    @Slot()
+    def _show_whole(self) -> None:
+        self._zoom, self._fits = 0.0, True
+        self.zoomed.emit()
+
+    @Slot()
+    def _show_legible(self) -> None:
+        self._zoom, self._fits = _LEGIBLE / self._type, False
+        self.zoomed.emit()
+
+    @Slot()
+    def _grow(self) -> None:
+        self._turn(1)
+
+    @Slot()
+    def _shrink(self) -> None:
+        self._turn(-1)
+
+    @Slot(int)
+    def _turn(self, steps: int) -> None:
+        wanted = self.dots() * _STEP**steps
+        self._zoom, self._fits = min(max(wanted, _SMALLEST_DOTS), _LARGEST * _LEGIBLE / self._type), False
+        self.zoomed.emit()
+
+
+class _Paper(QScrollArea):
+    """Scrolled by a drag, too; the wheel zooms with Ctrl.
+
+    Signals
+    -------
+    turned(int)
+        Steps that the wheel was turned with Ctrl, away from the person.
+    """
+
+    turned = Signal(int)
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._grip: QPoint | None = None
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            self.turned.emit(1 if event.angleDelta().y() > 0 else -1)
+            event.accept()
+        else:
+            super().wheelEvent(event)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self._grip = event.position().toPoint()
+        self.viewport().setCursor(Qt.CursorShape.ClosedHandCursor)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if self._grip is not None:
+            place = event.position().toPoint()
+            moved, self._grip = place - self._grip, place
+            for bar, way in ((self.horizontalScrollBar(), moved.x()), (self.verticalScrollBar(), moved.y())):
+                bar.setValue(bar.value() - way)
+
+    def mouseReleaseEvent(self, _event: QMouseEvent) -> None:
+        self._grip = None
+        self.viewport().unsetCursor()
