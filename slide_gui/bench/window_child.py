@@ -41,7 +41,9 @@ def _wait(
 
 def _open(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, Any]:
     """Return the application and its window; the runs go to a store that is prepared before and thrown away after."""
-    from slide_gui.gui.app import make_application, make_settings, prepare_interpreter
+    from slide_gui.gui.app import collect_in_turn, make_application, make_settings, prepare_interpreter
+
+    prepare_interpreter()
     from slide_gui.gui.main_window import MainWindow
 
     app = make_application()
@@ -51,7 +53,7 @@ def _open(prepare: Callable[[Path], object] = lambda store: None) -> tuple[Any, 
     window = MainWindow(make_settings(), store)
     _folders.append(folder)  # a connection would not keep it
     window.start([])
-    prepare_interpreter(window)
+    collect_in_turn(window)
     window.show()
     return app, window
 

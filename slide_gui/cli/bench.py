@@ -13,7 +13,7 @@ __all__ = ["COMMANDS"]
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
-    from slide_gui.bench import listing
+    from slide_gui.bench.measurements import listing
 
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, listing()
     parser.add_argument("names", nargs="*", metavar="NAME", help="figures to measure (default: all)")
@@ -21,7 +21,7 @@ def _options(parser: argparse.ArgumentParser) -> None:
 
 def _run(arguments: argparse.Namespace) -> int:
     """Measure and print; the exit code says whether every bound was met."""
-    from slide_gui.bench import MEASUREMENTS
+    from slide_gui.bench.measurements import MEASUREMENTS
 
     unknown = [name for name in arguments.names if name not in MEASUREMENTS]
     if unknown:

@@ -268,5 +268,6 @@ def float32_scatter_is_exact() -> bool:
     """
     random = np.random.default_rng(0)
     bits = random.integers(0, 2, size=(300, 672))
-    single = bits.astype(np.float32)
-    return bool(np.array_equal((single @ single.T).astype(np.int64), bits @ bits.T))
+    single, packed = bits.astype(np.float32), np.packbits(bits.astype(np.uint8), axis=1)
+    counts = np.bitwise_count(packed[:, None] & packed).sum(axis=2, dtype=np.int64)
+    return bool(np.array_equal((single @ single.T).astype(np.int64), counts))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.state.jobs import Lane
 
 __all__ = [
+    "collect_in_turn",
     "make_application",
     "make_settings",
     "make_window",
@@ -46,11 +47,12 @@ def run(files: Sequence[Path]) -> int:
         return 1
     from slide_gui.gui.interruption import Interruption
 
+    prepare_interpreter()
     app = make_application()
     interruption = Interruption(app)
     interruption.came.connect(app.closeAllWindows)
     window = make_window(files, keeps_session=True)
-    prepare_interpreter(window)
+    collect_in_turn(window)
     window.show()
     code = int(app.exec())
     tear_down(window)
@@ -58,17 +60,23 @@ def run(files: Sequence[Path]) -> int:
     return code if number is None else 128 + number
 
 
-def prepare_interpreter(window: MainWindow) -> None:
-    """Keep the GUI thread responsive beside a worker, for as long as the window lives.
+def prepare_interpreter() -> None:
+    """Keep the GUI thread responsive beside a worker, and the start free of searches for reference cycles.
 
-    Reference cycles are collected by a timer on the GUI thread only, since Qt objects must not die on a worker.
+    `collect_in_turn` looks for them once there is a window.
+    """
+    gc.disable()
+    sys.setswitchinterval(_SWITCH_SECONDS)
+
+
+def collect_in_turn(window: MainWindow) -> None:
+    """Collect reference cycles by a timer on the GUI thread, for as long as the window lives.
+
+    Never elsewhere, since Qt objects must not die on a worker. What the start made is never searched: it stays.
     """
     from PySide6.QtCore import QTimer
 
-    gc.collect()
     gc.freeze()
-    gc.disable()
-    sys.setswitchinterval(_SWITCH_SECONDS)
     collector = QTimer(window)
     collector.setInterval(_COLLECT_MILLISECONDS)
     collector.timeout.connect(gc.collect)

@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.svm import SVC
 
-from slide_gui.bench import MEASUREMENTS, classifying
+from slide_gui.bench import classifying
 from slide_gui.bench.cancelling import _waits
+from slide_gui.bench.measurements import MEASUREMENTS
 from slide_gui.progress import Progress
 
 

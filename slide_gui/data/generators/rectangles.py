@@ -55,16 +55,24 @@ def _sizes() -> NDArray[np.int64]:
 def _draw(n: int, random: np.random.Generator, progress: Progress) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
     frames = draw_frames(n, _sizes(), random)
     images = np.empty((n, SIDE, SIDE), np.float32)
-    at = np.arange(SIDE, dtype=np.int8)
+    lines, at = _lines(), np.arange(SIDE)
     for start in range(0, n, _BLOCK):
         part = frames[start : start + _BLOCK]
-        top, bottom, left, right = (
-            side.astype(np.int8)[:, None] for side in (part.top, part.bottom, part.left, part.right)
-        )
-        in_rows, on_rows = (at >= top) & (at <= bottom), (at == top) | (at == bottom)
-        in_columns, on_columns = (at >= left) & (at <= right), (at == left) | (at == right)
-        outline = on_rows[:, :, None] & in_columns[:, None, :]
-        outline |= in_rows[:, :, None] & on_columns[:, None, :]
-        images[start : start + _BLOCK] = outline
+        top, bottom = part.top[:, None], part.bottom[:, None]
+        kind = ((at >= top) & (at <= bottom)).astype(np.int64) + ((at == top) | (at == bottom))
+        index = (kind * SIDE + part.left[:, None]) * SIDE + part.right[:, None]
+        np.take(lines, index, axis=0, out=images[start : start + _BLOCK], mode="clip")  # any other mode takes a copy
         progress.report(min(1.0, (start + _BLOCK) / n))
     return images.reshape(n, SIDE * SIDE), frames.labels
+
+
+def _lines() -> NDArray[np.float32]:
+    """Return every row of pixels there can be, (3 · SIDE · SIDE, SIDE): outside, beside and on the top or bottom side.
+
+    The index is (kind · SIDE + left) · SIDE + right.
+    """
+    at = np.arange(SIDE)
+    left, right = at[:, None, None], at[None, :, None]
+    ends, whole = (at == left) | (at == right), (at >= left) & (at <= right)
+    lines: NDArray[np.float32] = np.stack([np.zeros_like(ends), ends, whole]).astype(np.float32)
+    return lines.reshape(-1, SIDE)
