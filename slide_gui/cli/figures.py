@@ -55,7 +55,7 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
     if of_weights:
         group.add_argument("--show", metavar="NAME", help=choice_help("what tiles show", SHOWN, usual.show))
         group.add_argument("--bias", action="store_true", help="write each tile's bias below it")
-    _add_outputs(parser, Path(f"{name}.pdf"))
+    _add_outputs(parser, f"{name}.pdf")
     parser.add_argument(
         "--bundle",
         type=Path,
@@ -64,12 +64,10 @@ def _add_figure_options(parser: argparse.ArgumentParser, name: str, *, of_weight
     )
 
 
-def _add_outputs(parser: argparse.ArgumentParser, usual: Path | None) -> None:
-    said = f"figure, by suffix, or CSV ({usual or 'FIGURE.pdf'})"
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", default=usual, help=said)
-    parser.add_argument(
-        "--format", nargs="+", choices=_FORMATS, help="write these formats, each under the output's name"
-    )
+def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
+    said = f"figure, by suffix, or CSV ({usual})"
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=said)
+    parser.add_argument("--format", nargs="+", metavar="NAME", help="write these formats, each under the output's name")
 
 
 def _style(arguments: argparse.Namespace) -> Style:
@@ -82,13 +80,17 @@ def _style(arguments: argparse.Namespace) -> Style:
         return Style(**given, bias=getattr(arguments, "bias", False), transposed=arguments.transpose)
 
 
-def _outputs(arguments: argparse.Namespace) -> list[Path]:
-    """Return the files asked for; refuse a suffix that is not written."""
-    output: Path = arguments.output
+def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = _FORMATS) -> list[Path]:
+    """Return the files asked for, by `name` where none is; refuse a format that is not written."""
+    output: Path = arguments.output or Path(f"{name}.{formats[0]}")
+    for wanted in arguments.format or ():
+        if wanted not in formats:
+            raise UsageError(f"--format {wanted!r} is none of {', '.join(formats)}")
     if arguments.format:
-        return [output.with_suffix(f".{name}") for name in dict.fromkeys(arguments.format)]
-    if output.suffix.lower() not in {f".{name}" for name in _FORMATS}:
-        raise UsageError(f"{str(output)!r} must end in .pdf, .svg, .png or .csv")
+        return [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
+    if output.suffix.lower() not in {f".{each}" for each in formats}:
+        *others, last = (f".{each}" for each in formats)
+        raise UsageError(f"{str(output)!r} must end in {', '.join(others)} or {last}")
     return [output]
 
 
@@ -99,17 +101,36 @@ def _write(
     arguments: argparse.Namespace,
     document: dict[str, Any],
     lines: Sequence[str] = (),
+    session: str = "",
 ) -> int:
-    """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code."""
+    """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code.
+
+    Bundles and animations hold the session.
+    """
     from slide_gui.figures.export import save_bundle, save_export
 
     if arguments.bundle is not None:
-        outputs = save_bundle(arguments.bundle, export, style)
+        outputs = save_bundle(arguments.bundle, export, style, session)
     else:
-        for path in outputs:
-            save_export(path, export, style)
+        with progress_bar("drawing") as progress:
+            for n, path in enumerate(outputs):
+                part = progress.part(n / len(outputs), (n + 1) / len(outputs))
+                save_export(path, export, style, session if export.frames else "", part)
     saved = [str(path) for path in outputs]
     return print_answer(arguments, {"outputs": saved, **document}, [*lines, *(f"saved {path}" for path in saved)])
+
+
+def _session(source: DataSource, model: FittedModel, style: Style, view: int, **selection: Any) -> str:
+    """Return the session, for a picture, of what a window shows of a figure on the Weights page."""
+    from slide_gui.experiments.session import Selection, SessionRecord, picture_text
+
+    colors = "auto" if style.colors == "grey" else style.colors  # which no window shows weights in
+    chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
+    choices = (("weights", "view", str(view)),)
+    return picture_text(SessionRecord(source, model.fingerprint, model.stack.parameters, chosen, choices=choices))
+
+
+_PINNED, _FLOW, _COPIES = 0, 2, 3  # views of the Weights page
 
 
 def _weights_options(parser: argparse.ArgumentParser) -> None:
@@ -130,33 +151,72 @@ def _weights_options(parser: argparse.ArgumentParser) -> None:
         "once for each in their order (default: four well-lit pixels)",
     )
     add_stack_options(parser)
+    parser.add_argument(
+        "--animate",
+        metavar="WHAT",
+        help="write pictures that move, as .gif, .apng or .mp4 (needs ffmpeg): noise, one weight figure a noise from 0 "
+        "to 0.95, or layers, one layer after the other",
+    )
     _add_figure_options(parser, "weights", of_weights=True)
 
 
 def _weights(arguments: argparse.Namespace) -> int:
-    style, outputs = _style(arguments), _outputs(arguments)
+    moves = _animation(arguments)
+    style = _style(arguments)
+    outputs = _outputs(arguments, "weights", ("gif", "apng", "mp4") if moves else _FORMATS)
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.inspection.rows import weight_rows
     from slide_gui.figures.style import SHOWN
+    from slide_gui.figures.weight_animations import layers_animation, noise_animation
     from slide_gui.figures.weights import as_shown, weights_export
 
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
     sources = data_sources(arguments, [[text] for text in arguments.data])
     wanted = _pixels_by_data(arguments.pixels, len(sources))
-    models, weights = [], []
+    models, weights, datasets = [], [], []
     for source, texts in zip(sources, wanted, strict=True):
-        model, default = _model(source, parameters, arguments)
+        dataset, model, default = _model(source, parameters, arguments)
+        datasets.append(dataset)
         pixels = [_pixel_named(text, model) for text in texts] if texts else default
         models.append(model)
         weights.append(weight_rows(model, pixels))
     with usage():
         shown, contributions = as_shown(weights, style.show)
-    export = weights_export(weights, sources)
+    if moves == "noise":
+        rows = [dataset for dataset in datasets if dataset is not None]
+        if len(rows) < len(datasets):
+            raise UsageError("--animate noise needs the data, which a saved model does not hold; name the data instead")
+        export = noise_animation(rows, parameters, [each.pixels for each in weights], weights)
+    elif moves:
+        if len(weights) > 1:
+            raise UsageError("--animate layers shows one data set; name one")
+        export = layers_animation(weights[0])
+    else:
+        export = weights_export(weights, sources)
+    session = ""
+    if len(models) == 1 and datasets[0] is not None:
+        session = _session(sources[0], models[0], style, _PINNED, pins=weights[0].pixels)
     show = "contribution" if contributions else "weights"
     document = {"show": show, "data": _weights_documents(models, shown, style)}
     lines = [f"shows {SHOWN[show].text}"]
-    return _write(export, style, outputs, arguments, document, lines)
+    return _write(export, style, outputs, arguments, document, lines, session)
+
+
+def _animation(arguments: argparse.Namespace) -> str:
+    """Return what is to be animated, empty for nothing; refuse what cannot be."""
+    from slide_gui.core.choices import check_choice
+    from slide_gui.figures.animation import ANIMATION_DPI
+    from slide_gui.figures.weight_animations import ANIMATIONS
+
+    if arguments.animate is None:
+        return ""
+    with usage():
+        key: str = check_choice("animate", arguments.animate, ANIMATIONS).key
+    if arguments.bundle is not None:
+        raise UsageError("--animate and --bundle do not go together; give one of them")
+    arguments.dpi = arguments.dpi or ANIMATION_DPI
+    return key
 
 
 def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
@@ -170,8 +230,8 @@ def _pixels_by_data(given: list[list[str]] | None, n: int) -> list[list[str]]:
 
 def _model(
     source: DataSource, parameters: StackParameters, arguments: argparse.Namespace
-) -> tuple[FittedModel, tuple[int, ...]]:
-    """Return the fitted or loaded model and the pixels to show if none were named."""
+) -> tuple[Dataset | None, FittedModel, tuple[int, ...]]:
+    """Return the data (None of a loaded model), the model fitted or loaded, and the pixels to show if none is named."""
     from slide_gui.experiments.inspection.rows import default_pixels
     from slide_gui.experiments.model_file import is_model_file, load_model
 
@@ -181,10 +241,10 @@ def _model(
         model = load_model(source.paths[0])
         # A model holds no images: take the reconstruction of an image that is lit everywhere.
         light = model.stack.layers[0].weights.sum(axis=1) if model.stack.layers else [1.0]
-        return model, default_pixels(model.image_shape, light)
+        return None, model, default_pixels(model.image_shape, light)
     dataset = read_data(source, f"reading {source.argument}")
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
-    return model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
+    return dataset, model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64"))
 
 
 def _pixel_named(text: str, model: FittedModel) -> int:
@@ -236,7 +296,7 @@ def _flow_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _flow(arguments: argparse.Namespace) -> int:
-    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments)
+    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments, "flow")
     if parameters.depth == 0:
         raise UsageError("depth is 0; a flow needs at least one layer")
     if arguments.corruption < 0:
@@ -254,7 +314,9 @@ def _flow(arguments: argparse.Namespace) -> int:
         for k, layer in enumerate(result.flow.layers, start=1)
     ]
     export = flow_export(result, source)
-    return _write(export, style, outputs, arguments, _flow_document(result), lines)
+    sample = arguments.row if arguments.image is None and arguments.part == "train" else 0
+    session = _session(source, model, style, _FLOW, sample=sample)
+    return _write(export, style, outputs, arguments, _flow_document(result), lines, session)
 
 
 def _image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
@@ -302,7 +364,7 @@ def _copies_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _copies(arguments: argparse.Namespace) -> int:
-    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments)
+    style, parameters, outputs = _style(arguments), stack_parameters(arguments), _outputs(arguments, "copies")
     if not 1 <= arguments.layer <= parameters.depth:
         raise UsageError(f"layer is {arguments.layer}; at depth {parameters.depth} it must be 1 to {parameters.depth}")
     if arguments.most < 1 or arguments.seeds < 1 or (arguments.rows is not None and arguments.rows < 2):
@@ -332,7 +394,8 @@ def _copies(arguments: argparse.Namespace) -> int:
     if slope is not None:
         lines.append(f"error falls as m to the {slope:.3f}")
     export = copies_export(result, source)
-    return _write(export, style, outputs, arguments, _copies_document(result), lines)
+    session = _session(source, model, style, _COPIES, pins=(feature,))
+    return _write(export, style, outputs, arguments, _copies_document(result), lines, session)
 
 
 def _copies_document(result: CopiesResult) -> dict[str, Any]:
@@ -361,7 +424,7 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--width", metavar="NAME", default="single", help="single, one-and-a-half, double or slide")
     parser.add_argument("--dpi", type=int, default=300, help="dots per inch of a PNG (300)")
-    _add_outputs(parser, None)
+    _add_outputs(parser, "FIGURE.pdf")
 
 
 def _draw(arguments: argparse.Namespace) -> int:
@@ -376,8 +439,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     if provenance.figure not in figure_names():
         known = ", ".join(figure_names())
         raise DataError(f"asks for the figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
-    arguments.output = arguments.output or Path(f"{provenance.figure}.pdf")
-    outputs = _outputs(arguments)
+    outputs = _outputs(arguments, provenance.figure)
     if provenance.difference:
         print(f"slide-gui: {arguments.provenance}: {provenance.difference}", file=sys.stderr)
     from slide_gui.figures.export import save_export

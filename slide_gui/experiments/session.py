@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 SUFFIX = ".slide-session"
-PICTURES = (".png", ".svg", ".pdf")
+PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
 """Suffixes of files that may hold a session."""
 
 _FORMAT, _VERSION = "slide-gui session", 2
@@ -169,13 +169,23 @@ def read_session(path: Path) -> SessionRecord | None:
         return _read(read_small(path, _MOST_BYTES, _EXPECTED), path)
     if suffix not in PICTURES:
         return None
-    marked = _MARKED.search(read_small(path, _MOST_PICTURE_BYTES, "a picture"))
+    content = read_small(path, _MOST_PICTURE_BYTES, "a picture")
+    marked = _MARKED.search(_comment(content) if suffix == ".gif" else content)
     if marked is not None:
         if len(marked[1]) > 2 * _MOST_BYTES:
             raise DataError("holds a session of more than 1 MiB", str(path))
         return _read(_decoded(marked[1], path), path)
     beside = sorted(path.parent.glob(f"*{SUFFIX}"))
     return read_session(beside[0]) if len(beside) == 1 else None
+
+
+def _comment(content: bytes) -> bytes:
+    """Return the comment of a GIF that holds a session, its blocks joined; each begins with its length."""
+    at, parts = content.find(_MARK.encode()) - 1, []
+    while 0 <= at < len(content) and content[at]:
+        parts.append(content[at + 1 : at + 1 + content[at]])
+        at += 1 + content[at]
+    return b"".join(parts)
 
 
 def _decoded(letters: bytes, path: Path) -> bytes:

@@ -18,8 +18,10 @@ from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import SUFFIX, file_content
 from slide_gui.experiments.source import DataSource
+from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import dataset_title
 
 if TYPE_CHECKING:
@@ -151,6 +153,8 @@ class FigureExport:
         is no bundle.
     extra : mapping of str to str
         Name → text of further files of a bundle, which commands and script read.
+    frames : callable or None
+        Makes the pictures of an animation; None for what stands still.
     texts : mapping of str to str
         Suffix → the table as a text, such as ``.md`` and ``.tex``.
     """
@@ -161,6 +165,7 @@ class FigureExport:
     commands: Callable[[Style], str] | None = None
     script: Callable[[Style], str] | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
+    frames: Callable[[Style, Progress], Sequence[Frame]] | None = None
     texts: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -177,18 +182,26 @@ def export_of(
     )
 
 
-def save_export(path: Path, export: FigureExport, style: Style, session: str = "") -> None:
+def save_export(
+    path: Path, export: FigureExport, style: Style, session: str = "", progress: Progress = NO_PROGRESS
+) -> None:
     """Write the figure, or with the suffix .csv its numbers, or with that of a text the text; `session` as there.
+
+    With a suffix of `slide_gui.figures.animation.ANIMATED` its frames are made and written; that can be cancelled.
 
     Raises
     ------
     ValueError
-        If the suffix is none of PDF, SVG, PNG and CSV and of no text, or there is nothing to draw.
+        If the suffix is none of PDF, SVG, PNG and CSV and of no text, or there is nothing to draw, or an animation
+        cannot be written here.
     OSError
         If the file cannot be written.
     """
     draw = export.draw
-    if path.suffix.lower() == ".csv":
+    if path.suffix.lower() in ANIMATED:
+        content = _animation(path.suffix.lower(), export, style, session, progress)
+        write_whole(path, lambda file: file.write(content))
+    elif path.suffix.lower() == ".csv":
         export.table(path)
     elif path.suffix.lower() in export.texts:
         text = export.texts[path.suffix.lower()]
@@ -197,6 +210,20 @@ def save_export(path: Path, export: FigureExport, style: Style, session: str = "
         raise ValueError(f"{path.name}: this is a table; it is written as .csv")
     else:
         save_figure(lambda figure: draw(figure, style), path, style, session)
+
+
+def _animation(suffix: str, export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
+    if export.frames is None:
+        raise ValueError(f"{export.name}: this figure stands still; it is written as {', '.join(FORMATS)}")
+    if reason := why_not_written(suffix):
+        raise ValueError(f"{suffix} {reason}; write .gif or .apng")
+    frames = export.frames(style, progress.part(0.0, 0.5))
+    pictures = []
+    for number, frame in enumerate(frames):
+        progress.report(0.5 + 0.35 * number / len(frames))
+        pictures.append(figure_bytes(lambda figure, draw=frame.draw: draw(figure, style), ".png", style))  # type: ignore[misc]
+    seconds = [frame.seconds for frame in frames]
+    return animation_bytes(pictures, seconds, suffix, style, session, progress.part(0.85, 1.0))
 
 
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
@@ -278,6 +305,7 @@ from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.source import {names}
 from slide_gui.figures.export import save_export
+from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
 from slide_gui.figures.style import Style
 {imports}
 

@@ -31,12 +31,28 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["as_shown", "draw_weights", "tile_limits", "weights_export"]
+__all__ = [
+    "BAR_ROOM",
+    "INK",
+    "MUTED",
+    "Box",
+    "Canvas",
+    "as_shown",
+    "aspect_of",
+    "draw_color_bar",
+    "draw_tile",
+    "draw_weights",
+    "limit_text",
+    "noise_text",
+    "tile_limits",
+    "weights_export",
+]
 
 
 _MARGIN = 1.5
 _BAR_WIDTH = 2.2
-_BAR_ROOM = 15.0  # the gap before the bar, the bar, its tick labels and its title
+BAR_ROOM = 15.0
+"""The gap before the bar, the bar, its tick labels and its title, mm."""
 _BAR_LONGEST = 70.0
 _BLOCK_GAP = 4.0
 _BLOCK_ROW_GAP = 3.5
@@ -112,7 +128,7 @@ def lay_out(weights: Sequence[WeightRows], style: Style) -> WeightsLayout:
     return plan.layout()
 
 
-def _aspect(rows: WeightRows, transposed: bool) -> tuple[float, float]:
+def aspect_of(rows: WeightRows, transposed: bool) -> tuple[float, float]:
     """Return width and height of a tile, the larger of them 1."""
     if rows.image_shape is None:
         return 1.0, _BARS_ASPECT
@@ -130,13 +146,13 @@ class _Plan:
         self._s = s = style.scale
         self._style = style
         self._sets = weights
-        self._aspects = [_aspect(rows, style.transposed) for rows in weights]
+        self._aspects = [aspect_of(rows, style.transposed) for rows in weights]
         self._depth = max(rows.depth for rows in weights)
         captions = int(style.levels == "tile") + int(style.bias)
         self._row_gap = s * (_GAP + _CAPTION * captions + (0.5 if captions else 0.0))
         self._layer_title = s * (_LAYER_TITLE + (_LIMIT if style.levels == "layer" else 0.0))
         self._head = s * _TITLE + self._layer_title
-        room = style.width_mm - s * (2 * _MARGIN + _BAR_ROOM)
+        room = style.width_mm - s * (2 * _MARGIN + BAR_ROOM)
         block = (room - (columns - 1) * s * _BLOCK_GAP) / columns
         self.tile_by_width = (block - s * _PIXEL_LABEL - (self._depth - 1) * s * _GAP) / self._depth
         self._tile = min(self.tile_by_width, s * _LARGEST_TILE, self._tile_by_height())
@@ -183,7 +199,7 @@ class _Plan:
         if tile < 1.5:
             raise ValueError("too many pixels or layers for one figure: choose fewer or a wider figure")
         block_width = s * _PIXEL_LABEL + self._depth * tile + (self._depth - 1) * s * _GAP
-        content = self.columns * block_width + (self.columns - 1) * s * _BLOCK_GAP + s * _BAR_ROOM
+        content = self.columns * block_width + (self.columns - 1) * s * _BLOCK_GAP + s * BAR_ROOM
         height = self._style.height_mm or self._height(tile)
         left = (self._style.width_mm - content) / 2
         top = (height - self._height(tile)) / 2 + s * _MARGIN
@@ -198,7 +214,7 @@ class _Plan:
             y += max(self._block_height(i, tile) for i in row) + s * _BLOCK_ROW_GAP
         start = first + self._head
         length = min(bottom - start, s * _BAR_LONGEST)
-        bar_x = left + content - s * _BAR_ROOM + s * 2.5
+        bar_x = left + content - s * BAR_ROOM + s * 2.5
         bar = Box(bar_x, (start + bottom - length) / 2, s * _BAR_WIDTH, length)
         return WeightsLayout(self._style.width_mm, height, tuple(blocks), bar)
 
@@ -218,7 +234,7 @@ class _Plan:
 
 
 _MM_PER_INCH = 25.4
-_INK, _MUTED, _FRAME = "#1D1F24", "#555B66", "#B4B8C0"
+INK, MUTED, _FRAME = "#1D1F24", "#555B66", "#B4B8C0"
 _TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 7.0, 6.0, 5.0
 _GENERATED = "generated"
 _BESIDE = 1.0  # mm between a name and its mark
@@ -310,8 +326,7 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
         raise ValueError("there is nothing to draw: at least one data set, pixel and layer are needed")
     weights, contributions = as_shown(weights, style.show)
     layout = lay_out(weights, style)
-    figure.set_size_inches(layout.width / _MM_PER_INCH, layout.height / _MM_PER_INCH)
-    canvas = _Canvas(figure, layout, style.scale)
+    canvas = Canvas(figure, layout.width, layout.height, style.scale)
     size = _title_size(weights, layout, style.scale)
     beyond = False
     for rows, block, limits in zip(weights, layout.blocks, tile_limits(weights, style.levels), strict=True):
@@ -320,17 +335,18 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
         for i in range(len(rows.pixels)):
             _draw_pixel_label(canvas, rows, block.tiles[i][0], i, style)
             for j in range(rows.depth):
-                _draw_tile(canvas, rows, block.tiles[i][j], (i, j), float(limits[i, j]), style)
+                draw_tile(canvas, rows, block.tiles[i][j], (i, j), float(limits[i, j]), style)
     highest = float(tile_limits(weights, "global")[0][0, 0])
-    _draw_color_bar(canvas, layout.bar, highest, style, beyond, contributions)
+    draw_color_bar(canvas, layout.bar, highest, style, beyond, contributions)
 
 
-class _Canvas:
+class Canvas:
     """A figure addressed in mm from its top left corner."""
 
-    def __init__(self, figure: Figure, layout: WeightsLayout, scale: float) -> None:
+    def __init__(self, figure: Figure, width: float, height: float, scale: float) -> None:
         self.figure, self.scale = figure, scale
-        self._width, self._height = layout.width, layout.height
+        self._width, self._height = width, height
+        figure.set_size_inches(width / _MM_PER_INCH, height / _MM_PER_INCH)
 
     def axes(self, box: Box, label: str) -> Axes:
         """Return new axes that fill the box."""
@@ -339,7 +355,7 @@ class _Canvas:
 
     def text(self, x: float, y: float, text: str, size: float, **look: Any) -> None:
         """Write text whose baseline is at y, unless `va` says otherwise; `size` in points before scaling."""
-        look = {"va": "baseline", "color": _INK, **look}
+        look = {"va": "baseline", "color": INK, **look}
         # A $ in a data set's name is a $, not mathematics.
         self.figure.text(x / self._width, 1 - y / self._height, text, fontsize=size, parse_math=False, **look)
 
@@ -351,7 +367,7 @@ class _Canvas:
 
 
 def _draw_titles(
-    canvas: _Canvas, rows: WeightRows, block: Block, limits: NDArray[np.float64], style: Style, size: float
+    canvas: Canvas, rows: WeightRows, block: Block, limits: NDArray[np.float64], style: Style, size: float
 ) -> None:
     s, title = canvas.scale, block.title
     room = title.w - _mark_width(rows, size)
@@ -359,15 +375,13 @@ def _draw_titles(
     canvas.text(title.x, title.y + 2.6 * s, name, size, weight="bold")
     if rows.generated:
         x = title.x + width_mm(name, size, "bold") + _BESIDE
-        canvas.text(x, title.y + 2.6 * s, _GENERATED, size, color=_MUTED)
-    noise = rows.parameters.noise
-    second = f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
-    canvas.text_within(title.x, title.y + 5.4 * s, second, _SMALL_SIZE, title.w, color=_MUTED)
+        canvas.text(x, title.y + 2.6 * s, _GENERATED, size, color=MUTED)
+    canvas.text_within(title.x, title.y + 5.4 * s, noise_text(rows), _SMALL_SIZE, title.w, color=MUTED)
     for j, box in enumerate(block.layers):
         middle, bottom = box.x + box.w / 2, box.y + box.h - 0.8 * s
         if style.levels == "layer":
-            text = _limit_text(float(limits[0, j]))
-            canvas.text_within(middle, bottom, text, _SMALL_SIZE, box.w, ha="center", color=_MUTED)
+            text = limit_text(float(limits[0, j]))
+            canvas.text_within(middle, bottom, text, _SMALL_SIZE, box.w, ha="center", color=MUTED)
             bottom -= 2.4 * s
         canvas.text_within(middle, bottom, f"layer {j + 1}", _TEXT_SIZE, box.w, ha="center")
 
@@ -386,7 +400,7 @@ def _title_size(weights: Sequence[WeightRows], layout: WeightsLayout, scale: flo
     return max(size / max(needed, 1.0), 5.0 * scale)
 
 
-def _draw_pixel_label(canvas: _Canvas, rows: WeightRows, box: Box, index: int, style: Style) -> None:
+def _draw_pixel_label(canvas: Canvas, rows: WeightRows, box: Box, index: int, style: Style) -> None:
     text, size = (
         pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed),
         _SMALL_SIZE * canvas.scale,
@@ -397,10 +411,11 @@ def _draw_pixel_label(canvas: _Canvas, rows: WeightRows, box: Box, index: int, s
     text, size = fitted(text, size, box.h, smallest=4.0 * canvas.scale)
     x = box.x - 0.9 * canvas.scale
     y = box.y + box.h / 2
-    canvas.text(x, y, text, size, rotation=90, va="center", ha="right", color=_MUTED)
+    canvas.text(x, y, text, size, rotation=90, va="center", ha="right", color=MUTED)
 
 
-def _draw_tile(canvas: _Canvas, rows: WeightRows, box: Box, at: tuple[int, int], limit: float, style: Style) -> None:
+def draw_tile(canvas: Canvas, rows: WeightRows, box: Box, at: tuple[int, int], limit: float, style: Style) -> None:
+    """Draw one row of W: `at` is its pixel and its layer, both counted from 0."""
     i, j = at
     axes = canvas.axes(box, f"{rows.dataset}, pixel {rows.pixels[i]}, layer {j + 1}")
     axes.set_xticks([])
@@ -412,14 +427,14 @@ def _draw_tile(canvas: _Canvas, rows: WeightRows, box: Box, at: tuple[int, int],
         _draw_bars(axes, rows.rows[i, j], rows.pixels[i], scale, canvas.scale)
     else:
         _draw_image(axes, rows, at, scale, style)
-    captions = [_limit_text(limit)] if style.levels == "tile" else []
+    captions = [limit_text(limit)] if style.levels == "tile" else []
     if style.bias:
         value = signed(float(rows.biases[i, j]))
         fits = width_mm(f"bias {value}", _SMALL_SIZE * canvas.scale) <= box.w
         captions.append(f"bias {value}" if fits else f"b {value}")
     for line, text in enumerate(captions):
         y = box.y + box.h + (2.1 + _LINE_MM * line) * canvas.scale
-        canvas.text_within(box.x + box.w / 2, y, text, _SMALL_SIZE, max(box.w, 6.0), ha="center", color=_MUTED)
+        canvas.text_within(box.x + box.w / 2, y, text, _SMALL_SIZE, max(box.w, 6.0), ha="center", color=MUTED)
 
 
 def _draw_image(axes: Axes, rows: WeightRows, at: tuple[int, int], scale: ColorScale, style: Style) -> None:
@@ -439,7 +454,7 @@ def _draw_image(axes: Axes, rows: WeightRows, at: tuple[int, int], scale: ColorS
     radius = max(0.8, 0.06 * max(height, width))
     # Dark on pale maps and pale on dark ones, with a halo of the map's own zero.
     zero = scale.lut()[NEUTRAL] / 255.0
-    pen = _INK if zero.mean() > 0.4 else "white"
+    pen = INK if zero.mean() > 0.4 else "white"
     for color, line in ((tuple(zero), 0.8), (pen, 0.4)):
         # Not clipped: at the border of the image a part of the ring would be missing.
         ring = Circle((x, y), radius, fill=False, edgecolor=color, linewidth=line * style.scale, clip_on=False)
@@ -464,11 +479,11 @@ def _draw_bars(axes: Axes, values: NDArray[np.float64], feature: int, scale: Col
     axes.set_ylim(1.2 * scale.low, 1.2 * scale.high)
     axes.plot(
         [feature], [values[feature]], marker="o", markersize=2.2 * size, markerfacecolor="none",
-        markeredgecolor=_INK, markeredgewidth=0.45 * size, linestyle="none", clip_on=False,
+        markeredgecolor=INK, markeredgewidth=0.45 * size, linestyle="none", clip_on=False,
     )  # fmt: skip
 
 
-def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, beyond: bool, contributions: bool) -> None:
+def draw_color_bar(canvas: Canvas, box: Box, highest: float, style: Style, beyond: bool, contributions: bool) -> None:
     """Draw the bar: in weights, or contributions, where all tiles share the limits, else relative to each tile's limit.
 
     Its ends are pointed where weights lie beyond the limits.
@@ -499,7 +514,7 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, bey
     widest = max(width_mm(scale.label(tick), _SMALL_SIZE * s) for tick in ticks)
     shrink = min(1.0, _LABEL_ROOM * s / widest)
     axes.tick_params(
-        labelsize=_SMALL_SIZE * s * shrink, length=1.6 * s, width=0.35 * s, pad=1.2 * s, color=_MUTED, labelcolor=_INK
+        labelsize=_SMALL_SIZE * s * shrink, length=1.6 * s, width=0.35 * s, pad=1.2 * s, color=MUTED, labelcolor=INK
     )
     for spine in axes.spines.values():
         spine.set(linewidth=0.35 * s, color=_FRAME)
@@ -510,7 +525,13 @@ def _draw_color_bar(canvas: _Canvas, box: Box, highest: float, style: Style, bey
     title = next((each for each in titles if width_mm(each, _SMALL_SIZE * s) <= box.h), titles[-1])
     x = box.x + box.w + widest * shrink + 3.6 * s
     text, size = fitted(title, _SMALL_SIZE * s, box.h, smallest=4.0 * s)
-    canvas.text(x, box.y + box.h / 2, text, size, rotation=90, va="center", ha="center", color=_MUTED)
+    canvas.text(x, box.y + box.h / 2, text, size, rotation=90, va="center", ha="center", color=MUTED)
+
+
+def noise_text(rows: WeightRows) -> str:
+    """Return the noise of the fit, and p beside it."""
+    noise = rows.parameters.noise
+    return f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
 
 
 def _plain(value: float) -> str:
@@ -519,7 +540,8 @@ def _plain(value: float) -> str:
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))
 
 
-def _limit_text(limit: float) -> str:
+def limit_text(limit: float) -> str:
+    """Return the limit of colours on both sides of zero."""
     return f"±{limit:.2f}" if 0.01 <= limit < 100 else f"±{limit:.0e}".replace("e-0", "e−").replace("e+0", "e")
 
 

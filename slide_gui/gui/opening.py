@@ -33,7 +33,7 @@ __all__ = ["Opening", "ReadingPreview"]
 
 _FILTER = (
     "Data and sessions (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
-    "Exported pictures (*.png *.svg *.pdf);;All files (*)"
+    "Exported pictures (*.png *.svg *.pdf *.gif *.apng *.mp4);;All files (*)"
 )
 
 

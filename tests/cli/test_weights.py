@@ -11,12 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from slide_gui.cli import main
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.data.open import open_data
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.experiments.model_file import fit_model, load_model
+from slide_gui.experiments.session import located, read_session
 
 Capture = pytest.CaptureFixture[str]
 
@@ -104,7 +106,10 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path, 
     assert main(["weights", "small.npz", *arguments]) == 0
     bundle = Path("bundle")
     names = ["commands.txt", "weights.csv", "weights.pdf", "weights.png", "weights.py", "weights.svg"]
-    assert sorted(os.listdir(bundle)) == names
+    assert sorted(os.listdir(bundle)) == sorted([*names, "weights.slide-session"])
+    session = located(read_session(bundle), bundle)
+    assert (session.parameters.noise, session.selection.levels, session.selection.show) == (0.2, "tile", show)
+    assert session.source.load().fingerprint == session.fingerprint
     before = {name: (bundle / name).read_bytes() for name in names}
     figures = [name for name in names if name not in ("commands.txt", "weights.py")]
     root = str(Path(__file__).parents[2])
@@ -172,3 +177,43 @@ def test_that_unusable_data_end_with_one_and_one_sentence(data: Path, capsys: Ca
 def test_that_an_output_that_cannot_be_written_ends_with_one_sentence(data: Path, capsys: Capture) -> None:
     assert main(["fit", "small.npz", "-o", "small.npz/m.npz"]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.parametrize("what", ["noise", "layers"])
+def test_that_an_animation_holds_one_picture_each_and_the_session(data: Path, capsys: Capture, what: str) -> None:
+    arguments = ["--animate", what, "--depth", "2", "--pixels", "1,2", "--width", "single", "--dpi", "60"]
+    assert main(["weights", "small.npz", *arguments, "--format", "gif", "apng", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["outputs"] == ["weights.gif", "weights.apng"]
+    for name in ("weights.gif", "weights.apng"):
+        with Image.open(name) as image:
+            assert getattr(image, "n_frames", 1) == {"noise": 20, "layers": 2}[what]
+        session = read_session(Path(name))
+        assert session is not None
+        assert (session.selection.pins, session.parameters.depth) == ((8,), 2)
+        assert session.source.paths == ("small.npz",)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--animate", "depth"], "animate is 'depth'; it must be one of noise, layers"),
+        (["--animate", "layers", "-o", "w.pdf"], "must end in .gif, .apng or .mp4"),
+        (["--animate", "layers", "--bundle", "b"], "do not go together"),
+        (["--animate", "layers", "--format", "png"], "--format 'png' is none of gif, apng, mp4"),
+        (["small.npz", "--animate", "layers"], "shows one data set"),
+        (["-o", "w.gif"], "must end in .pdf, .svg, .png or .csv"),
+    ],
+)
+def test_that_what_cannot_be_animated_is_refused(
+    data: Path, capsys: Capture, arguments: list[str], sentence: str
+) -> None:
+    assert main(["weights", "small.npz", *arguments]) == 2
+    assert sentence in capsys.readouterr().err
+
+
+def test_that_a_saved_model_is_animated_by_layer_and_not_by_noise(data: Path, capsys: Capture) -> None:
+    assert main(["fit", "small.npz", "--depth", "2", "-o", "m.npz"]) == 0
+    assert main(["weights", "m.npz", "--animate", "noise"]) == 2
+    assert "needs the data" in capsys.readouterr().err
+    assert main(["weights", "m.npz", "--animate", "layers", "--dpi", "60", "-o", "w.gif"]) == 0
+    assert read_session(Path("w.gif")) is None

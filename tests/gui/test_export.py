@@ -4,6 +4,8 @@ import csv
 from pathlib import Path
 
 import pytest
+from PIL import Image
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
 
@@ -13,6 +15,7 @@ from slide_gui.figures.style import WIDTHS
 from slide_gui.gui import main_window
 from slide_gui.gui.export.dialog import ExportDialog, unused
 from tests.gui.given import labelled, show_page, wait
+from tests.gui.test_own_data import drop
 
 
 @pytest.fixture
@@ -95,7 +98,7 @@ def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
 
 def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(trained):
     first = dialog_of(trained, "weights")
-    assert (first.figure_box.count(), first.bias_box.isVisible()) == (1, True)
+    assert (first.figure_box.count(), first.bias_box.isVisible()) == (3, True)
     first.bias_box.setChecked(True)
     choose(first.width_box, "single")
     first.reject()
@@ -252,5 +255,59 @@ def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_w
     next(each for each in dialog.findChildren(QPushButton) if each.text() == "+").click()
     assert preview.dots() == pytest.approx(1.25 * smaller)
     assert dialog.width_box.count() == len(WIDTHS)
+    dialog.reject()
+    wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_an_animation_made_in_the_lane_restores_what_it_shows_when_it_is_dropped(window, tmp_path, monkeypatch):
+    window.workspace.set_parameters(noise=0.45, depth=2)
+    window.workspace.select(pins=(3, 9))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    dialog = dialog_of(window, "weights")
+    choose(dialog.figure_box, "2")
+    assert dialog.windowTitle() == "Export the layers one by one, animated"
+    choose(dialog.width_box, "single")
+    choose(dialog.format_box, "gif")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "layers.gif"), ""))
+    dialog.save_button.click()
+    wait(lambda: window.notice.isVisible() and not window.lane.busy, 60)
+    with Image.open(tmp_path / "layers.gif") as image:
+        assert image.n_frames == 2
+    window.workspace.set_parameters(noise=0.1)
+    drop(window, tmp_path / "layers.gif")
+    wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
+    wait(lambda: not window.lane.busy, 60)
+    assert window.workspace.state.selection.pins == (3, 9)
+
+
+def test_that_an_animation_that_is_cancelled_is_not_written(window, tmp_path, monkeypatch):
+    dialog = dialog_of(window, "weights")
+    choose(dialog.figure_box, "1")
+    choose(dialog.format_box, "apng")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "noise.apng"), ""))
+    shown = []
+    window.lane.status_changed.connect(lambda status: shown.append(status))
+    dialog.save_button.click()
+    wait(lambda: any(status is not None and "animation" in status.title for status in shown), 60)
+    window.actions_by_name["cancel"].trigger()
+    ended = []
+    window.lane.submit("next", lambda _progress: None, channel="next", on_result=ended.append)
+    wait(lambda: ended, 60)
+    assert list(tmp_path.glob("*.apng")) == []
+    assert not window.notice.isVisible()
+
+
+def test_that_mp4_can_be_chosen_only_where_ffmpeg_is_and_says_why(window, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    dialog = dialog_of(window, "weights")
+    choose(dialog.figure_box, "1")
+    place = dialog.format_box.findData("mp4")
+    assert not dialog.format_box.model().flags(dialog.format_box.model().index(place, 0)) & Qt.ItemFlag.ItemIsEnabled
+    assert dialog.format_box.itemText(place) == "MP4 (needs ffmpeg, which is not installed)"
+    (tmp_path / "ffmpeg").touch(mode=0o755)
+    choose(dialog.figure_box, "2")
+    assert dialog.format_box.model().flags(dialog.format_box.model().index(place, 0)) & Qt.ItemFlag.ItemIsEnabled
+    assert dialog.format_box.itemText(place) == "MP4"
+    assert dialog.style_chosen().dpi == 150
     dialog.reject()
     wait(lambda: not window.lane.busy, 60)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from slide_gui.core.slide.stack import Layer, StackParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.experiments.model_file import FittedModel
+from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["WeightRows", "default_pixels", "drowns", "input_rms", "nearby_peak", "typical_peak", "weight_rows"]
+__all__ = [
+    "WeightRows",
+    "default_pixels",
+    "drowns",
+    "input_rms",
+    "nearby_peak",
+    "rows_by_noise",
+    "typical_peak",
+    "weight_rows",
+]
 
 _NEAR = 2  # pixels
 _DROWNING = 10.0
@@ -104,6 +116,34 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
         np.array(spreads) if len(spreads) == len(stack.layers) else None,
         any(drowns(layer) for layer in stack.layers),
     )
+
+
+def rows_by_noise(
+    dataset: Dataset,
+    parameters: StackParameters,
+    pixels: Sequence[int],
+    noises: Sequence[float],
+    progress: Progress = NO_PROGRESS,
+) -> list[WeightRows]:
+    """Gather the rows of stacks that differ in their noise alone, equal to those of a fit at each.
+
+    The pass over the rows that does not depend on the noise is made once.
+
+    Raises
+    ------
+    ValueError
+        As `fit_stack` and `weight_rows`.
+    """
+    explorer, weights = Explorer(dataset.train), []
+    for number, noise in enumerate(noises):
+        part = progress.part(number / len(noises), (number + 1) / len(noises))
+        stack = explorer.update(replace(parameters, noise=noise), progress=part)
+        model = FittedModel(
+            stack, dataset.name, dataset.fingerprint, dataset.image_shape, dataset.generated, 0.0,
+            feature_names=dataset.feature_names,
+        )  # fmt: skip
+        weights.append(weight_rows(model, pixels))
+    return weights
 
 
 def input_rms(layer: Layer) -> NDArray[np.float64] | None:

@@ -12,7 +12,7 @@ from PySide6.QtCore import QObject, QSettings, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
-from slide_gui.gui.export.option import ExportOption
+from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.state.jobs import Lane, Problem, sentence
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class ExportController(QObject):
     def _write(self, request: ExportRequest) -> None:
         session = self._session
         self._lane.submit(
-            "Writing the export",
+            "Making the animation" if request.kind in ANIMATION else "Writing the export",
             lambda progress: request.write(session, progress),
             channel="export",
             on_result=self.written.emit,

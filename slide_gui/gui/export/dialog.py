@@ -22,9 +22,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.figures.animation import ANIMATION_DPI, why_not_written
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, WIDTHS, Style
-from slide_gui.gui.export.option import ExportOption
+from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.export.preview import FigurePreview
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.jobs import Lane, sentence
@@ -41,6 +42,9 @@ _FORMATS = {
     "svg": "SVG, to edit",
     "png": "PNG, 300 dots per inch",
     "csv": "CSV, the numbers",
+    "gif": "GIF, 256 colours",
+    "apng": "APNG, every colour",
+    "mp4": "MP4",
     "tex": "LaTeX, the table",
     "md": "Markdown, the table",
     "bundle": "Folder: figure, numbers, command line and script",
@@ -49,9 +53,13 @@ _NOTES = {
     "csv": "Numbers read back exactly.",
     "tex": "A table float, its notes in the caption.",
     "md": "A table, its notes below it.",
+    "gif": "Opens everywhere; each picture in the nearest of 256 colours.",
+    "apng": "Shown by browsers; each picture is the still figure, to the pixel.",
+    "mp4": "For slides.",
     "bundle": "A new folder is made where you choose; nothing is overwritten. Opened in the window, it brings back "
     "what is shown now.",
 }
+_ENABLED = Qt.ItemDataRole.UserRole - 1  # where an item of a box says whether it can be chosen
 _TEXTS = ("csv", "tex", "md")
 _WIDTH_TITLES = {
     "single": "single column",
@@ -73,7 +81,8 @@ class ExportRequest:
     ----------
     path : Path
         A file, or the folder of a bundle.
-    kind : {"pdf", "svg", "png", "csv", "tex", "md", "bundle"}
+    kind : str
+        One of those of `ExportOption`.
     export : callable
         As in `ExportOption`.
     """
@@ -87,12 +96,13 @@ class ExportRequest:
         """Write it with the session that it shows; for the lane."""
         from slide_gui.figures.export import save_bundle, save_export
 
-        export = self.export(progress.part(0.0, 0.5))
-        progress.report(0.5)
+        starts = 0.5 if self.kind not in ANIMATION else 0.0
+        export = self.export(progress.part(0.0, starts))
+        progress.report(starts)
         if self.kind == "bundle":
             save_bundle(self.path, export, self.style, session)
         else:
-            save_export(self.path, export, self.style, session)
+            save_export(self.path, export, self.style, session, progress.part(starts, 1.0))
         progress.report(1.0)
         return self.path
 
@@ -210,8 +220,13 @@ class ExportDialog(QDialog):
         self.format_box.blockSignals(True)
         self.format_box.clear()
         for kind in option.kinds:
-            self.format_box.addItem(_FORMATS[kind], kind)
-        self._choose(self.format_box, str(self._settings.value("export/format", "pdf")))
+            reason = why_not_written(f".{kind}")
+            self.format_box.addItem(f"{_FORMATS[kind]} ({reason})" if reason else _FORMATS[kind], kind)
+            if reason:
+                self.format_box.setItemData(self.format_box.count() - 1, 0, _ENABLED)
+        wanted = self.format_box.findData(str(self._settings.value("export/format", "pdf")))
+        is_offered = wanted >= 0 and not why_not_written(f".{option.kinds[wanted]}")
+        self.format_box.setCurrentIndex(wanted if is_offered else 0)
         self.format_box.blockSignals(False)
         for box, value in ((self._levels, option.style.levels), (self._colors, option.style.colors)):
             self._choose(box, value)
@@ -237,7 +252,9 @@ class ExportDialog(QDialog):
     def style_chosen(self) -> Style:
         """Return the style as it is set."""
         option = self._option()
+        moves = option.kinds == ANIMATION
         style = replace(option.style, width=self.width_box.currentData())
+        style = replace(style, dpi=ANIMATION_DPI) if moves else style
         if option.of_weights:
             style = replace(
                 style,
@@ -303,7 +320,7 @@ class ExportDialog(QDialog):
         if path is None:
             return
         self._settings.setValue("folder/export", str(path.parent))
-        if len(option.kinds) > 1:
+        if len(option.kinds) > 1 and option.kinds != ANIMATION:
             self._settings.setValue("export/format", kind)
         self._settings.setValue("export/width", self.width_box.currentData())
         ready = self._export

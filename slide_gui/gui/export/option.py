@@ -12,12 +12,13 @@ from slide_gui.progress import Progress
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
-__all__ = ["FIGURE", "TABLE", "TABLES", "ExportOption"]
+__all__ = ["ANIMATION", "FIGURE", "TABLE", "TABLES", "ExportOption"]
 
 
 FIGURE = ("pdf", "svg", "png", "csv", "bundle")
 TABLE = ("csv",)
 TABLES = ("pdf", "svg", "png", "csv", "tex", "md")
+ANIMATION = ("gif", "apng", "mp4")
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,7 @@ class ExportOption:
     style : Style
         What the dialog begins with.
     kinds : tuple of str
-        `FIGURE`, `TABLE` or `TABLES`.
+        `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
     of_weights : bool
         Whether levels, colours and biases can be chosen.
     """

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
-from slide_gui.gui.export.option import ExportOption
+from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.page import Page
 from slide_gui.gui.pages.tile_source import TileSource
@@ -29,6 +29,7 @@ from slide_gui.progress import Progress
 from slide_gui.text import layer_name
 
 if TYPE_CHECKING:
+    from slide_gui.experiments.model_file import FittedModel
     from slide_gui.figures.export import FigureExport
     from slide_gui.gui.pages.weights.all_rows import AllRows
     from slide_gui.gui.pages.weights.copies import CopiesPart
@@ -305,7 +306,30 @@ class WeightsPage(Page):
 
         style = self._figure_style()
         weights = ExportOption("weights", "the weight figure", export, style, of_weights=True)
-        return (*self.shown_view().export_options(style), weights)
+        return (*self.shown_view().export_options(style), weights, *self._animations(model, pixels, style))
+
+    def _animations(self, model: FittedModel, pixels: tuple[int, ...], style: Style) -> list[ExportOption]:
+        dataset = self._workspace.dataset
+        assert dataset is not None
+
+        def against_noise(_progress: Progress) -> FigureExport:
+            from slide_gui.experiments.inspection.rows import weight_rows
+            from slide_gui.figures.weight_animations import noise_animation
+
+            return noise_animation([dataset], model.stack.parameters, [pixels], [weight_rows(model, pixels)])
+
+        def by_layer(_progress: Progress) -> FigureExport:
+            from slide_gui.experiments.inspection.rows import weight_rows
+            from slide_gui.figures.weight_animations import layers_animation
+
+            return layers_animation(weight_rows(model, pixels))
+
+        options = [("noise", "the weights against the noise, animated", against_noise)]
+        options += [("layers", "the layers one by one, animated", by_layer)] * (len(model.stack.layers) > 1)
+        return [
+            ExportOption(f"weights-{name}", title, export, style, ANIMATION, of_weights=True)
+            for name, title, export in options
+        ]
 
     def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:

@@ -1,0 +1,201 @@
+"""Animations: each picture is the still figure, the same input gives the same bytes, and the session is held."""
+
+from __future__ import annotations
+
+import io
+import stat
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+from PIL import Image, ImageSequence
+
+from slide_gui.core.slide.stack import StackParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.inspection.rows import WeightRows, rows_by_noise
+from slide_gui.experiments.inspection.rows import weight_rows as fitted_rows
+from slide_gui.experiments.model_file import fit_model
+from slide_gui.experiments.session import SessionRecord, picture_text, read_session
+from slide_gui.figures.animation import ANIMATED
+from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.export import FigureExport, figure_bytes, save_export
+from slide_gui.figures.style import Style
+from slide_gui.figures.weight_animations import NOISES, draw_layer, layers_animation, noise_animation
+from slide_gui.figures.weights import draw_weights
+from slide_gui.progress import Cancelled, Listener
+
+from .weight_rows import weight_rows
+
+STYLE = Style(width="single", dpi=80)
+COLORS = ColorScale.symmetric(STYLE.colors, 1.0).lut()[:, :3]
+PARAMETERS = StackParameters(depth=2)
+SESSION = picture_text(SessionRecord(choices=(("runs", "filter", "n" * 900),)))
+
+
+def data() -> Dataset:
+    rows = (np.random.default_rng(0).random((60, 30)) < 0.4).astype(np.float32)
+    return Dataset("made up", rows, rows[:0], image_shape=(5, 6))
+
+
+def now() -> WeightRows:
+    return fitted_rows(fit_model(data(), PARAMETERS), (7, 20))
+
+
+def against_noise() -> FigureExport:
+    return noise_animation([data()], PARAMETERS, [(7, 20)], [now()])
+
+
+def pictures(path: Path) -> list[NDArray[np.uint8]]:
+    with Image.open(path) as image:
+        return [np.asarray(frame.convert("RGB")) for frame in ImageSequence.Iterator(image)]
+
+
+def still(rows: WeightRows, style: Style) -> NDArray[np.uint8]:
+    content = figure_bytes(lambda figure: draw_weights(figure, [rows], style), ".png", style)
+    return np.asarray(Image.open(io.BytesIO(content)).convert("RGB"))
+
+
+def test_that_the_rows_at_each_noise_are_those_of_a_fit_to_the_bit() -> None:
+    for rows, noise in zip(rows_by_noise(data(), PARAMETERS, (7, 20), NOISES), NOISES, strict=True):
+        alone = fitted_rows(fit_model(data(), replace(PARAMETERS, noise=noise)), (7, 20))
+        np.testing.assert_array_equal(rows.rows, alone.rows)
+        np.testing.assert_array_equal(rows.biases, alone.biases)
+        assert rows.parameters == alone.parameters
+
+
+def test_that_each_picture_of_an_apng_is_the_still_figure_to_the_pixel(tmp_path: Path) -> None:
+    save_export(tmp_path / "a.apng", against_noise(), STYLE)
+    frames = pictures(tmp_path / "a.apng")
+    assert len(frames) == len(NOISES)
+    for frame, noise in zip(frames, NOISES, strict=True):
+        rows = fitted_rows(fit_model(data(), replace(PARAMETERS, noise=noise)), (7, 20))
+        np.testing.assert_array_equal(frame, still(rows, replace(STYLE, show="weights")))
+
+
+def test_that_a_gif_shows_the_same_in_the_nearest_of_its_colours_and_zero_as_it_is(tmp_path: Path) -> None:
+    for suffix in (".gif", ".apng"):
+        save_export(tmp_path / f"a{suffix}", against_noise(), STYLE)
+    with Image.open(tmp_path / "a.gif") as image:
+        assert image.info["loop"] == 0
+        assert [frame.info["duration"] for frame in ImageSequence.Iterator(image)] == [250] * 19 + [1500]
+    for frame, exact in zip(pictures(tmp_path / "a.gif"), pictures(tmp_path / "a.apng"), strict=True):
+        apart = np.abs(frame.astype(int) - exact).max(axis=2)
+        of_map = (exact[:, :, None] == COLORS).all(axis=3).any(axis=2)
+        assert of_map.mean() > 0.2
+        assert apart[of_map].max() <= np.abs(np.diff(COLORS.astype(int), axis=0)).max()
+        assert apart.max() <= 48
+        zero = (exact == (247, 247, 248)).all(axis=2)
+        assert zero.any()
+        np.testing.assert_array_equal(frame[zero], exact[zero])
+
+
+def test_that_a_layer_is_drawn_as_in_the_figure_of_all_layers() -> None:
+    def tiles(figure: Figure) -> dict[str, NDArray[np.uint8]]:
+        return {str(axes.get_label()): np.asarray(axes.images[0].get_array()) for axes in figure.axes if axes.images}
+
+    rows = weight_rows(depth=3)
+    whole = Figure()
+    draw_weights(whole, [rows], STYLE)
+    drawn = {}
+    for layer in (1, 2, 3):
+        figure = Figure()
+        draw_layer(figure, rows, layer, STYLE)
+        drawn |= tiles(figure)
+    assert drawn.keys() == tiles(whole).keys()
+    for name, image in tiles(whole).items():
+        np.testing.assert_array_equal(drawn[name], image)
+
+
+@pytest.mark.parametrize("shape", [(6, 8), None])
+@pytest.mark.parametrize("width", ["single", "slide"])
+@pytest.mark.parametrize("levels", ["layer", "tile", "global"])
+def test_that_tiles_and_texts_of_a_layer_stay_within_the_figure(
+    shape: tuple[int, int] | None, width: str, levels: str
+) -> None:
+    rows = weight_rows("a name that is far too long for the figure " * 2, shape=shape, pixels=tuple(range(1, 12)))
+    style = Style(width=width, levels=levels, bias=True, dpi=60)
+    figure = Figure()
+    draw_layer(figure, rows, 2, style)
+    figure.set_dpi(60)
+    figure.canvas.draw()
+    for artist in (*figure.texts, *figure.axes):
+        box = artist.get_window_extent().transformed(figure.transFigure.inverted())
+        assert box.x0 > -0.001, artist
+        assert box.y0 > -0.001, artist
+        assert box.x1 < 1.001, artist
+        assert box.y1 < 1.001, artist
+
+
+@pytest.mark.parametrize("suffix", [".gif", ".apng"])
+def test_that_two_exports_are_the_same_bytes_and_hold_the_session(tmp_path: Path, suffix: str) -> None:
+    for name in "ab":
+        save_export(tmp_path / f"{name}{suffix}", layers_animation(now()), STYLE, SESSION)
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+    session = read_session(tmp_path / f"a{suffix}")
+    assert session is not None
+    assert picture_text(session) == SESSION
+    save_export(tmp_path / f"c{suffix}", layers_animation(now()), STYLE)
+    assert read_session(tmp_path / f"c{suffix}") is None
+
+
+@pytest.mark.parametrize("after", [0.2, 0.7, 0.99])
+def test_that_a_cancelled_animation_leaves_no_file(tmp_path: Path, after: float) -> None:
+    heard = []
+
+    def hear(fraction: float, _payload: object) -> None:
+        heard.append(fraction)
+        if fraction >= after:
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        save_export(tmp_path / "a.gif", against_noise(), STYLE, progress=Listener(hear))
+    assert list(tmp_path.iterdir()) == []
+    assert heard == sorted(heard)
+
+
+def test_that_a_figure_that_stands_still_is_no_animation(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="stands still"):
+        save_export(tmp_path / "a.gif", replace(against_noise(), frames=None), STYLE)
+
+
+def test_that_without_ffmpeg_mp4_is_refused_before_anything_is_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    heard: list[float] = []
+    with pytest.raises(ValueError, match=r"\.mp4 needs ffmpeg, which is not installed; write \.gif or \.apng"):
+        save_export(tmp_path / "a.mp4", against_noise(), STYLE, progress=Listener(lambda at, _: heard.append(at)))
+    assert heard == []
+    assert ANIMATED == (".gif", ".apng", ".mp4")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a script stands in for ffmpeg")
+def test_that_ffmpeg_gets_each_picture_as_often_as_it_is_to_be_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "ffmpeg"
+    program.write_text(
+        f"#!{sys.executable}\nimport sys\n"
+        "size = sys.argv[sys.argv.index('-s') + 1]\n"
+        "said = next(word for word in sys.argv if word.startswith('comment='))\n"
+        "open(sys.argv[-1], 'wb').write(f'{size}|{said}|'.encode() + sys.stdin.buffer.read())\n"
+    )
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    save_export(tmp_path / "a.mp4", layers_animation(now()), STYLE, SESSION)
+    save_export(tmp_path / "a.apng", layers_animation(now()), STYLE, SESSION)
+    size, _, content = (tmp_path / "a.mp4").read_bytes().split(b"|", 2)
+    width, height = map(int, size.split(b"x"))
+    assert (width % 2, height % 2) == (0, 0)
+    frames = np.frombuffer(content, np.uint8).reshape(-1, height, width, 4)[..., :3]
+    assert len(frames) == 2 * 20
+    for start, picture in zip((0, 20), pictures(tmp_path / "a.apng"), strict=True):
+        for frame in frames[start : start + 20]:
+            np.testing.assert_array_equal(frame, picture[:height, :width])
+    session = read_session(tmp_path / "a.mp4")
+    assert session is not None
+    assert picture_text(session) == SESSION
