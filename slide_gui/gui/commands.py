@@ -51,6 +51,13 @@ class Shell(Protocol):
         """The page that is there from the start."""
 
     @property
+    def shows_panel(self) -> bool:
+        """Whether the panel is not folded."""
+
+    def show_panel(self, shown: bool) -> None:
+        """Unfold or fold it."""
+
+    @property
     def shows_lateness(self) -> bool:
         """Whether the status bar says how late the event loop is."""
 
@@ -86,8 +93,10 @@ class Command:
         What it does.
     tip : str
         What the text does not say.
-    enabled, checked : callable, optional
-        Whether it can be run now; whether what it switches is on, which makes it one that can be ticked.
+    why_not : callable, optional
+        Why it cannot be run now, as its tooltip says then; empty where it can.
+    checked : callable, optional
+        Whether what it switches is on, which makes it one that can be ticked.
     says : callable, optional
         The text with what it would do now.
     """
@@ -98,7 +107,7 @@ class Command:
     shortcut: str
     run: Callable[[Shell], object]
     tip: str = ""
-    enabled: Callable[[Shell], bool] | None = None
+    why_not: Callable[[Shell], str] | None = None
     checked: Callable[[Shell], bool] | None = None
     says: Callable[[Shell], str] | None = None
 
@@ -186,7 +195,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Z",
         lambda w: w.workspace.history.undo(),
-        enabled=lambda w: w.workspace.history.last is not None,
+        why_not=lambda w: "" if w.workspace.history.last else "Nothing was changed yet",
         says=lambda w: _after("Undo", w.workspace.history.last),
     ),
     Command(
@@ -195,7 +204,7 @@ COMMANDS = (
         "Edit",
         "Ctrl+Shift+Z",
         lambda w: w.workspace.history.redo(),
-        enabled=lambda w: w.workspace.history.next is not None,
+        why_not=lambda w: "" if w.workspace.history.next else "Nothing was taken back",
         says=lambda w: _after("Redo", w.workspace.history.next),
     ),
     Command("release_pins", "Release all pins", "Edit", "Ctrl+Shift+X", lambda w: w.workspace.select(pins=())),
@@ -269,6 +278,16 @@ COMMANDS = (
         lambda w: w.workspace.select(transposed=not _transposed(w)),
         checked=_transposed,
     ),
+    Command(
+        "panel",
+        "Panel of parameters",
+        "View",
+        "Ctrl+B",
+        lambda w: w.show_panel(not w.shows_panel),
+        "Show it, or fold it away",
+        checked=lambda w: w.shows_panel,
+        why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
+    ),
     Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
     Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
     Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
@@ -327,13 +346,14 @@ class _Action(QAction):
 
     def follow(self) -> None:
         """Show whether it can be run, whether what it switches is on, and what it would do."""
-        if self.command.enabled is not None:
-            self.setEnabled(self.command.enabled(self._shell))
         if self.command.checked is not None:
             self.setChecked(self.command.checked(self._shell))
         if self.command.says is not None:
             self.setText(self.command.says(self._shell))
-            self._describe(self.text())
+        if self.command.why_not is not None:
+            reason = self.command.why_not(self._shell)
+            self.setEnabled(not reason)
+            self._describe(reason or (self.text() if self.command.says else self.command.tip))
 
 
 class ShortcutList(QDialog):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from PySide6.QtCore import QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QScreen
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -47,6 +47,7 @@ __all__ = ["MainWindow"]
 
 
 _ICONS = {
+    "panel": '<rect x="3.5" y="5" width="17" height="14" rx="2"/><path d="M9.500 5v14"/>',
     "undo": '<path d="M8.5 5L4.5 9l4 4"/><path d="M4.5 9h9.5a5 5 0 0 1 0 10h-4"/>',
     "redo": '<path d="M15.5 5l4 4-4 4"/><path d="M19.5 9H10a5 5 0 0 0 0 10h4"/>',
 }
@@ -75,6 +76,7 @@ class TitleBar(QFrame):
         for command in COMMANDS:
             if command.menu not in menus:
                 menus[command.menu] = QMenu(f"&{command.menu}", bar)
+                menus[command.menu].setToolTipsVisible(True)
                 bar.addMenu(menus[command.menu])
             menus[command.menu].addAction(self._actions[command.name])
         return bar
@@ -105,8 +107,8 @@ class TitleBar(QFrame):
     def tint(self) -> None:
         """Draw the icons in the colours of the theme."""
         theme = theme_of(self)
-        for name, drawing in _ICONS.items():
-            self._buttons[name].setIcon(icon(drawing, theme))
+        for name in ("undo", "redo"):
+            self._buttons[name].setIcon(icon(_ICONS[name], theme))
 
 
 class Navigation(QFrame):
@@ -133,6 +135,22 @@ class Navigation(QFrame):
             self._buttons[spec.name] = button
             column.addWidget(button)
         column.addStretch(1)
+        self._panel = QToolButton(self)
+        self._panel.setProperty("kind", "nav")
+        self._panel.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
+        self._panel.setIconSize(QSize(20, 20))
+        self._panel.setFixedSize(72, 48)
+        self._panel.clicked.connect(actions["panel"].trigger)
+        self._panel_action = actions["panel"]
+        column.addWidget(self._panel)
+
+    def follow_actions(self) -> None:
+        """Enable the button of the panel where there is one, and let it say what it would do."""
+        action = self._panel_action
+        self._panel.setText("Fold" if action.isChecked() else "Unfold")
+        self._panel.setAccessibleName("Fold the panel" if action.isChecked() else "Unfold the panel")
+        self._panel.setEnabled(action.isEnabled())
+        self._panel.setToolTip(action.toolTip())
 
     @Slot(object)
     def mark(self, name: str) -> None:
@@ -144,9 +162,11 @@ class Navigation(QFrame):
         theme = theme_of(self)
         for name, button in self._buttons.items():
             button.setIcon(icon(self._icons[name], theme))
+        self._panel.setIcon(icon(_ICONS["panel"], theme))
 
 
 _NOTICE_WIDTH = 720
+_OPENS_AT, _LEAST = QSize(1280, 800), QSize(880, 480)
 _PRIVATE = "nothing leaves this computer"
 
 
@@ -169,11 +189,12 @@ class MainWindow(QMainWindow):
         super().__init__(parent)
         self.setObjectName("main")
         self.setWindowTitle("slide-gui")
-        self.resize(1280, 800)
-        self.setMinimumSize(960, 640)
+        self.resize(_opening_size(self.screen()))
+        self.setMinimumSize(_LEAST)
         self.setAcceptDrops(True)
         self._example: DataSource | None = None
         self.settings, self._tinted = settings, ""
+        self._panel_folded = settings.value("panel_folded", False, bool)
         self.session = Session(store, self)
         self.lane, self.workspace = self.session.lane, self.session.workspace
         self.workspace.choices = FileChoices(settings)
@@ -244,6 +265,7 @@ class MainWindow(QMainWindow):
         self.keeper.missing.connect(self._ask_to_locate)
         self.keeper.crashed.connect(self._ask_to_recover)
         self.pages.turned.connect(self._navigation.mark)
+        self.pages.changed.connect(self._show_panel)
         self.pages.resized.connect(self._place_notice)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
         self.pages.turn_to("weights")
@@ -421,6 +443,25 @@ class MainWindow(QMainWindow):
         )
 
     @property
+    def shows_panel(self) -> bool:
+        """Whether the panel is not folded."""
+        return not self._panel_folded
+
+    def show_panel(self, shown: bool) -> None:
+        """Unfold or fold the panel; it is remembered."""
+        self._panel_folded = not shown
+        self.settings.setValue("panel_folded", self._panel_folded)
+        self._show_panel()
+
+    @Slot()
+    def _show_panel(self) -> None:
+        """Show of the panel what the page needs, unless it is folded."""
+        needed = self.pages.shown().needs()
+        self.panel.show_parts(needed)
+        self.panel.setVisible(bool(needed) and not self._panel_folded)
+        self._follow_history()
+
+    @property
     def shows_lateness(self) -> bool:
         """Whether the status bar says how late the event loop is."""
         return self.lateness.measuring
@@ -442,6 +483,7 @@ class MainWindow(QMainWindow):
     def _follow_history(self) -> None:
         self.commands.follow()
         self._title_bar.follow_actions()
+        self._navigation.follow_actions()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel, wait for the worker, and go."""
@@ -450,3 +492,8 @@ class MainWindow(QMainWindow):
         self.lane.close()
         self.faults.close()
         super().closeEvent(event)
+
+
+def _opening_size(screen: QScreen) -> QSize:
+    """Return how large a window opens: as is usual, but no larger than a screen with its frame and title bar."""
+    return _OPENS_AT.boundedTo(screen.availableSize() - QSize(16, 48))

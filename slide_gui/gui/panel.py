@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -34,7 +35,7 @@ from slide_gui.text import count, counted
 
 __all__ = ["ParameterPanel"]
 
-_WIDTH = 248
+_WIDTH = 240
 _OPEN = "open"
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
@@ -226,12 +227,11 @@ class ParameterPanel(QScrollArea):
         inside = QWidget(self)
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
-        self._layout = QVBoxLayout(inside)
-        self._layout.setContentsMargins(16, 16, 16, 16)
-        self._layout.setSpacing(4)
-        self._build_data()
-        self._build_stack()
-        self._build_tiles()
+        self._parts: dict[str, QWidget] = {}
+        self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 12, 16))
+        for name, build in (("data", self._build_data), ("stack", self._build_stack), ("tiles", self._build_tiles)):
+            with self._part(name):
+                build()
         self._layout.addStretch(1)
         self._note = QLabel(inside)
         self._note.setProperty("role", "secondary")
@@ -245,7 +245,23 @@ class ParameterPanel(QScrollArea):
         workspace.stack_changed.connect(self._show_fit)
         self._show_state(workspace.state, workspace.state)
 
+    def show_parts(self, needed: frozenset[str]) -> None:
+        """Show what has an effect on the page, and nothing else; the names are those of `Page.needs`."""
+        for name, part in self._parts.items():
+            part.setVisible(name in needed or (name == "tiles" and bool(needed & {"show", "levels", "colors"})))
+        self._note.setVisible("stack" in needed)
+
     # Building --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _part(self, name: str) -> Iterator[None]:
+        """Put what is built meanwhile into a part of its own, which `show_parts` shows or hides."""
+        part = self._parts[name] = QWidget(self)
+        outer = self._layout
+        outer.addWidget(part)
+        self._layout = flush(QVBoxLayout(part), 4)
+        yield
+        self._layout = outer
 
     def _heading(self, text: str) -> None:
         label = QLabel(text, self)
@@ -349,13 +365,16 @@ class ParameterPanel(QScrollArea):
             "it is taken from. As needed: contributions where the largest weight of a layer is more than 10 times the "
             "largest from a typical pixel"
         )
-        self._show = self._choice("Show", tip, "show", select)
+        with self._part("show"):
+            self._show = self._choice("Show", tip, "show", select)
         add_choices(self._show, SHOWN.values())
         tip = "Which tiles share the limits of the colour scale"
-        self._levels = self._choice("Levels", tip, "levels", select)
+        with self._part("levels"):
+            self._levels = self._choice("Levels", tip, "levels", select)
         add_choices(self._levels, LEVELS.values())
         tip = "Zero is the neutral colour; jet is the paper’s look"
-        self._colors = self._choice("Colours", tip, "colors", select)
+        with self._part("colors"):
+            self._colors = self._choice("Colours", tip, "colors", select)
         self._colors.addItem("diverging, as the theme", "auto")
         for key in (*DIVERGING, "jet"):
             self._colors.addItem(MAPS[key], key)

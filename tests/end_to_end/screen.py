@@ -13,7 +13,7 @@ from slide_gui.gui.theme import Theme
 Picture = NDArray[np.uint8]
 """Red, green, blue of every pixel, shape (height, width, 3)."""
 
-CONTENT = 320  # where the page starts: navigation of 72 and panel of 248 pixels
+CONTENT = 312  # where the page starts: navigation of 72 and panel of 240 pixels
 _TOP = 60
 _LEAST = 40  # no smaller frame is a tile
 

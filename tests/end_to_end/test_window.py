@@ -28,7 +28,7 @@ def test_that_it_opens_on_generated_rectangles_with_five_rows_of_four_painted_ti
     page = program.settled(rows=5)
     assert program.title == "Rectangles (generated) – slide-gui"
     assert [len(row) for row in page.rows] == [4] * 5
-    assert page.image.width == page.image.height == 252
+    assert page.image.width == page.image.height == 280
     assert all(page.ring(number) > 10 for number in range(4))
     assert page.ring(4) == 0
 

@@ -15,7 +15,7 @@ from slide_gui.gui.pages.weights import flow
 from slide_gui.gui.pages.weights.explained import ExplainedWeight
 from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED, SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
-from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
 from tests.gui.given import Given, settle, wait, wheel
 
 
@@ -211,7 +211,7 @@ def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     settle(0.2)
     layout, bar = shown.layout_of(), part.findChild(ColorBar)
-    assert layout.size == shown.layout_of(part.width()).size
+    assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).beside).size
     assert bar.geometry().left() - layout.needed < 40
 
 

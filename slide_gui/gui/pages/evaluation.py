@@ -268,6 +268,9 @@ class EvaluationPage(Page):
 
     # Export -----------------------------------------------------------------------------------------------------
 
+    def needs(self) -> frozenset[str]:
+        return frozenset()
+
     def export_options(self) -> tuple[ExportOption, ...]:
         state, times = self._controller.state(), self._controller.times()
         options = []

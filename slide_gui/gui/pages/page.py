@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
-from slide_gui.gui.widgets.controls import ChoiceButtons, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
 
 __all__ = ["Page"]
 
@@ -51,7 +51,7 @@ class Page(QWidget):
     ) -> None:
         super().__init__(parent)
         self.column = flush(QVBoxLayout(self), 8, (20, 12, right, 8))
-        self.subtitle, self.tabs = label(subtitle, self), ChoiceButtons(self)
+        self.subtitle, self.tabs = ElidedLabel(subtitle, self), ChoiceButtons(self)
         self.tabs.idClicked.connect(self.chosen)
         self.head = nested(self.column, QHBoxLayout(), spacing=12)
         self.head.addStrut(28)  # as high with tabs as without
@@ -61,6 +61,13 @@ class Page(QWidget):
             button = self.tabs.add(number, text, self)
             button.setToolTip(tip)
             self.head.addWidget(button)
+
+    def needs(self) -> frozenset[str]:
+        """Return which parts of the panel have an effect on what is shown now, of "data", "stack" and those of tiles.
+
+        Those of tiles are "show", "levels" and "colors".
+        """
+        return frozenset({"data", "stack"})
 
     def choices(self) -> dict[str, str]:
         """Return what a person chose on this page, for a session; its view is one of them."""

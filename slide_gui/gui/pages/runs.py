@@ -132,6 +132,9 @@ class RunsPage(Page):
 
     # Export -----------------------------------------------------------------------------------------------------
 
+    def needs(self) -> frozenset[str]:
+        return frozenset({"data"})
+
     def export_options(self) -> tuple[ExportOption, ...]:
         place = {run.hash: run for run in self._library.runs}
         lines = [place[key] for key in self.run_table.shown() if key in place]

@@ -125,7 +125,11 @@ class PageStack(QStackedWidget):
         The page shown asks to be exported.
     resized()
         It has another size now.
+    changed()
+        Another page is shown, or another view on it.
     """
+
+    changed = Signal()
 
     turned = Signal(object)
     export_requested = Signal()
@@ -217,6 +221,7 @@ class PageStack(QStackedWidget):
             page.export_requested.connect(self.export_requested)
             page.page_requested.connect(self.show_item)
             page.chosen.connect(self._note)
+            page.chosen.connect(self.changed)
             self._first[name] = page.choices()
             self.addWidget(page)
             self._choose(name)
@@ -233,6 +238,7 @@ class PageStack(QStackedWidget):
         self.setCurrentWidget(self.page(name))
         self.name = name
         self.turned.emit(name)
+        self.changed.emit()
 
     @Slot(str, object)
     def show_item(self, name: str, item: object) -> None:

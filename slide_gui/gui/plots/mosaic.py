@@ -37,6 +37,9 @@ class Mosaic(Plot):
     pixel_clicked = Signal(object)
     """(pixel whose field it is, pixel inside it)."""
 
+    looked = Signal()
+    """Another part is seen, or the whole at another size."""
+
     def __init__(self, parent: QWidget | None = None) -> None:
         self._fields: NDArray[np.float32] | None = None
         self._scale: ColorScale | None = None
@@ -186,12 +189,16 @@ class Mosaic(Plot):
         down, across = self._fields_grid().shown
         return across * (columns + GAP) - GAP, down * (rows + GAP) - GAP
 
-    def _width_of_whole(self) -> int:
-        """Return how wide the plot need be to show the whole as large as its height allows."""
-        ratio, (wide, high) = self.devicePixelRatioF(), self._size()
-        return (
-            math.ceil(wide * _whole_zoom(self.box().height() / high, ratio)) + self._margins.left + self._margins.right
-        )
+    def width_of_whole(self, height: float) -> int:
+        """Return how wide the plot need be to show the whole as large as a height allows."""
+        ratio, margins, (wide, high) = self.devicePixelRatioF(), self._margins, self._size()
+        zoom = _whole_zoom((height - margins.head - margins.foot) / high, ratio)
+        return math.ceil(wide * zoom) + margins.left + margins.right
+
+    def picture(self) -> QRectF:
+        """Return where the fields are seen."""
+        wide, high = self._size()
+        return QRectF(self.at(0, 0), self.at(wide, -high)) & self.box()
 
     def _fit(self) -> None:
         """Make the whole fill the plot, weights square and, if there is room, whole device pixels wide."""
@@ -216,11 +223,12 @@ class Mosaic(Plot):
 
     def _looked(self) -> None:
         # No wider than the whole is, so that what stands beside it is near; what is zoomed to takes all there is.
-        most = self._width_of_whole() if self._fields is not None and not self.is_zoomed() else _UNLIMITED
+        most = self.width_of_whole(self.height()) if self._fields is not None and not self.is_zoomed() else _UNLIMITED
         if most != self.maximumWidth():
             self.setMaximumWidth(max(most, self.minimumWidth()))
         if self._colours is not None and self._placed_size() != self._placed:
             self._place(self._placed_size())
+        self.looked.emit()
 
     def _zoom(self, factor: float, about: QPointF) -> None:
         ratio, now = self.devicePixelRatioF(), self.zoom()

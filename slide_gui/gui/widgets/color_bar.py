@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QSizePolicy, QWidget
 
@@ -18,7 +18,7 @@ from slide_gui.gui.widgets.tiles import ImageLayout
 
 __all__ = ["BesideColorBar", "ColorBar"]
 
-BAR, TICK, FOOT, BESIDE = 12, 4, 8, 16
+BAR, TICK, FOOT, BESIDE = 12, 4, 8, 12
 HEAD = 28
 """Height kept for the note; the bar starts level with the first row of `WeightTiles`."""
 
@@ -29,7 +29,7 @@ class ColorBar(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._scale: ColorScale | None = None
-        self._note = ""
+        self._note, self._head = "", HEAD
         self._labels: tuple[str, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
         self.setAccessibleName("Colour scale")
@@ -63,9 +63,15 @@ class ColorBar(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(68, 120)
 
+    def set_head(self, height: int) -> None:
+        """Let the colours begin at a height; the note stands above."""
+        if height != self._head:
+            self._head = height
+            self.update()
+
     def bar(self) -> QRectF:
         """Return where the colours are; the place of the note is always kept."""
-        return QRectF(2, HEAD, BAR, max(self.height() - HEAD - FOOT, 1))
+        return QRectF(2, self._head, BAR, max(self.height() - self._head - FOOT, 1))
 
     def y_of(self, value: float) -> float:
         """Return the height at which a value stands."""
@@ -80,7 +86,7 @@ class ColorBar(QWidget):
         painter = QPainter(self)
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
-        note = QRectF(2, 0, self.width() - 2, HEAD)
+        note = QRectF(2, self._head - HEAD, self.width() - 2, HEAD)
         painter.drawText(note, int(Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextWordWrap), self._note)
         if self._scale is not None:
             painter.drawImage(box, _ramp(self._scale))
@@ -120,7 +126,7 @@ class BesideColorBar(QWidget):
         self._content, self._layout_of, self._bar = content, layout_of, ColorBar(self)
         row = flush(QHBoxLayout(self), BESIDE)
         row.addWidget(content, 1000)  # as wide as the images need it; the rest of the room is right of the bar
-        row.addWidget(self._bar)
+        row.addWidget(self._bar, 0, Qt.AlignmentFlag.AlignTop)
         row.addStretch(1)
 
     def set_scale(self, scale: ColorScale, note: str = "", labels: tuple[str, ...] = ()) -> None:
@@ -128,16 +134,29 @@ class BesideColorBar(QWidget):
         self._bar.set_scale(scale, note, labels)
         self._limit_width()
 
+    @property
+    def beside(self) -> int:
+        """Width of what is no image: the bar, what is between, and a scroll bar where there may be one."""
+        return self._bar.sizeHint().width() + BESIDE + self._scroll_bar()
+
+    def _scroll_bar(self) -> int:
+        content = self._content
+        return content.verticalScrollBar().sizeHint().width() if isinstance(content, QAbstractScrollArea) else 0
+
     def _limit_width(self) -> None:
-        content, scroll_bar = self._content, 0
-        if isinstance(content, QAbstractScrollArea):
-            scroll_bar = content.verticalScrollBar().sizeHint().width()
-        room = self.width() - self._bar.sizeHint().width() - BESIDE - scroll_bar
-        content.setMaximumWidth(math.ceil(self._layout_of(max(room, 1)).needed) + scroll_bar)
+        layout = self._layout_of(max(self.width() - self.beside, 1))
+        self._content.setMaximumWidth(math.ceil(layout.needed) + self._scroll_bar())
+        lowest = math.ceil(layout.lowest) + FOOT
+        self._bar.setFixedHeight(max(min(lowest, self.height()), self._bar.minimumSizeHint().height()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._limit_width()
+
+    def event(self, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.LayoutRequest:  # the images are arranged otherwise
+            self._limit_width()
+        return super().event(event)
 
 
 def _ramp(scale: ColorScale) -> QImage:

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QBoxLayout, QButtonGroup, QComboBox, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QButtonGroup,
+    QComboBox,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QWidget,
+)
 
 from slide_gui.core.choices import Choice
 from slide_gui.gui.layouts import flush
 
-__all__ = ["ChoiceButtons", "StartPause", "add_button", "add_choices", "label"]
+__all__ = ["ChoiceButtons", "ElidedLabel", "StartPause", "add_button", "add_choices", "label"]
 
 
 def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> QLabel:
@@ -19,6 +29,36 @@ def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = 
     shown.setProperty("role", role)
     shown.setWordWrap(wraps)
     return shown
+
+
+class ElidedLabel(QLabel):
+    """One line that gives way to what stands beside it: what does not fit ends in …, and is told by the tooltip.
+
+    Parameters
+    ----------
+    role : str
+        One of those of the style sheet.
+    """
+
+    def __init__(self, text: str, parent: QWidget, role: str = "secondary") -> None:
+        super().__init__(text, parent)
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(0, super().minimumSizeHint().height())
+
+    def shown_text(self) -> str:
+        """Return as much of the text as there is room for."""
+        return self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width())
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        text = self.shown_text()
+        self.setToolTip("" if text == self.text() else self.text())
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(QPalette.ColorRole.WindowText))
+        painter.drawText(self.contentsRect(), int(Qt.AlignmentFlag.AlignVCenter), text)
+        painter.end()
 
 
 def add_button(parent: QWidget, row: QBoxLayout, text: str, tip: str = "", kind: str = "") -> QPushButton:

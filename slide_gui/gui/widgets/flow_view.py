@@ -135,6 +135,10 @@ class FlowLayout(ImageLayout):
         )
 
     @property
+    def lowest(self) -> float:
+        return self.lower(0).bottom()
+
+    @property
     def bottom(self) -> float:
         """Height that everything takes."""
         return self.lower(0).bottom() + 3 + _LINES * LINE + EDGE

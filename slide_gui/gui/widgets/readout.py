@@ -57,6 +57,11 @@ class Readout(QWidget):
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL) + 8
         return len(self._columns) * advance > room and len(self._columns) > len(self._rows)
 
+    def holds(self, columns: int, text: str) -> bool:
+        """Return whether so many columns have room for a text."""
+        advance = QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(text) + 6
+        return columns * advance <= self.width() - self._first_column() - EDGE
+
     def hasHeightForWidth(self) -> bool:
         return True
 
@@ -71,7 +76,7 @@ class Readout(QWidget):
         return QSize(180, HEAD + 4 * LINE)
 
     def _first_column(self) -> float:
-        return QFontMetricsF(figure_font(self)).horizontalAdvance("weight") + 12 + EDGE
+        return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
     def _cells(self) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
         """Return the columns' titles and the lines as they are shown."""
@@ -97,7 +102,7 @@ class Readout(QWidget):
         painter.drawText(QRectF(EDGE, 0, first + step, HEAD), middle, self._title)
         for number, title in enumerate(titles):
             painter.drawText(QRectF(first + number * step, 0, step, HEAD), right, title)
-        body = figure_font(self, SECONDARY + 1)
+        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # a size smaller where it is narrow
         for line, (name, texts) in enumerate(lines):
             top = HEAD + line * LINE
             painter.setPen(QPen(QColor(theme.line), 1.0))

@@ -130,9 +130,14 @@ def bar_image(values: NDArray[np.float32], scale: ColorScale, size: tuple[int, i
     )
 
 
-EDGE, LABEL, NAME_LABEL, HEAD, GAP, NARROW_GAP, LINE = 4, 80, 128, 24, 8, 3, 15
-LARGEST, LEGIBLE, SMALLEST = 196, 84, 24
-BARS_HEIGHT, BARS_LARGEST = 72, 320
+EDGE, LABEL, NARROW_LABEL, NAME_LABEL, HEAD, GAP, NARROW_GAP, BAND_GAP, LINE = 4, 80, 68, 128, 24, 8, 3, 28, 15
+NARROW = 420
+"""Width below which labels and gaps give way to the tiles."""
+LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 448, 84, 24
+ENLARGED = 336
+"""Side of an enlarged tile where no height is given."""
+BARS_HEIGHT, BARS_LARGEST = 72, 480
+MOST_BANDS = 4
 
 
 @dataclass(frozen=True)
@@ -185,6 +190,11 @@ class ImageLayout:
         """Width that everything of this size needs: with no more, it is laid out just so."""
         raise NotImplementedError
 
+    @property
+    def lowest(self) -> float:
+        """Where the lowest image ends."""
+        raise NotImplementedError
+
     def grid(self, box: QRectF) -> PixelGrid:
         """Return where the pixels of an image lie."""
         return PixelGrid((self.shape[0], self.shape[1]), box.x(), box.y(), self.scale, self.transposed)
@@ -215,89 +225,154 @@ class ImageLayout:
 
 @dataclass(frozen=True, kw_only=True)
 class TileLayout(ImageLayout):
-    """Geometry of `rows` × `columns` tiles.
+    """Geometry of `rows` × `columns` tiles; where it makes them larger, rows stand beside each other in bands.
 
     Parameters
     ----------
-    caption : float
-        Width of the widest usual caption; where it does not fit a tile, captions take two lines.
+    caption : tuple of (float, float)
+        Widths of the widest usual caption on one line and broken in two; where neither fits there is none.
     height_room : float
         Tiles are made no larger than lets all rows stand in this height, as long as they keep `LEGIBLE`; 0 for any.
+    only : tuple of (row, column) or None
+        The one tile that takes all the room.
     """
 
     rows: int
     columns: int
-    caption: float
+    caption: tuple[float, float]
     height_room: float = 0.0
+    only: tuple[int, int] | None = None
+
+    @cached_property
+    def bands(self) -> int:
+        """How many groups of rows stand beside each other: as many as let tiles be largest, and all be seen."""
+        if not self.height_room or self.only is not None:
+            return 1
+        return max(range(1, min(self._rows, MOST_BANDS) + 1), key=self._worth)
+
+    def _worth(self, bands: int) -> tuple[float, float, int]:
+        size = self._size_in(bands)
+        needed = self._around(bands) + self._rows_in(bands) * size[1]
+        return size[0], min(self.height_room - needed, 0.0), -bands
+
+    @property
+    def _rows(self) -> int:
+        return max(self.rows, 1) if self.only is None else 1
+
+    @property
+    def _columns(self) -> int:
+        return max(self.columns, 1) if self.only is None else 1
+
+    def _rows_in(self, bands: int) -> int:
+        return -(-self._rows // bands)
 
     @property
     def gap(self) -> float:
         """Between two tiles across."""
-        return GAP if self.columns <= 6 else NARROW_GAP
-
-    @cached_property
-    def room(self) -> float:
-        """Width that one tile may take."""
-        columns = max(self.columns, 1)
-        return max((self.width - 2 * EDGE - self.label_width - (columns - 1) * self.gap) / columns, SMALLEST)
+        return GAP if self.columns <= 6 and self.width >= NARROW else NARROW_GAP
 
     @property
     def label_width(self) -> int:
         """Room for a row's title: coordinates of a pixel, or the longer name of a feature."""
-        return NAME_LABEL if self.bars else LABEL
+        return NAME_LABEL if self.bars else LABEL if self.width >= NARROW else NARROW_LABEL
+
+    def _room_in(self, bands: int) -> float:
+        """Return the width that one tile may take."""
+        band = (self.width - 2 * EDGE - (bands - 1) * BAND_GAP) / bands
+        return max((band - self.label_width - (self._columns - 1) * self.gap) / self._columns, SMALLEST)
+
+    def _lines_in(self, bands: int) -> int:
+        room = self._room_in(bands) + self.gap - 2
+        return next((lines for lines, width in enumerate(self.caption, 1) if width <= room), 0)
+
+    def _around(self, bands: int) -> float:
+        """Return the height that is no tile's."""
+        return 2 * EDGE + HEAD + self._rows_in(bands) * (self._lines_in(bands) * LINE + GAP)
+
+    def _size_in(self, bands: int) -> tuple[float, float]:
+        room, rows = self._room_in(bands), self._rows_in(bands)
+        tall = float(LARGEST if self.only is None else ENLARGED)
+        if self.height_room:
+            least = LEGIBLE if not self.bars else BARS_HEIGHT
+            tall = max((self.height_room - self._around(bands)) / rows, least)
+        most = LARGEST_IN_ROOM if self.height_room else LARGEST
+        if self.bars:
+            tall = min(tall, 2 * BARS_HEIGHT) if self.height_room and self.only is None else tall
+            wide = room if self.only is not None else min(room, BARS_LARGEST)
+            height = tall if self.height_room or self.only is not None else BARS_HEIGHT
+            return snapped(wide, self.ratio), snapped(height, self.ratio)
+        if self.only is None:
+            room, tall = min(room, most), min(tall, most)
+        down, across = self.shown
+        scale = min(integer_scale(across, room, self.ratio), integer_scale(down, tall, self.ratio))
+        return across * scale, down * scale
 
     @cached_property
     def scale(self) -> float:
         """Side of one pixel of an image, a whole number of device pixels."""
-        down, across = self.shown
-        tall = float(LARGEST)
-        if self.height_room:
-            around = (2 * EDGE + HEAD) / max(self.rows, 1) + LINE + GAP
-            tall = min(tall, max(self.height_room / max(self.rows, 1) - around, LEGIBLE))
-        return min(integer_scale(across, min(self.room, LARGEST), self.ratio), integer_scale(down, tall, self.ratio))
+        return self.size[0] / self.shown[1]
 
     @cached_property
     def size(self) -> tuple[float, float]:
         """Width and height of a tile."""
-        if self.bars:
-            return snapped(min(self.room, BARS_LARGEST), self.ratio), float(BARS_HEIGHT)
-        down, across = self.shown
-        return across * self.scale, down * self.scale
+        return self._size_in(self.bands)
 
     @cached_property
     def lines(self) -> int:
-        """Lines of a caption: 2 where one would be wider than the room of a tile."""
-        return 1 if self.caption <= self.room + self.gap - 2 else 2
+        """Lines of a caption: 2 where one would be wider than the room of a tile, 0 where two would be, too."""
+        return self._lines_in(self.bands)
 
     @cached_property
     def pitch(self) -> tuple[float, float]:
         """From one tile to the next, across and down."""
-        # The longer line of a caption that is broken in two takes a little more than half of it.
-        wide = max(self.size[0], min(self.caption if self.lines == 1 else 0.55 * self.caption, self.room))
+        caption = self.caption[self.lines - 1] if self.lines else 0.0
+        wide = max(self.size[0], min(caption, self._room_in(self.bands)))
         return wide + self.gap, self.size[1] + self.lines * LINE + GAP
 
     @property
     def height(self) -> int:
         """Height of everything."""
-        return int(2 * EDGE + HEAD + self.rows * self.pitch[1] + 0.5)
+        return int(2 * EDGE + HEAD + self._rows_in(self.bands) * self.pitch[1] + 0.5)
+
+    @property
+    def lowest(self) -> float:
+        return self._boxes[self._rows_in(self.bands) - 1][0].bottom()
+
+    @property
+    def _band_width(self) -> float:
+        return self.label_width + self._columns * self.pitch[0] - self.gap
 
     @property
     def needed(self) -> float:
-        return 2 * EDGE + self.label_width + max(self.columns, 1) * self.pitch[0] - self.gap
+        return 2 * EDGE + self.bands * self._band_width + (self.bands - 1) * BAND_GAP
+
+    def shown_rows(self) -> range:
+        """Return the rows that are seen."""
+        return range(self.rows) if self.only is None else range(self.only[0], self.only[0] + 1)
+
+    def shown_columns(self) -> range:
+        """Return the columns that are seen."""
+        return range(self.columns) if self.only is None else range(self.only[1], self.only[1] + 1)
 
     def tile(self, row: int, column: int) -> QRectF:
         """Return the box of a tile, on whole device pixels."""
-        return QRectF(self._lefts[column], self._tops[row], *self.size)
+        return self._boxes[0][0] if self.only is not None else self._boxes[row][column]
 
     @cached_property
-    def _lefts(self) -> tuple[float, ...]:
+    def _boxes(self) -> tuple[tuple[QRectF, ...], ...]:
+        step, rows = self._band_width + BAND_GAP, self._rows_in(self.bands)
+        lefts = [
+            [
+                snapped(EDGE + self.label_width + band * step + i * self.pitch[0], self.ratio)
+                for i in range(self._columns)
+            ]
+            for band in range(self.bands)
+        ]
+        tops = [snapped(EDGE + HEAD + i * self.pitch[1], self.ratio) for i in range(rows)]
+        size = self.size
         return tuple(
-            snapped(EDGE + self.label_width + i * self.pitch[0], self.ratio) for i in range(max(self.columns, 1))
+            tuple(QRectF(left, tops[row % rows], *size) for left in lefts[row // rows]) for row in range(self._rows)
         )
-
-    @cached_property
-    def _tops(self) -> tuple[float, ...]:
-        return tuple(snapped(EDGE + HEAD + i * self.pitch[1], self.ratio) for i in range(max(self.rows, 1)))
 
     def captions(self, row: int, column: int) -> QRectF:
         """Return the box of the caption under a tile."""
@@ -306,16 +381,22 @@ class TileLayout(ImageLayout):
 
     def cell(self, row: int, column: int) -> QRectF:
         """Return tile and caption with the marks around them: what changes when the tile does."""
-        return self.tile(row, column).united(self.captions(row, column)).adjusted(-3, -3, 3, 1)
+        return self._cells[0][0] if self.only is not None else self._cells[row][column]
 
-    def heading(self, column: int) -> QRectF:
-        """Return the box of a column's title."""
-        return QRectF(self.tile(0, column).x(), EDGE, self.pitch[0] - 2, HEAD - 4)
+    @cached_property
+    def _cells(self) -> tuple[tuple[QRectF, ...], ...]:
+        wide, below = max(self.size[0], self.pitch[0] - 2) - self.size[0] + 3, 3.0 + self.lines * LINE + 1
+        return tuple(tuple(box.adjusted(-3, -3, wide, below) for box in row) for row in self._boxes)
+
+    def heading(self, column: int, band: int = 0) -> QRectF:
+        """Return the box of a column's title above a band."""
+        box = self.tile(band * self._rows_in(self.bands), column)
+        return QRectF(box.x(), EDGE, self.pitch[0] - 2, HEAD - 4)
 
     def label(self, row: int) -> QRectF:
         """Return the box of a row's title, in the middle of the row's height."""
         box = self.tile(row, 0)
-        return QRectF(EDGE, box.center().y() - 18, self.label_width - 6, 36)
+        return QRectF(box.x() - self.label_width, box.center().y() - 18, self.label_width - 6, 36)
 
     def remove(self, row: int) -> QRectF:
         """Return the box of a row's × button."""
@@ -324,8 +405,14 @@ class TileLayout(ImageLayout):
 
     def at(self, point: QPointF) -> tuple[int, int] | None:
         """Return row and column of the tile under a point, None between tiles."""
-        column = int((point.x() - EDGE - self.label_width) // self.pitch[0])
-        row = int((point.y() - EDGE - HEAD) // self.pitch[1])
+        if self.only is not None:
+            return self.only if self.tile(*self.only).contains(point) else None
+        band, inside = divmod(point.x() - EDGE, self._band_width + BAND_GAP)
+        column = int((inside - self.label_width) // self.pitch[0])
+        line = int((point.y() - EDGE - HEAD) // self.pitch[1])
+        row = int(band) * self._rows_in(self.bands) + line
+        if not (0 <= band < self.bands and 0 <= line < self._rows_in(self.bands)):
+            return None
         if 0 <= row < self.rows and 0 <= column < self.columns and self.tile(row, column).contains(point):
             return row, column
         return None

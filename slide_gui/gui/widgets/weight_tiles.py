@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFont,
+    QFontMetrics,
     QFontMetricsF,
     QHelpEvent,
     QImage,
@@ -18,12 +19,12 @@ from PySide6.QtGui import (
     QPen,
     QResizeEvent,
 )
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
 from slide_gui.gui.widgets.pixels import ARROWS, colour_table, coloured_image, ring_radius
-from slide_gui.gui.widgets.tiles import Tile, TileLayout, TileRow, bar_image
+from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image
 
 __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
 
@@ -67,7 +68,7 @@ def _captions(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequen
     for old, colour in ((False, QColor(theme.muted)), (True, washed(theme.muted, STALE))):
         painter.setPen(colour)
         for number, column, row, tile in cells:
-            if tile is not None and row.is_stale(column) == old:
+            if tile is not None and layout.lines and row.is_stale(column) == old:
                 text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
                 painter.drawText(layout.captions(number, column), top, text)
 
@@ -131,20 +132,29 @@ def paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> Non
 
 
 USUAL_CAPTION = "max 0.00 · b +0.00"
+_BACK = "‹ Back"
 
 
 class WeightTiles(Painted):
     """Rows of weight images that share their columns, their crosshair and their place.
 
-    Arrow keys move between tiles, Enter clicks the marked pixel, Delete removes the row.
+    A click makes a tile as large as there is room, and small again; so do Enter, Escape and a button. Arrow keys move
+    between tiles, Ctrl+Enter clicks the marked pixel, Delete removes the row.
+
+    Attributes
+    ----------
+    hint : str
+        What a click does, at the end of the tooltip of a tile.
     """
 
     pixel_hovered = Signal(object)
     """(row, column, index) under the mouse, or None."""
     pixel_clicked = Signal(object)
-    """(row, column, index) clicked."""
+    """(row, column, index) clicked while Ctrl is held."""
     row_removed = Signal(int)
     """The row whose × was pressed."""
+    arranged = Signal()
+    """Tiles have other places or sizes."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -155,10 +165,18 @@ class WeightTiles(Painted):
         self._room = 0
         self._crosshair: int | None = None
         self._current = (0, 0)
+        self._enlarged: tuple[int, int] | None = None
         self._hovered: tuple[int, int, int] | None = None
         self._hot_remove: int | None = None
         self._layout: TileLayout | None = None
         self._images: dict[Tile, QImage] = {}
+        self.hint = "Click: larger"
+        self._back = QPushButton(_BACK, self)
+        self._back.setProperty("kind", "flat")
+        self._back.setToolTip("Show all tiles again (Esc)")
+        self._back.setAccessibleName("Back to all tiles")
+        self._back.clicked.connect(self.step_back)
+        self._back.hide()
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -174,14 +192,16 @@ class WeightTiles(Painted):
         tiles = {t for r in rows for t in r.tiles if t is not None}
         self._images = {t: i for t, i in self._images.items() if t in tiles}
         if len(columns) == len(old_columns) and len(rows) == len(old_rows) and shape == self._shape:
-            for column, (before, now) in enumerate(zip(old_columns, columns, strict=True)):
-                if before != now:
-                    self.update(self.layout_of().heading(column).toAlignedRect())
             layout = self.layout_of()
-            for number, (old, new) in enumerate(zip(old_rows, rows, strict=True)):
+            for column in layout.shown_columns():
+                if old_columns[column] != columns[column]:
+                    for band in range(layout.bands):
+                        self.update(layout.heading(column, band).toAlignedRect())
+            for number in layout.shown_rows():
+                old, new = old_rows[number], rows[number]
                 if not old.same_label(new):
                     self.update(layout.label(number).toAlignedRect())
-                for column in range(len(columns)):
+                for column in layout.shown_columns():
                     if old.tile(column) is not new.tile(column) or old.is_stale(column) != new.is_stale(column):
                         self.update(layout.cell(number, column).toAlignedRect())
             return
@@ -195,9 +215,35 @@ class WeightTiles(Painted):
             min(row, max(len(self._rows) - 1, 0)),
             min(column, max(len(self._columns) - 1, 0)),
         )
+        if self._enlarged is not None:
+            row, column = self._enlarged
+            if row >= len(self._rows) or column >= len(self._columns):
+                self._enlarged = None
+        self._back.setVisible(self._enlarged is not None)
         if self.sizeHint().height() != old_height:
             self.updateGeometry()
         self.update()
+        self.arranged.emit()
+
+    @property
+    def enlarged(self) -> tuple[int, int] | None:
+        """Row and column of the tile that takes all the room; None while all are shown."""
+        return self._enlarged
+
+    def enlarge(self, row: int, column: int) -> None:
+        """Let one tile take all the room."""
+        self._enlarged = self._current = row, column
+        self._relayout(self.sizeHint().height())
+        self._describe_current()
+
+    @Slot()
+    def step_back(self) -> None:
+        """Show all tiles again."""
+        if self._enlarged is not None:
+            self._enlarged = None
+            self.setFocus()
+            self._relayout(self.sizeHint().height())
+            self._describe_current()
 
     @property
     def rows(self) -> tuple[TileRow, ...]:
@@ -227,21 +273,28 @@ class WeightTiles(Painted):
 
     # Geometry
 
-    def layout_of(self, width: int | None = None) -> TileLayout:
-        """Return the geometry for a width, by default the widget's own."""
+    def layout_of(self, width: int | None = None, room: int | None = None) -> TileLayout:
+        """Return the geometry for a width, by default the widget's own, and a height, by default as `set_room` said."""
         width = self.width() if width is None else width
         ratio = self.devicePixelRatioF()
-        if self._layout is None or self._layout.width != width or self._layout.ratio != ratio:
-            caption = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(USUAL_CAPTION)
+        if room is not None or self._layout is None or self._layout.width != width or self._layout.ratio != ratio:
+            advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
+            broken = max(map(advance, USUAL_CAPTION.split(" · ")))
             rows, columns = len(self._rows), len(self._columns)
             layout = TileLayout(
                 *(width, ratio, self._shape, self._transposed),
-                rows=rows, columns=columns, caption=caption, height_room=self._room,
+                rows=rows, columns=columns, caption=(advance(USUAL_CAPTION), broken),
+                height_room=self._room if room is None else room, only=self._enlarged,
             )  # fmt: skip
-            if width != self.width():
+            if room is not None or width != self.width():
                 return layout
             self._layout = layout
+            self._place_back()
         return self._layout
+
+    def _place_back(self) -> None:
+        assert self._layout is not None
+        self._back.setGeometry(EDGE, EDGE - 2, self._layout.label_width - 8, HEAD)
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -253,7 +306,7 @@ class WeightTiles(Painted):
         return QSize(560, self.heightForWidth(max(self.width(), self.minimumSizeHint().width())))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(88 + 40 * max(len(self._columns), 1), 160)
+        return QSize(88 + 28 * max(len(self._columns), 1), 120)
 
     # Painting
 
@@ -270,22 +323,22 @@ class WeightTiles(Painted):
         strong = figure_font(self, BODY, strong=True)
         painter.setFont(body)
         painter.setPen(QColor(theme.muted))
-        for column, title in enumerate(self._columns):
-            box = layout.heading(column)
-            if box.intersects(dirty):
-                fits = painter.fontMetrics().horizontalAdvance(title) <= box.width()
-                text = title if fits else title.split(" · ")[0]
-                painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
-        for number, row in enumerate(self._rows):
-            box = layout.label(number)
+        for band in range(layout.bands):
+            for column in layout.shown_columns():
+                box = layout.heading(column, band)
+                if box.intersects(dirty):
+                    text = _fitting(self._columns[column], painter.fontMetrics(), box.width())
+                    painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
+        for number in layout.shown_rows():
+            row, box = self._rows[number], layout.label(number)
             if region.intersects(box.toAlignedRect()):
                 paint_label(painter, theme, box, row, (strong if row.removable else body, small))
                 if row.removable:
                     paint_remove(painter, theme, layout.remove(number), self._hot_remove == number)
         cells = [
-            (number, column, row, row.tile(column))
-            for number, row in enumerate(self._rows)
-            for column in range(len(self._columns))
+            (number, column, self._rows[number], self._rows[number].tile(column))
+            for number in layout.shown_rows()
+            for column in layout.shown_columns()
             if region.intersects(layout.cell(number, column).toAlignedRect())
         ]
         painter.setFont(small)
@@ -322,8 +375,9 @@ class WeightTiles(Painted):
         return None if index is None else (*cell, index)
 
     def _remove_at(self, point: QPointF) -> int | None:
-        for number, row in enumerate(self._rows):
-            if row.removable and self.layout_of().remove(number).contains(point):
+        layout = self.layout_of()
+        for number in layout.shown_rows():
+            if self._rows[number].removable and layout.remove(number).contains(point):
                 return number
         return None
 
@@ -352,9 +406,18 @@ class WeightTiles(Painted):
         if remove is not None:
             self.row_removed.emit(remove)
         elif spot is not None:
-            self._current = spot[:2]
-            self.update()
-            self.pixel_clicked.emit(spot)
+            if event.modifiers() & Qt.KeyboardModifier.ControlModifier:
+                self._current = spot[:2]
+                self.update()
+                self.pixel_clicked.emit(spot)
+            else:
+                self._toggle(*spot[:2])
+
+    def _toggle(self, row: int, column: int) -> None:
+        if self._enlarged is None:
+            self.enlarge(row, column)
+        else:
+            self.step_back()
 
     def _leave(self) -> None:
         self._set_hot(None)
@@ -368,6 +431,10 @@ class WeightTiles(Painted):
             else:
                 QToolTip.hideText()
             return True
+        escapes = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and self._enlarged is not None
+        if escapes and event.type() == QEvent.Type.ShortcutOverride:  # before it cancels what is running
+            event.accept()
+            return True
         return super().event(event)
 
     def tip_at(self, point: QPointF) -> str:
@@ -376,16 +443,17 @@ class WeightTiles(Painted):
         if remove is not None:
             return f"Remove {self._rows[remove].title} (Delete)"
         if spot is None:
-            labelled = [r for i, r in enumerate(self._rows) if self.layout_of().label(i).contains(point)]
+            layout = self.layout_of()
+            labelled = [self._rows[i] for i in layout.shown_rows() if layout.label(i).contains(point)]
             return " · ".join(f"{r.title}\n{r.subtitle}" for r in labelled)
         row, column, index = spot
         tile = self._rows[row].tile(column)
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
-        return f"{self._rows[row].title} · {self._columns[column]}\n{tile.quantity} {value} at {place}".replace(
-            "\n ", "\n"
-        )
+        said = f"{tile.quantity} {value} at {place}".strip()
+        hint = self.hint if self._enlarged is None else self.hint.replace("larger", "all tiles")
+        return f"{self._rows[row].title} · {self._columns[column]}\n{said}\n{hint}"
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         key, (row, column) = Qt.Key(event.key()), self._current
@@ -396,10 +464,14 @@ class WeightTiles(Painted):
             self._go(row + down, column + right)
         elif key in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace) and self._rows[row].removable:
             self.row_removed.emit(row)
-        elif key in CLICKS:
+        elif key == Qt.Key.Key_Escape and self._enlarged is not None:
+            self.step_back()
+        elif key in CLICKS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             tile = self._rows[row].tile(column)
             if tile is not None and tile.marker is not None:
                 self.pixel_clicked.emit((row, column, tile.marker))
+        elif key in CLICKS:
+            self._toggle(row, column)
         else:
             super().keyPressEvent(event)
 
@@ -407,18 +479,34 @@ class WeightTiles(Painted):
         row = min(max(row, 0), len(self._rows) - 1)
         column = min(max(column, 0), len(self._columns) - 1)
         self._current = (row, column)
+        if self._enlarged not in (None, self._current):
+            self.enlarge(row, column)
+        self._describe_current()
         tile = self._rows[row].tile(column)
-        caption = tile.caption if tile is not None else ""
-        self.setAccessibleDescription(f"{self._rows[row].title}, {self._columns[column]}: {caption}")
         if tile is not None and tile.marker is not None:
             self._hover((row, column, tile.marker))
         self.update()
+
+    def _describe_current(self) -> None:
+        row, column = self._current
+        if row < len(self._rows) and column < len(self._columns):
+            tile = self._rows[row].tile(column)
+            caption = tile.caption if tile is not None else ""
+            enlarged = "" if self._enlarged is None else ", enlarged"
+            self.setAccessibleDescription(f"{self._rows[row].title}, {self._columns[column]}: {caption}{enlarged}")
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
             self._images.clear()
             self._layout = None
         super().changeEvent(event)
+
+
+def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
+    """Return as much of a column's title as is not cut: all, what is before the dot, or its last word."""
+    name = title.split(" · ")[0]
+    texts = (title, name, name.split(" ")[-1])
+    return next((text for text in texts if metrics.horizontalAdvance(text) <= width), texts[-1])
 
 
 class TileScroll(QScrollArea):
@@ -431,6 +519,7 @@ class TileScroll(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(tiles)
+        tiles.arranged.connect(self.updateGeometry)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QScrollArea
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
@@ -102,7 +103,7 @@ def test_that_a_changed_tile_shows_after_an_update(view: WeightTiles) -> None:
 def test_that_hover_tells_row_column_and_pixel_and_none_on_gaps(view: WeightTiles) -> None:
     hovered, clicked, _ = heard(view)
     QTest.mouseMove(view, spot(view, 0, 1, 33))
-    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=spot(view, 0, 1, 33))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, spot(view, 0, 1, 33))
     QTest.mouseMove(view, view.layout_of().captions(0, 1).center().toPoint())
     QTest.mouseMove(view, view.layout_of().tile(1, 1).center().toPoint())
     QTest.mouseMove(view, spot(view, 1, 0, 0))
@@ -137,15 +138,74 @@ def test_that_the_remove_button_and_delete_remove_a_pinned_row_only(view: Weight
     assert clicked == []
 
 
-def test_that_keys_go_from_tile_to_tile_and_enter_clicks_the_marked_pixel(view: WeightTiles) -> None:
+def test_that_keys_go_from_tile_to_tile_and_ctrl_enter_clicks_the_marked_pixel(view: WeightTiles) -> None:
     _, clicked, _ = heard(view)
-    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Return):
+    for key in (Qt.Key.Key_Right, Qt.Key.Key_Right):
         QTest.keyClick(view, key)
+    QTest.keyClick(view, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert clicked == [(0, 1, 20)]
     assert view.accessibleDescription() == "14, 9, layer 2: max 0.29 · bias +0.02"
     QTest.keyClick(view, Qt.Key.Key_Down)
-    QTest.keyClick(view, Qt.Key.Key_Return)
+    QTest.keyClick(view, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     assert clicked == [(0, 1, 20)]
+
+
+def test_that_a_click_makes_a_tile_as_large_as_there_is_room_and_four_ways_lead_back(view: WeightTiles) -> None:
+    view.set_room(420)
+    small = view.layout_of().size
+    back = view.findChild(QPushButton)
+    ways: tuple[Callable[[], object], ...] = (
+        lambda: QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=spot(view, 0, 1, 33)),
+        lambda: QTest.keyClick(view, Qt.Key.Key_Escape),
+        lambda: QTest.keyClick(view, Qt.Key.Key_Return),
+        back.click,
+    )
+    for way in ways:
+        QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=spot(view, 0, 1, 5))
+        assert view.enlarged == (0, 1)
+        assert back.isVisible()
+        assert view.layout_of().size[1] > max(2 * small[1], 300)
+        assert view.layout_of().tile(0, 1).right() <= view.width()
+        assert view.accessibleDescription().endswith(", enlarged")
+        way()
+        assert view.enlarged is None
+        assert not back.isVisible()
+        assert view.layout_of().size == small
+
+
+def test_that_an_enlarged_tile_is_hovered_and_clicked_and_gives_way_to_its_neighbour(view: WeightTiles) -> None:
+    hovered, clicked, _ = heard(view)
+    view.enlarge(0, 1)
+    QTest.mouseMove(view, spot(view, 0, 1, 33))
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, spot(view, 0, 1, 33))
+    assert (hovered, clicked, view.enlarged) == ([(0, 1, 33)], [(0, 1, 33)], (0, 1))
+    QTest.keyClick(view, Qt.Key.Key_Left)
+    assert view.enlarged == (0, 0)
+    view.set_content(COLUMNS, ())
+    assert view.enlarged is None
+
+
+@pytest.mark.parametrize("rows", [1, 3, 5, 7, 17])
+@pytest.mark.parametrize(("width", "height"), [(304, 512), (680, 600), (1180, 950), (1640, 1300)])
+def test_that_rows_stand_in_bands_where_that_makes_tiles_larger(
+    app: QApplication, rows: int, width: int, height: int
+) -> None:
+    view = WeightTiles()
+    columns = ("layer",) * 4
+    view.set_content(columns, tuple(row(*(tile(c, (28, 28)) for c in range(4))) for _ in range(rows)))
+    layout = view.layout_of(width, height)
+    boxes = [layout.cell(r, c) for r in range(rows) for c in range(4)]
+    assert not any(
+        a.adjusted(3, 3, -3, -3).intersects(b.adjusted(3, 3, -3, -3)) for a in boxes for b in boxes if a != b
+    )
+    assert max(box.right() for box in boxes) <= width
+    assert max(box.bottom() for box in boxes) <= layout.height
+    one = replace(layout, height_room=0.0)
+    assert one.bands == 1
+    if width == 1180:
+        assert layout.size[0] == {1: 252, 3: 252, 5: 140, 7: 112, 17: 84}[rows]
+    for r in range(rows):
+        assert layout.at(layout.tile(r, 3).center()) == (r, 3)
 
 
 def test_that_rows_may_vanish_under_the_keys(view: WeightTiles) -> None:
@@ -253,7 +313,7 @@ def test_that_new_tiles_are_painted_by_few_calls_however_many_weights_they_have(
 def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> None:
     view.set_transposed(True)
     point = view.layout_of().spot(view.layout_of().tile(0, 1), 1).center()
-    assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1"
+    assert view.tip_at(point) == "14, 9 · layer 2\n+1.000 at 0, 1\nClick: larger"
     assert view.tip_at(view.layout_of().label(1).center()) == "6, 20\npinned"
     assert view.tip_at(view.layout_of().remove(1).center()) == "Remove 6, 20 (Delete)"
     assert view.tip_at(view.layout_of().captions(0, 0).center()) == ""

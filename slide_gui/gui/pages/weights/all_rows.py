@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from slide_gui.core.slide.stack import Layer
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
-from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 
 __all__ = ["AllRows"]
 
@@ -30,18 +30,32 @@ class AllRows(View):
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
         self._bar = ColorBar(self)
+        self.mosaic.looked.connect(self._place_bar)
         grid = QGridLayout(self)
         grid.setContentsMargins(0, 0, 0, 0)
-        grid.setHorizontalSpacing(16)
+        grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(8)
         grid.addWidget(self._choice, 0, 0, Qt.AlignmentFlag.AlignLeft)
         grid.addWidget(self.mosaic, 1, 0)
-        grid.addWidget(self._bar, 0, 1, 2, 1)
+        grid.addWidget(self._bar, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
         grid.setRowStretch(1, 1)
         grid.setColumnStretch(0, 1000)  # as wide as the picture may be; the rest of the room is right of the bar
         grid.setColumnStretch(2, 1)
         self._pixels.moved.connect(self._moved)
         self._workspace.dataset_changed.connect(self._forget)
+
+    def width_for(self, width: int, height: int) -> int:
+        beside = self._bar.sizeHint().width() + 12
+        above = self._choice.sizeHint().height() + 8
+        return min(self.mosaic.width_of_whole(height - above) + beside, width)
+
+    @Slot()
+    def _place_bar(self) -> None:
+        """Let the colours of the bar begin and end where the picture does."""
+        picture = self.mosaic.picture()
+        top = self.mosaic.y() + picture.y()
+        self._bar.set_head(max(round(top), HEAD))
+        self._bar.setFixedHeight(max(round(top + picture.height()) + FOOT, self._bar.minimumSizeHint().height()))
 
     @Slot()
     def refresh(self) -> None:

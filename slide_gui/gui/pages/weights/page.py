@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
@@ -23,6 +25,7 @@ from slide_gui.gui.pages.weights.view import PixelSelection, View, ViewContext, 
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
+from slide_gui.gui.widgets.pixels import integer_scale
 from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 from slide_gui.progress import Progress
@@ -39,8 +42,10 @@ if TYPE_CHECKING:
 __all__ = ["VIEWS", "WeightsPage"]
 
 
-_IMAGE_SIDE = 252  # nine screen pixels for each of 28
-_WIDTH = _IMAGE_SIDE + 2 * MARGIN
+_USUAL_SIDE = 252  # nine screen pixels for each of 28
+_LEAST_SIDE, _MOST_SIDE = 140, 504
+_LEAST_WIDTH = 204  # what the numbers below the image need
+_BETWEEN = 12
 _READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
 
 
@@ -53,18 +58,17 @@ class SamplePanel(QWidget):
         self._shown = context.shown
         self.image, self.bars = ImageView(self), FeatureBars(self)
         self._pointer = QStackedWidget(self)
-        self._pointer.setFixedSize(_WIDTH, _WIDTH)
         for view in (self.image, self.bars):
             view.pixel_hovered.connect(self._pixels.point_at)
             view.pixel_clicked.connect(self._workspace.toggle_pin)
             self._pointer.addWidget(view)
         self._readout = Readout(self)
-        self.setFixedWidth(_WIDTH)
         left = flush(QVBoxLayout(self))
         left.addWidget(self._pointer)
         left.addWidget(ImageRow(self._shown, self))
         left.addWidget(self._readout)
         left.addStretch(1)
+        self.set_room(_USUAL_SIDE + 2 * MARGIN, 0)
         self._shown.changed.connect(self._show_image)
         self._pixels.moved.connect(self._refresh_readout)
         self._pixels.crossed.connect(self._crossed)
@@ -79,6 +83,18 @@ class SamplePanel(QWidget):
         else:
             self.bars.set_values(values, dataset.feature_names)
         self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
+
+    def set_room(self, width: int, height: int) -> None:
+        """Be as wide as the image needs that fills so much room; 0 for any height."""
+        below = 8 * 3 + 28 + self._readout.heightForWidth(width) + 2 * MARGIN
+        room = min(width - 2 * MARGIN, height - below if height else width, _MOST_SIDE)
+        room, dataset = max(room, _LEAST_SIDE), self._workspace.dataset
+        side = room
+        if dataset is not None and dataset.image_shape:
+            longest, ratio = max(dataset.image_shape), self.devicePixelRatioF()
+            side = math.ceil(longest * integer_scale(longest, room, ratio))
+        self._pointer.setFixedSize(side + 2 * MARGIN, side + 2 * MARGIN)
+        self.setFixedWidth(max(side + 2 * MARGIN, _LEAST_WIDTH))
 
     # Pins and numbers -------------------------------------------------------------------------------------------
 
@@ -106,19 +122,24 @@ class SamplePanel(QWidget):
         target = self._pixels.target
         source = target if self._pixels.source is None else self._pixels.source
         columns, cells = [], []
-        for k in range(1, self._workspace.state.parameters.depth + 1):
+        depth = self._workspace.state.parameters.depth
+        across = len(_READOUT_ROWS) if self._readout.is_turned() else depth
+        decimals = 3 if self._readout.holds(across, "+0.000") else 2
+        for k in range(1, depth + 1):
             columns.append(layer_name(k))
             row, shown = self._source.row(target, k), self._source.shown(target, k)
             if row is None or shown is None:
                 cells.append(("–",) * len(_READOUT_ROWS))
             else:
-                cells.append(_numbers(row, shown, self._source.rms(k), source))
+                cells.append(_numbers(row, shown, self._source.rms(k), source, decimals))
         title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
         self._readout.set_values(title, tuple(columns), tuple(rows))
 
 
-def _numbers(row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, source: int) -> tuple[str, ...]:
+def _numbers(
+    row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, source: int, decimals: int
+) -> tuple[str, ...]:
     """Return the weight, the contribution, rank by size and share of what tiles show, and the bias, as text."""
     weights, bias = row[:-1], row[-1]
     size = np.abs(shown[:-1])
@@ -127,8 +148,8 @@ def _numbers(row: NDArray[Any], shown: NDArray[Any], rms: NDArray[Any] | None, s
     share = 100 * float(size[source]) / total if total > 0 else np.nan
     part = "–" if np.isnan(share) else f"{share:.1f} %" if share < 99.95 else "100 %"
     weight = float(weights[source])
-    contribution = "–" if rms is None else signed(weight * float(rms[source]), 3)
-    return signed(weight, 3), contribution, str(rank), signed(float(bias), 3), part
+    contribution = "–" if rms is None else signed(weight * float(rms[source]), decimals)
+    return signed(weight, decimals), contribution, str(rank), signed(float(bias), decimals), part
 
 
 def _all_rows(context: ViewContext, parent: QWidget) -> View:
@@ -163,6 +184,7 @@ VIEWS = (
         "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure",
         "Pinned pixels",
         PinnedRows,
+        needs=frozenset({"show", "levels", "colors"}),
     ),
     ViewSpec(
         ALL_ROWS,
@@ -170,6 +192,7 @@ VIEWS = (
         "Every row of one layer’s W, each at the place of its pixel",
         "All rows of a layer",
         _all_rows,
+        needs=frozenset({"show", "colors"}),
     ),
     ViewSpec(
         FLOW,
@@ -178,6 +201,7 @@ VIEWS = (
         "Flow of one image",
         _flow,
         about="one image on its way through the layers",
+        needs=frozenset({"levels", "colors"}),
         whole=True,
     ),
     ViewSpec(
@@ -220,9 +244,10 @@ class WeightsPage(Page):
         self._view_of: dict[str, View] = {}
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
+        self._views.setMinimumSize(200, 160)  # of the view that is shown, not of all
         self.tabs.idClicked.connect(self._tab_chosen)
-        body = nested(self.column, QHBoxLayout(), 1, spacing=16)
-        body.addWidget(self._sample)
+        body = nested(self.column, QHBoxLayout(), 1, spacing=_BETWEEN)
+        body.addWidget(self._sample, 0, Qt.AlignmentFlag.AlignTop)
         body.addWidget(self._views, 1)
         self._view(VIEWS[0])
         workspace.dataset_changed.connect(self._show_dataset)
@@ -251,7 +276,23 @@ class WeightsPage(Page):
     def _tab_chosen(self, number: int) -> None:
         self.set_view(VIEWS[number].name)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_room()
+
+    def _share_room(self) -> None:
+        """Give the view what it can use, and the image the rest."""
+        margins, head = self.column.contentsMargins(), self.head.sizeHint().height() + self.column.spacing()
+        width = self.width() - margins.left() - margins.right()
+        height = self.height() - margins.top() - margins.bottom() - head
+        least = max(_LEAST_WIDTH, _LEAST_SIDE + 2 * MARGIN) + _BETWEEN
+        room = width - self.shown_view().width_for(width - least, height) - _BETWEEN
+        self._sample.set_room(max(room, least - _BETWEEN), height)
+
     # From the window -------------------------------------------------------------------------------------------
+
+    def needs(self) -> frozenset[str]:
+        return super().needs() | VIEWS[self.tabs.checkedId()].needs
 
     def choices(self) -> dict[str, str]:
         feature = self.pixels.feature
@@ -398,6 +439,7 @@ class WeightsPage(Page):
         self._show_subtitle()
         self._sample.refresh()
         self.shown_view().refresh()
+        self._share_room()
         self.pixels.watch()
 
     def changeEvent(self, event: Any) -> None:

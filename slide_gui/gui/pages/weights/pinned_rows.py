@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -26,6 +28,10 @@ class PinnedRows(View):
         flush(QHBoxLayout(self)).addWidget(self._beside)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
+
+    def width_for(self, width: int, height: int) -> int:
+        beside = self._beside.beside
+        return min(math.ceil(self.tiles.layout_of(width - beside, height).needed) + beside, width)
 
     @Slot()
     def refresh(self) -> None:

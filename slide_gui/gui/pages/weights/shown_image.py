@@ -11,7 +11,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import add_button, label
+from slide_gui.gui.widgets.controls import ElidedLabel, add_button
 from slide_gui.text import count, label_names
 
 __all__ = ["ImageRow", "ShownImage"]
@@ -118,7 +118,7 @@ class ImageRow(QWidget):
     def __init__(self, shown: ShownImage, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._shown = shown
-        self._caption = label("", self)
+        self._caption = ElidedLabel("", self)
         row = flush(QHBoxLayout(self), 4)
         row.addWidget(self._caption, 1)
         for text, tip, slot in (

@@ -44,6 +44,10 @@ class View(QWidget):
         """Show what the workspace holds now; called on every change of it while this is shown."""
         raise NotImplementedError
 
+    def width_for(self, width: int, height: int) -> int:
+        """Return how much of a width it uses when it is so high; the image beside it takes what is left."""
+        return width
+
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         """Return what can be exported of this view now; `style` is as the page is set."""
         return ()
@@ -53,11 +57,12 @@ class View(QWidget):
         return None
 
     def _add_tiles(self, name: str) -> WeightTiles:
-        """Make tiles: what is hovered in them is the weight looked at, what is clicked is pinned."""
+        """Make tiles: what is hovered in them is the weight looked at, what is clicked with Ctrl is pinned."""
         tiles = WeightTiles(self)
         tiles.setAccessibleName(name)
         tiles.pixel_hovered.connect(self._look_at)
         tiles.pixel_clicked.connect(self._pin)
+        tiles.hint = "Click: larger · Ctrl+click: pin the pixel"
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
@@ -95,6 +100,8 @@ class ViewSpec:
         Makes it; imports its module, so that the window need not.
     about : str
         What the view shows, beside the page's title; empty for what the page says itself.
+    needs : frozenset of str
+        Which choices of the panel about tiles have an effect on it, as in `Page.needs`.
     whole : bool
         Takes the place of the image at the left, too.
     """
@@ -105,6 +112,7 @@ class ViewSpec:
     title: str
     make: Callable[[ViewContext, QWidget], View]
     about: str = ""
+    needs: frozenset[str] = frozenset({"colors"})
     whole: bool = False
 
 

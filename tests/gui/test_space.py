@@ -1,0 +1,158 @@
+"""How the window uses its room: nothing is cut where it is small, and nothing is left blank where it is large."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QSettings, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QComboBox, QToolButton
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.gui.main_window import MainWindow, _opening_size
+from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.pages.weights.page import SamplePanel
+from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.readout import Readout
+from tests.gui.given import settle, wait
+
+
+@pytest.fixture
+def data() -> Dataset:
+    rows = (np.random.default_rng(0).random((200, 784)) < 0.2).astype("float32")
+    return Dataset("given", rows[:150], rows[150:], image_shape=(28, 28))
+
+
+def tiles_of(window):
+    return window.weights_page.shown_view().tiles
+
+
+@pytest.mark.parametrize(
+    ("size", "least"), [((960, 500), 28), ((960, 640), 56), ((1280, 720), 84), ((1920, 1080), 140)]
+)
+def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window, size, least):
+    window.resize(*size)
+    settle(0.1)
+    page, tiles, sample = window.weights_page, tiles_of(window), window.weights_page.findChild(SamplePanel)
+    layout, view = tiles.layout_of(), page.shown_view()
+    place = view.mapTo(page, QPoint())
+    assert layout.size[0] >= least
+    assert layout.lines > 0
+    assert layout.tile(0, 3).right() <= tiles.width()
+    assert sample.geometry().right() < place.x()
+    assert place.x() + view.width() <= page.width()
+    readout = sample.findChild(Readout)
+    assert sample.geometry().bottom() <= page.height()
+    assert readout.height() >= readout.heightForWidth(readout.width())
+    bar = view.findChild(ColorBar)
+    assert abs(bar.bar().bottom() - min(layout.lowest, view.height() - 8)) <= 1
+
+
+def test_that_no_more_than_a_fifth_of_a_large_page_is_left_blank_at_the_right(window):
+    window.resize(1920, 1080)
+    settle(0.1)
+    for pins in ((3, 200, 400, 600), tuple(range(0, 700, 100)), tuple(range(0, 780, 52))):
+        window.workspace.select(pins=pins)
+        settle(0.05)
+        view = window.weights_page.shown_view()
+        right = view.mapTo(window.weights_page, QPoint()).x() + view.findChild(ColorBar).geometry().right()
+        assert right > 0.8 * window.weights_page.width()
+
+
+def test_that_the_image_takes_only_what_the_view_beside_it_cannot_use(window):
+    window.resize(1280, 720)
+    settle(0.1)
+    sample, tiles = window.weights_page.findChild(SamplePanel), tiles_of(window)
+    size = tiles.layout_of().size
+    room = window.weights_page.width() - 32 - 204 - 12 - 12 - 68 - 12
+    assert tiles.layout_of(room, tiles.parent().height()).size == size
+    assert sample.width() > 204
+
+
+def test_that_the_opening_window_and_the_least_one_fit_a_small_screen(closed_window):
+    class Screen:
+        def availableSize(self):
+            return QSize(960, 520)
+
+    assert _opening_size(Screen()) == QSize(944, 472)
+    assert closed_window.minimumSize().height() <= 480
+    assert closed_window.minimumSize().width() <= 900
+
+
+# The panel ---------------------------------------------------------------------------------------------------------
+
+
+def shown_controls(window):
+    boxes = {box.accessibleName() for box in window.panel.findChildren(QComboBox) if box.isVisible()}
+    sliders = {"Noise"} if window.panel.noise_slider.isVisible() else set()
+    return boxes | sliders
+
+
+def test_that_the_panel_shows_what_has_an_effect_on_the_page_and_nothing_else(window):
+    stack, tiles = {"Data set", "Noise", "Squashing", "Fit on"}, {"Show", "Levels", "Colours"}
+    wanted = {
+        "view_pinned": stack | tiles,
+        "view_all": stack | {"Show", "Colours"},
+        "view_flow": stack | {"Levels", "Colours"},
+        "view_explain": stack | {"Colours"},
+        "page_curves": stack,
+        "page_classifier": stack,
+        "page_evaluation": set(),
+        "page_runs": {"Data set"},
+    }
+    for command, controls in wanted.items():
+        window.actions_by_name[command].trigger()
+        assert shown_controls(window) == controls, command
+    assert {f"page_{spec.name}" for spec in PAGES} - set(wanted) == {"page_weights"}
+
+
+def test_that_the_panel_folds_by_button_and_keys_and_is_still_folded_in_the_next_window(window, tmp_path):
+    button = next(each for each in window.findChildren(QToolButton) if each.text() == "Fold")
+    wide = window.weights_page.width()
+    button.click()
+    wait(lambda: window.weights_page.width() == wide + window.panel.width())
+    assert not window.panel.isVisible()
+    assert button.text() == "Unfold"
+    window.actions_by_name["page_runs"].trigger()
+    assert not window.panel.isVisible()
+    assert QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat).value("panel_folded", False, bool)
+    QTest.keyClick(window, Qt.Key.Key_B, Qt.KeyboardModifier.ControlModifier)
+    assert window.panel.isVisible()
+    window.actions_by_name["page_evaluation"].trigger()
+    assert not window.actions_by_name["panel"].isEnabled()
+    assert "no parameters" in window.actions_by_name["panel"].toolTip()
+
+
+# One tile ----------------------------------------------------------------------------------------------------------
+
+
+def test_that_escape_takes_an_enlarged_tile_back_before_it_cancels_anything(window: MainWindow):
+    tiles = tiles_of(window)
+    small = tiles.layout_of()
+    place = small.tile(1, 2).center().toPoint()
+    QTest.mouseClick(tiles, Qt.MouseButton.LeftButton, pos=place)
+    assert tiles.enlarged == (1, 2)
+    settle(0.05)
+    assert tiles.layout_of().size[0] > 2 * small.size[0]
+    bar = window.weights_page.shown_view().findChild(ColorBar)
+    assert bar.geometry().left() - tiles.layout_of().needed < 40
+    window.tell("information", "Exported", "somewhere")
+    QTest.keyClick(tiles, Qt.Key.Key_Escape)
+    assert tiles.enlarged is None
+    assert window.notice.isVisible()
+    QTest.keyClick(tiles, Qt.Key.Key_Escape)
+    assert not window.notice.isVisible()
+    settle(0.05)
+    assert tiles.layout_of().size == small.size
+
+
+def test_that_pins_are_set_in_a_tile_with_ctrl_and_an_undone_pin_leaves_no_enlarged_ghost(window):
+    tiles, pins = tiles_of(window), window.workspace.state.selection.pins
+    layout = tiles.layout_of()
+    place = layout.spot(layout.tile(0, 0), 100).center().toPoint()
+    QTest.mouseClick(tiles, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ControlModifier, place)
+    assert window.workspace.state.selection.pins == (*pins, 100)
+    tiles.enlarge(len(pins) + 1, 0)
+    window.actions_by_name["undo"].trigger()
+    assert window.workspace.state.selection.pins == pins
+    assert tiles.enlarged is None
