@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, cast
 
-from PySide6.QtCore import QEvent, QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QKeyEvent, QKeySequence
+from PySide6.QtCore import QObject, QUrl, Slot
+from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QHeaderView,
-    QLineEdit,
     QMessageBox,
     QTreeWidget,
     QTreeWidgetItem,
@@ -21,6 +22,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
+from slide_gui.data.entries import entries
 from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.faults import log_folder
 from slide_gui.gui.guide import Guide
@@ -29,11 +31,19 @@ from slide_gui.gui.opening import Opening
 from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
+from slide_gui.gui.palette import CommandPalette, PaletteEntry
 from slide_gui.gui.session_keeper import SessionKeeper
 from slide_gui.gui.state.history import Step
+from slide_gui.gui.state.recent import RecentFiles
+from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
+from slide_gui.progress import Progress
 
-__all__ = ["COMMANDS", "Command", "CommandPalette", "Commands", "Shell"]
+if TYPE_CHECKING:
+    from slide_gui.gui.pages.classifier import ClassifierPage
+    from slide_gui.gui.pages.curves import CurvesPage
+
+__all__ = ["COMMANDS", "Command", "Commands", "Shell"]
 
 
 class Shell(Protocol):
@@ -45,6 +55,8 @@ class Shell(Protocol):
     pages: PageStack
     commands: Commands
     keeper: SessionKeeper
+    session: Session
+    recent: RecentFiles
 
     @property
     def weights_page(self) -> WeightsPage:
@@ -63,6 +75,12 @@ class Shell(Protocol):
 
     def show_lateness(self, shown: bool) -> None:
         """Say it, or no longer."""
+
+    def open_entry(self, key: str) -> None:
+        """Open a benchmark data set."""
+
+    def open_files(self, paths: list[Path]) -> None:
+        """Open files or a folder."""
 
     def save_session(self) -> None:
         """Ask where to, and save what is shown."""
@@ -146,6 +164,28 @@ def _step_depth(shell: Shell, step: int) -> None:
         shell.workspace.set_parameters(depth=depth)
 
 
+def _train(shell: Shell) -> None:
+    """Turn to the Classifier and train, as its button does; it says why where it cannot."""
+    page = cast("ClassifierPage", shell.pages.page("classifier"))
+    shell.pages.turn_to("classifier")
+    if not shell.session.runs.training.running:
+        page.train_button.click()
+
+
+def _sweep(shell: Shell) -> None:
+    """Turn to the Error curves and start a sweep, as their button does."""
+    page = cast("CurvesPage", shell.pages.page("curves"))
+    shell.pages.turn_to("curves")
+    if not shell.session.runs.sweep.running:
+        page.sweep_button.click()
+
+
+def _import_library(_progress: Progress) -> object:
+    from slide_gui.gui.state import library
+
+    return library
+
+
 def _show_log(_shell: Shell) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
 
@@ -223,6 +263,22 @@ COMMANDS = (
         "F5",
         lambda w: w.workspace.fit_again(),
         "Where that was cancelled or failed",
+    ),
+    Command(
+        "train",
+        "Train the classifier",
+        "Edit",
+        "Ctrl+Return",
+        _train,
+        "On the data that are open, with the parameters set; opens the Classifier page",
+    ),
+    Command(
+        "sweep",
+        "Sweep noise and depth",
+        "Edit",
+        "Ctrl+Shift+Return",
+        _sweep,
+        "The error at every noise and depth; opens the Error curves",
     ),
     *(_page(number, page) for number, page in enumerate(PAGES, 1)),
     *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
@@ -307,13 +363,13 @@ COMMANDS = (
         "Help",
         "Ctrl+Shift+P",
         lambda w: w.commands.show_palette(),
-        "Find a command by its name",
+        "Find a command, a data set, a file opened before or a run by its name",
     ),
     Command(
         "shortcuts",
         "Keyboard shortcuts",
         "Help",
-        "Ctrl+F1",
+        "?",
         lambda w: w.commands.show_shortcuts(),
         "Every command with its keys",
     ),
@@ -386,9 +442,10 @@ class Commands(QObject):
 
     def __init__(self, shell: Shell, window: QWidget) -> None:
         super().__init__(window)
-        self._window = window
+        self._shell, self._window = shell, window
         self.actions = {command.name: _Action(command, shell, window) for command in COMMANDS}
         self._palette: CommandPalette | None = None
+        self._lists_runs = False
         self._guide: Guide | None = None
         self._shortcuts: ShortcutList | None = None
         self._about: QMessageBox | None = None
@@ -400,10 +457,39 @@ class Commands(QObject):
             action.follow()
 
     def show_palette(self) -> None:
-        """Find a command by its name."""
+        """Find a command, a data set, a file opened before or a run by its name."""
         if self._palette is None:
             self._palette = CommandPalette(list(self.actions.values()), self._window)
-        self._palette.ask()
+        if not self._lists_runs:
+            # What reads the runs is heavy: it is imported in the lane, so that nobody waits to type.
+            lane = self._shell.session.lane
+            lane.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
+        self._palette.ask(self._further)
+
+    @Slot(object)
+    def _list_runs(self, _imported: object) -> None:
+        if self._palette is not None and not self._lists_runs:
+            self._lists_runs = True
+            self._shell.session.library.changed.connect(self._palette.refresh)
+            self._palette.refresh()
+
+    def _further(self) -> Iterator[PaletteEntry]:
+        """Return what can be opened: data sets, files opened before, runs."""
+        shell = self._shell
+        for each in entries():
+            yield PaletteEntry(f"Open {each.title}", "data set", partial(shell.open_entry, each.key))
+        for opening in shell.recent.openings:
+            open_again = partial(shell.open_files, list(opening.paths))
+            yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again, opening.why_not)
+        if shell.session.lists_runs:
+            for run in reversed(shell.session.library.runs):
+                tags = f", {', '.join(run.tags)}" if run.tags else ""
+                said = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
+                yield PaletteEntry(said, f"{100 * run.error:.2f} % wrong", partial(self._open_run, run.hash))
+
+    def _open_run(self, key: str) -> None:
+        self._shell.pages.turn_to("classifier")
+        self._shell.session.runs.open_run(key)
 
     def show_guide(self) -> None:
         """Open the guide, beside which one can go on working."""
@@ -429,79 +515,3 @@ class Commands(QObject):
                 "Linear Denoisers”.\n\nMIT licence. No network is used unless you ask for a download."
             )
         self._about.open()
-
-
-class CommandPalette(QDialog):
-    """Lists the enabled actions; Return runs the chosen one. Made once and kept with its window."""
-
-    def __init__(self, actions: Iterable[QAction], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Commands")
-        self.resize(460, 380)
-        self._filter = QLineEdit(self)
-        self._filter.setPlaceholderText("Type a command")
-        self._filter.setAccessibleName("Command")
-        self._list = QTreeWidget(self)
-        self._list.setColumnCount(2)
-        self._list.setHeaderHidden(True)
-        self._list.setRootIsDecorated(False)
-        self._list.header().setStretchLastSection(False)
-        self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        self._list.setAccessibleName("Commands found")
-        layout = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))
-        layout.addWidget(self._filter)
-        layout.addWidget(self._list)
-        for action in actions:
-            if action.objectName() != "palette":
-                keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-                item = QTreeWidgetItem(self._list, [action.text().rstrip("…"), keys])
-                item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-                item.setData(0, Qt.ItemDataRole.UserRole, action)
-        self._filter.textChanged.connect(self._narrow)
-        self._filter.installEventFilter(self)
-        self._filter.returnPressed.connect(self._run)
-        self._list.itemActivated.connect(self._run)
-
-    def ask(self) -> None:
-        """Open, with every action that is enabled now."""
-        for item in self._items():
-            item.setText(0, item.data(0, Qt.ItemDataRole.UserRole).text().rstrip("…"))
-        self._filter.clear()
-        self._narrow("")
-        self._filter.setFocus()
-        self.open()
-
-    @Slot(str)
-    def _narrow(self, text: str) -> None:
-        words = text.lower().split()
-        for item in self._items():
-            fits = all(word in item.text(0).lower() for word in words)
-            item.setHidden(not fits or not item.data(0, Qt.ItemDataRole.UserRole).isEnabled())
-        shown = [item for item in self._items() if not item.isHidden()]
-        if shown:
-            self._list.setCurrentItem(shown[0])
-
-    def _items(self) -> list[QTreeWidgetItem]:
-        items = (self._list.topLevelItem(row) for row in range(self._list.topLevelItemCount()))
-        return [item for item in items if item is not None]
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Let the arrow keys move in the list while the text has the focus."""
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            step = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1}.get(Qt.Key(event.key()))
-            if step is not None:
-                shown = [item for item in self._items() if not item.isHidden()]
-                current = self._list.currentItem()
-                if current in shown:
-                    place = min(max(shown.index(current) + step, 0), len(shown) - 1)
-                    self._list.setCurrentItem(shown[place])
-                return True
-        return super().eventFilter(watched, event)
-
-    @Slot()
-    def _run(self) -> None:
-        item = self._list.currentItem()
-        self.accept()
-        if item is not None and not item.isHidden():
-            item.data(0, Qt.ItemDataRole.UserRole).trigger()

@@ -36,6 +36,7 @@ from slide_gui.gui.panel import ParameterPanel
 from slide_gui.gui.session_keeper import SessionKeeper
 from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.jobs import JobStatus, Problem
+from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import apply_theme, icon, theme_of
 from slide_gui.gui.widgets.controls import label
@@ -198,6 +199,7 @@ class MainWindow(QMainWindow):
         self.session = Session(store, self)
         self.lane, self.workspace = self.session.lane, self.session.workspace
         self.workspace.choices = FileChoices(settings)
+        self.recent = RecentFiles(settings, self)
         self.opening = Opening(self.workspace, settings, self)
         self.exports = ExportController(self.lane, settings, self)
         self.lateness = LatenessMonitor(self)
@@ -294,6 +296,8 @@ class MainWindow(QMainWindow):
         paths = sessions if len(sessions) == 1 else paths  # of a bundle whose files were taken together
         if len(paths) != 1 or not self.keeper.open(paths[0], self.opening.folders()):
             self.workspace.open_paths(paths)
+        else:
+            self.recent.add(paths)
 
     def save_session(self) -> None:
         """Ask for a place, and write there what is shown."""
@@ -330,6 +334,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _show_title(self, dataset: Dataset) -> None:
         self._title_bar.show_dataset(dataset)
+        self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
         self.setWindowTitle(f"{dataset.title} – slide-gui")
         if self.workspace.source is not self._example:  # else the notice says why it is the example that is open
             self.notice.hide()

@@ -265,7 +265,7 @@ def test_that_an_animation_made_in_the_lane_restores_what_it_shows_when_it_is_dr
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     dialog = dialog_of(window, "weights")
     choose(dialog.figure_box, "2")
-    assert dialog.windowTitle() == "Export the layers one by one, animated"
+    assert dialog.windowTitle() == "Export the animation by layer"
     choose(dialog.width_box, "single")
     choose(dialog.format_box, "gif")
     monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(tmp_path / "layers.gif"), ""))

@@ -2,13 +2,14 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLineEdit, QMenuBar, QSlider, QTreeWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenuBar, QSlider, QTreeWidget
 
 from slide_gui.figures.color_scale import signed
-from slide_gui.gui.commands import COMMANDS, CommandPalette, ShortcutList
+from slide_gui.gui.commands import COMMANDS, ShortcutList
 from slide_gui.gui.pages.weights.page import PINNED
+from slide_gui.gui.palette import CommandPalette
 from slide_gui.gui.widgets.readout import Readout
-from tests.gui.given import Given, settle, wait
+from tests.gui.given import Given, labelled, settle, wait
 
 
 def pixel_at(image, row, column):
@@ -163,18 +164,27 @@ def test_that_the_palette_finds_and_runs_a_command(window):
     wait(lambda: not window.lane.busy)
 
 
-def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
-    def listed():
-        window.actions_by_name["palette"].trigger()
-        lines = palette.findChild(QTreeWidget)
-        items = [lines.topLevelItem(row) for row in range(lines.topLevelItemCount())]
-        texts = [item.text(0) for item in items if not item.isHidden()]
-        assert (palette.findChild(QLineEdit).text(), lines.currentItem().text(0)) == ("", texts[0])
-        return texts
+def lines_of(palette):
+    lines = palette.findChild(QTreeWidget)
+    return [lines.topLevelItem(row) for row in range(lines.topLevelItemCount())]
 
+
+def ask_palette(window, words=""):
     window.actions_by_name["palette"].trigger()
     palette = window.findChild(CommandPalette)
-    QTest.keyClicks(palette.findChild(QLineEdit), "undo")
+    QTest.keyClicks(palette.findChild(QLineEdit), words)
+    return palette
+
+
+def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
+    def listed():
+        palette = ask_palette(window)
+        texts = [item.text(0) for item in lines_of(palette)]
+        current = palette.findChild(QTreeWidget).currentItem().text(0)
+        assert (palette.findChild(QLineEdit).text(), current) == ("", texts[0])
+        return texts
+
+    palette = ask_palette(window, "undo")
     palette.reject()
     assert not any(text.startswith("Undo") for text in listed())
     palette.reject()
@@ -183,6 +193,71 @@ def test_that_the_palette_asked_again_lists_anew_what_can_be_done_now(window):
     assert window.findChildren(CommandPalette) == [palette]
     palette.reject()
     wait(lambda: not window.lane.busy)
+
+
+def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then(window):
+    palette = ask_palette(window, "more zzz")
+    (said,) = palette.findChildren(QLabel)
+    assert (said.text(), said.isVisible()) == ("Nothing matches “more zzz”", True)
+    noise = window.workspace.state.parameters.noise
+    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
+    assert palette.isVisible()
+    assert window.workspace.state.parameters.noise == noise
+    palette.findChild(QLineEdit).clear()
+    assert not said.isVisible()
+    palette.reject()
+    wait(lambda: not window.lane.busy)
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("mnist", "Open MNIST"),
+        ("data set convex", "Open Convex"),
+        ("pinned", "Pinned pixels"),
+        ("train", "Train the classifier"),
+        ("sweep", "Sweep noise and depth"),
+        ("curves", "Error curves"),
+    ],
+)
+def test_that_the_palette_holds_data_sets_views_pages_train_and_sweep(window, words, text):
+    palette = ask_palette(window, words)
+    assert text in [item.text(0) for item in lines_of(palette)]
+    palette.reject()
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(window, tmp_path):
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("a,b\n0.5,2.5\n3.5,4.5\n5.5,7.5\n")
+        window.open_files([tmp_path / name])
+        wait(lambda name=name: window.workspace.dataset.name == name[:3] and not window.lane.busy)
+    (tmp_path / "two.csv").unlink()
+    palette = ask_palette(window, ".csv")
+    texts = {item.text(0): item for item in lines_of(palette)}
+    assert list(texts) == ["Open two.csv", "Open one.csv"]
+    assert texts["Open two.csv"].isDisabled()
+    assert texts["Open two.csv"].toolTip(1) == "two.csv is no longer there"
+    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
+    wait(lambda: window.workspace.dataset.name == "one" and not window.lane.busy)
+    assert [each.name for each in window.recent.openings] == ["one.csv", "two.csv"]
+
+
+def test_that_the_palette_trains_and_opens_the_run(window):
+    window.workspace.open(Given(labelled()))
+    wait(lambda: window.workspace.dataset.name == "bars" and not window.lane.busy)
+    palette = ask_palette(window, "train the")
+    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
+    assert window.pages.name == "classifier"
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    window.workspace.set_parameters(noise=0.1)
+    wait(lambda: not window.lane.busy)
+    palette = ask_palette(window, "run: bars")
+    wait(lambda: lines_of(palette) and not window.lane.busy)
+    (line,) = lines_of(palette)
+    assert line.text(0).startswith("Run: bars, slide-svm, noise 0.3, depth 4")
+    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
+    wait(lambda: window.workspace.state.parameters.noise == 0.3 and not window.lane.busy)
 
 
 def test_that_an_uncaught_error_ends_in_the_panel_and_the_log(window, faults, capsys):

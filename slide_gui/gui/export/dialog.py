@@ -69,6 +69,7 @@ _WIDTH_TITLES = {
 }
 _NOTE = "Text stays text; the same figure gives the same bytes."
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # of the dialog; of the window that it may take
+_ENTRY_MARGINS = 24
 _FINE = 100  # dots per inch below which a figure is drawn twice as fine and made small: small type stays legible
 _REST_MILLISECONDS = 120  # choices that rest this long are previewed
 
@@ -224,6 +225,8 @@ class ExportDialog(QDialog):
             self.format_box.addItem(f"{_FORMATS[kind]} ({reason})" if reason else _FORMATS[kind], kind)
             if reason:
                 self.format_box.setItemData(self.format_box.count() - 1, 0, _ENABLED)
+        entries = self.format_box.view()
+        entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)  # the box may be narrower
         wanted = self.format_box.findData(str(self._settings.value("export/format", "pdf")))
         is_offered = wanted >= 0 and not why_not_written(f".{option.kinds[wanted]}")
         self.format_box.setCurrentIndex(wanted if is_offered else 0)

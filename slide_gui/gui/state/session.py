@@ -43,6 +43,11 @@ class Session(QObject):
         library.refresh()
         return library
 
+    @property
+    def lists_runs(self) -> bool:
+        """Whether `library` was asked for already."""
+        return "library" in vars(self)
+
     @cached_property
     def runs(self) -> RunController:
         """Training, live estimates and sweeps."""

@@ -365,8 +365,8 @@ class WeightsPage(Page):
 
             return layers_animation(weight_rows(model, pixels))
 
-        options = [("noise", "the weights against the noise, animated", against_noise)]
-        options += [("layers", "the layers one by one, animated", by_layer)] * (len(model.stack.layers) > 1)
+        options = [("noise", "the animation by noise", against_noise)]
+        options += [("layers", "the animation by layer", by_layer)] * (len(model.stack.layers) > 1)
         return [
             ExportOption(f"weights-{name}", title, export, style, ANIMATION, of_weights=True)
             for name, title, export in options

@@ -1,0 +1,90 @@
+"""The files opened last, kept in the settings: data of a person's own, sessions, pictures and bundles."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QSettings, Signal
+
+__all__ = ["MOST_RECENT", "RecentFiles", "RecentOpening"]
+
+MOST_RECENT = 10
+_KEY = "recent/files"
+
+
+@dataclass(frozen=True)
+class RecentOpening:
+    """Files that were opened together.
+
+    Attributes
+    ----------
+    paths : tuple of Path
+        At least one.
+    """
+
+    paths: tuple[Path, ...]
+
+    @property
+    def name(self) -> str:
+        """What a person calls it."""
+        others = len(self.paths) - 1
+        return f"{self.paths[0].name} and {others} more" if others else self.paths[0].name
+
+    @property
+    def folder(self) -> Path:
+        """Where the first of the files is."""
+        return self.paths[0].parent
+
+    @property
+    def why_not(self) -> str:
+        """Why it cannot be opened now, in a few words; empty if it can."""
+        missing = next((path for path in self.paths if not os.path.lexists(path)), None)
+        if missing is None:
+            return ""
+        return f"{missing.name} is no longer there" if missing.parent.is_dir() else f"no folder {missing.parent}"
+
+
+class RecentFiles(QObject):
+    """Over the settings of the program; what they hold that makes no sense is passed over.
+
+    Signals
+    -------
+    changed()
+        `openings` is another list.
+    """
+
+    changed = Signal()
+
+    def __init__(self, settings: QSettings, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._settings = settings
+
+    @property
+    def openings(self) -> tuple[RecentOpening, ...]:
+        """The last one first."""
+        try:
+            entries = json.loads(str(self._settings.value(_KEY, "[]")))
+        except ValueError:
+            return ()
+        lists = [entry for entry in entries if isinstance(entry, list) and entry] if isinstance(entries, list) else []
+        named = [entry for entry in lists if all(isinstance(name, str) and name for name in entry)]
+        return tuple(RecentOpening(tuple(map(Path, entry))) for entry in named[:MOST_RECENT])
+
+    @property
+    def folders(self) -> list[Path]:
+        """Where the files are, or were."""
+        return list(dict.fromkeys(opening.folder for opening in self.openings))
+
+    def add(self, paths: Sequence[Path | str]) -> None:
+        """Put files in the first place."""
+        if not paths:
+            return
+        opening = RecentOpening(tuple(Path(path).absolute() for path in paths))
+        others = [each for each in self.openings if each != opening]
+        listed = [list(map(str, each.paths)) for each in (opening, *others)][:MOST_RECENT]
+        self._settings.setValue(_KEY, json.dumps(listed))
+        self.changed.emit()
