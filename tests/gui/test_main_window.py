@@ -229,7 +229,7 @@ def test_that_the_palette_holds_data_sets_views_pages_train_and_sweep(window, wo
 
 def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(window, tmp_path):
     for name in ("one.csv", "two.csv"):
-        (tmp_path / name).write_text("a,b\n0.5,2.5\n3.5,4.5\n5.5,7.5\n")
+        (tmp_path / name).write_text("a,b,c,d,e\n" + "0.5,2.5,3.5,1.5,0.25\n" * 5 + "1.5,0.5,0.5,4.5,3.75\n" * 5)
         window.open_files([tmp_path / name])
         wait(lambda name=name: window.workspace.dataset.name == name[:3] and not window.lane.busy)
     (tmp_path / "two.csv").unlink()
