@@ -70,6 +70,10 @@ class Shell(Protocol):
         """Unfold or fold it."""
 
     @property
+    def shows_notice(self) -> bool:
+        """Whether there is a notice that can be dismissed."""
+
+    @property
     def shows_lateness(self) -> bool:
         """Whether the status bar says how late the event loop is."""
 
@@ -194,6 +198,31 @@ def _after(word: str, step: Step | None) -> str:
     return word if step is None else f"{word} {step.text}"
 
 
+def _not_here(shell: Shell, needs_image: bool = False) -> str:
+    """Return why a command about the image that the Weights page shows cannot be run."""
+    if shell.pages.name != "weights":
+        return "Only on the Weights page"
+    dataset = shell.workspace.dataset
+    if dataset is None:
+        return "No data are open yet"
+    return "Plain features have no picture" if needs_image and dataset.image_shape is None else ""
+
+
+def _not_cancellable(shell: Shell) -> str:
+    return "" if shell.workspace.lane.busy or shell.shows_notice else "Nothing is running"
+
+
+def _not_fittable(shell: Shell) -> str:
+    workspace = shell.workspace
+    if workspace.dataset is None:
+        return "No data are open yet"
+    return "The layers are those of the parameters set" if workspace.model() is not None else ""
+
+
+def _no_more(shell: Shell, name: str, limit: float, what: str) -> str:
+    return what if getattr(shell.workspace.state.parameters, name) == limit else ""
+
+
 def _transposed(shell: Shell) -> bool:
     return shell.workspace.state.selection.transposed
 
@@ -247,7 +276,14 @@ COMMANDS = (
         why_not=lambda w: "" if w.workspace.history.next else "Nothing was taken back",
         says=lambda w: _after("Redo", w.workspace.history.next),
     ),
-    Command("release_pins", "Release all pins", "Edit", "Ctrl+Shift+X", lambda w: w.workspace.select(pins=())),
+    Command(
+        "release_pins",
+        "Release all pins",
+        "Edit",
+        "Ctrl+Shift+X",
+        lambda w: w.workspace.select(pins=()),
+        why_not=lambda w: "" if w.workspace.state.selection.pins else "No pixel is pinned",
+    ),
     Command(
         "cancel",
         "Cancel what is running",
@@ -255,6 +291,7 @@ COMMANDS = (
         "Esc",
         lambda w: w.stop(),
         "What is shown stays; where nothing runs, the notice is dismissed",
+        why_not=_not_cancellable,
     ),
     Command(
         "fit_again",
@@ -263,6 +300,7 @@ COMMANDS = (
         "F5",
         lambda w: w.workspace.fit_again(),
         "Where that was cancelled or failed",
+        why_not=_not_fittable,
     ),
     Command(
         "train",
@@ -288,6 +326,7 @@ COMMANDS = (
         "View",
         "Ctrl+K",
         lambda w: w.weights_page.flow_part().toggle_corruption(),
+        why_not=_not_here,
     ),
     Command(
         "corrupt_again",
@@ -296,6 +335,7 @@ COMMANDS = (
         "Ctrl+Shift+K",
         lambda w: w.weights_page.flow_part().corrupt_again(),
         "Blank other pixels of the image of the flow",
+        why_not=_not_here,
     ),
     Command(
         "reset_drawing",
@@ -304,6 +344,7 @@ COMMANDS = (
         "Ctrl+R",
         lambda w: w.weights_page.flow_part().reset(),
         "Show the image as it is in the data",
+        why_not=lambda w: _not_here(w, needs_image=True),
     ),
     Command(
         "run_copies",
@@ -311,9 +352,24 @@ COMMANDS = (
         "View",
         "Ctrl+Shift+M",
         lambda w: w.weights_page.copies_part().toggle(),
+        why_not=_not_here,
     ),
-    Command("next_sample", "Next image", "View", "Ctrl+Right", lambda w: w.weights_page.shown.next()),
-    Command("previous_sample", "Previous image", "View", "Ctrl+Left", lambda w: w.weights_page.shown.previous()),
+    Command(
+        "next_sample",
+        "Next image",
+        "View",
+        "Ctrl+Right",
+        lambda w: w.weights_page.shown.next(),
+        why_not=_not_here,
+    ),
+    Command(
+        "previous_sample",
+        "Previous image",
+        "View",
+        "Ctrl+Left",
+        lambda w: w.weights_page.shown.previous(),
+        why_not=_not_here,
+    ),
     Command(
         "mean_image",
         "Mean image",
@@ -321,11 +377,40 @@ COMMANDS = (
         "Ctrl+M",
         lambda w: w.weights_page.shown.toggle_mean(),
         "The mean of the training images, or the image again",
+        why_not=_not_here,
     ),
-    Command("more_noise", "More noise", "View", "Ctrl+Up", lambda w: _step_noise(w, 0.05)),
-    Command("less_noise", "Less noise", "View", "Ctrl+Down", lambda w: _step_noise(w, -0.05)),
-    Command("deeper", "One layer more", "View", "Ctrl+PgUp", lambda w: _step_depth(w, 1)),
-    Command("shallower", "One layer less", "View", "Ctrl+PgDown", lambda w: _step_depth(w, -1)),
+    Command(
+        "more_noise",
+        "More noise",
+        "View",
+        "Ctrl+Up",
+        lambda w: _step_noise(w, 0.05),
+        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, f"There is no more than {LARGEST_NOISE:g}"),
+    ),
+    Command(
+        "less_noise",
+        "Less noise",
+        "View",
+        "Ctrl+Down",
+        lambda w: _step_noise(w, -0.05),
+        why_not=lambda w: _no_more(w, "noise", 0.0, "There is none"),
+    ),
+    Command(
+        "deeper",
+        "One layer more",
+        "View",
+        "Ctrl+PgUp",
+        lambda w: _step_depth(w, 1),
+        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, f"There are no more than {MOST_LAYERS}"),
+    ),
+    Command(
+        "shallower",
+        "One layer less",
+        "View",
+        "Ctrl+PgDown",
+        lambda w: _step_depth(w, -1),
+        why_not=lambda w: _no_more(w, "depth", 0, "There is no layer"),
+    ),
     Command(
         "transpose",
         "Exchange rows and columns of images",
@@ -333,6 +418,9 @@ COMMANDS = (
         "Ctrl+T",
         lambda w: w.workspace.select(transposed=not _transposed(w)),
         checked=_transposed,
+        why_not=lambda w: (
+            "The data are no images" if w.workspace.dataset is not None and not w.workspace.dataset.image_shape else ""
+        ),
     ),
     Command(
         "panel",
@@ -388,6 +476,7 @@ class _Action(QAction):
         self.setObjectName(command.name)
         self.setShortcut(QKeySequence(command.shortcut))
         self.setCheckable(command.checked is not None)
+        self._keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
         self._describe(command.tip or command.text.rstrip("…"))
         self.triggered.connect(self._run)
         parent.addAction(self)  # the shortcut works everywhere in it
@@ -398,7 +487,7 @@ class _Action(QAction):
         self.follow()
 
     def _describe(self, text: str) -> None:
-        self.setToolTip(f"{text} ({self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)})")
+        self.setToolTip(f"{text} ({self._keys})")
 
     def follow(self) -> None:
         """Show whether it can be run, whether what it switches is on, and what it would do."""
@@ -409,7 +498,7 @@ class _Action(QAction):
         if self.command.why_not is not None:
             reason = self.command.why_not(self._shell)
             self.setEnabled(not reason)
-            self._describe(reason or (self.text() if self.command.says else self.command.tip))
+            self._describe(reason or (self.text() if self.command.says else self.command.tip) or self.text())
 
 
 class ShortcutList(QDialog):

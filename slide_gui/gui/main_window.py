@@ -166,7 +166,6 @@ class Navigation(QFrame):
         self._panel.setIcon(icon(_ICONS["panel"], theme))
 
 
-_NOTICE_WIDTH = 720
 _OPENS_AT, _LEAST = QSize(1280, 800), QSize(880, 480)
 _PRIVATE = "nothing leaves this computer"
 
@@ -229,10 +228,12 @@ class MainWindow(QMainWindow):
         right = nested(middle, QVBoxLayout(), 1, spacing=0)
         right.addWidget(self.reading_preview)
         right.addWidget(self.pages, 1)
+        below = nested(right, QHBoxLayout())
+        below.setContentsMargins(20, 0, 12, 8)
+        self.notice = Notice(central)
+        below.addWidget(self.notice)
         self.setCentralWidget(central)
         central.setFocus()  # the keyboard is nowhere until it is used
-        self.notice = Notice(central)
-        self.notice.hide()
         self._build_status()
 
     def _build_status(self) -> None:
@@ -258,6 +259,10 @@ class MainWindow(QMainWindow):
         self.exports.problem.connect(self.show_problem)
         self.exports.written.connect(self._show_export)
         self.workspace.history.changed.connect(self._follow_history)
+        self.workspace.state_changed.connect(self._follow_state)
+        self.workspace.stack_changed.connect(self._follow_history)
+        self.lane.busy_changed.connect(self._follow_history)
+        self.notice.shown_changed.connect(self._follow_history)
         self.lateness.measured.connect(self._show_lateness)
         self.faults.reported.connect(self._show_fault)
         self.notice.remedy_requested.connect(self._remedy)
@@ -268,7 +273,6 @@ class MainWindow(QMainWindow):
         self.keeper.crashed.connect(self._ask_to_recover)
         self.pages.turned.connect(self._navigation.mark)
         self.pages.changed.connect(self._show_panel)
-        self.pages.resized.connect(self._place_notice)
         self.pages.export_requested.connect(self.actions_by_name["export"].trigger)
         self.pages.turn_to("weights")
         self._tint()
@@ -382,7 +386,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def show_problem(self, problem: Problem) -> None:
-        """Show a problem in the panel above the page."""
+        """Show a problem below the page."""
         self.tell("error", problem.title, problem.sentence)
 
     @Slot(object)
@@ -417,17 +421,6 @@ class MainWindow(QMainWindow):
         """Show a notice, "error" or "information"; `remedy` is a button that calls `run`, `path` can be copied."""
         self._run_remedy = run
         self.notice.show_message(kind, title, text, details, remedy, path)
-        self._place_notice()
-
-    @Slot()
-    def _place_notice(self) -> None:
-        """Lay the notice over the top of the page, so that nothing below it moves."""
-        pages = self.pages.geometry()
-        width = min(pages.width() - 24, _NOTICE_WIDTH)
-        self.notice.setFixedWidth(width)
-        self.notice.adjustSize()
-        self.notice.move(pages.right() - width - 11, pages.top() + 8)
-        self.notice.raise_()
 
     @Slot(object)
     def _show_job(self, status: JobStatus | None) -> None:
@@ -467,6 +460,11 @@ class MainWindow(QMainWindow):
         self._follow_history()
 
     @property
+    def shows_notice(self) -> bool:
+        """Whether there is a notice that can be dismissed."""
+        return self.notice.isVisible()
+
+    @property
     def shows_lateness(self) -> bool:
         """Whether the status bar says how late the event loop is."""
         return self.lateness.measuring
@@ -483,6 +481,10 @@ class MainWindow(QMainWindow):
     def _show_lateness(self, worst: float) -> None:
         if self.shows_lateness:
             self._right_status.setText(f"event loop at most {worst * 1000:.0f} ms late")
+
+    @Slot(object, object)
+    def _follow_state(self, _state: object, _old: object) -> None:
+        self._follow_history()
 
     @Slot()
     def _follow_history(self) -> None:

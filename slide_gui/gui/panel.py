@@ -29,7 +29,7 @@ from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import add_choices
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted
 
@@ -126,6 +126,7 @@ class SplitControls(QWidget):
         box.setAccessibleName(name)
         box.setToolTip(tip)
         box.valueChanged.connect(self._change)
+        UndoOfWindow(box.lineEdit())
         row.addWidget(box, 1)
         return box
 
@@ -476,7 +477,8 @@ class ParameterPanel(QScrollArea):
             self._note.setText(f"{doing} {behind}")
         else:
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
-            self._note.setText(f"Fitted in {workspace.fit_seconds:.2f} s · reconstruction error {errors}")
+            took = f" in {workspace.fit_seconds:.2f} s" if workspace.fit_seconds and len(stack.layers) == depth else ""
+            self._note.setText(f"Fitted{took} · reconstruction error {errors}")
             self._note.setToolTip(
                 "Expected squared error per pixel of the first and the last layer, each reconstructing its own input, "
                 "over all corruptions (eq. 5 in the limit; eq. 11)"

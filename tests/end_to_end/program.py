@@ -148,7 +148,7 @@ class Program:
         return sliders(self.picture(), self.theme)
 
     def notice(self, wash: str) -> Box | None:
-        """Return where the panel above the page is, if it is shown in this colour."""
+        """Return where the notice is, if it is shown in this colour."""
         mask = of_colour(self.picture(), wash)
         mask[:, :320] = False
         return extent(mask) if mask.sum() > 5000 else None

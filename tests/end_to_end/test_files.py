@@ -86,7 +86,7 @@ def test_that_a_path_typed_into_the_dialog_is_opened(program, tmp_path):
     open_by_dialog(program, tmp_path / "typed.npz")
     until(lambda: program.title == "typed – slide-gui", "the new title")
     page = program.settled()
-    assert page.image.width == page.image.height == 252
+    assert page.image.width == page.image.height == 288
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QToolButton
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenu, QToolButton
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.main_window import MainWindow, _opening_size
@@ -156,3 +156,100 @@ def test_that_pins_are_set_in_a_tile_with_ctrl_and_an_undone_pin_leaves_no_enlar
     window.actions_by_name["undo"].trigger()
     assert window.workspace.state.selection.pins == pins
     assert tiles.enlarged is None
+
+
+# Small truths ------------------------------------------------------------------------------------------------------
+
+
+def test_that_a_notice_has_a_place_of_its_own_and_covers_nothing(window):
+    for name in ("view_pinned", "view_flow", "page_curves", "page_runs"):
+        window.actions_by_name[name].trigger()
+        window.tell("error", "A title", "A sentence about what happened. " * 8, remedy="Locate…")
+        settle(0.05)
+        notice, pages = window.notice, window.pages
+        place = [each.mapTo(window, QPoint()) for each in (notice, pages)]
+        assert place[1].y() + pages.height() <= place[0].y()
+        assert place[0].y() + notice.height() <= window.statusBar().y()
+        assert notice.height() >= notice.heightForWidth(notice.width())
+        tall = pages.height()
+        window.actions_by_name["cancel"].trigger()
+        settle(0.05)
+        assert pages.height() > tall
+    assert not window.actions_by_name["cancel"].isEnabled()
+
+
+def test_that_a_layer_that_is_not_fitted_yet_has_no_limit_and_no_time(window, every_payload):
+    seen = []
+
+    def look():
+        stack, note = window.workspace.stack, window.panel.findChildren(QLabel)
+        titles = [window.weights_page._source.title(k) for k in range(1, 5)]
+        fitted = 0 if stack is None else len(stack.layers)
+        seen.append((fitted, titles, [each.text() for each in note if each.text().startswith("Fitted")]))
+
+    window.workspace.set_parameters(depth=1)
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    window.workspace.stack_changed.connect(look)
+    window.workspace.set_parameters(depth=4, ridge=1e-3)
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    assert {fitted for fitted, _, _ in seen} >= {1, 2, 3, 4}
+    for fitted, titles, notes in seen:
+        assert titles[fitted:] == [f"layer {k}" for k in range(fitted + 1, 5)]
+        assert not any("0.00" in text for text in titles)
+        assert not any("0.00 s" in text for text in notes)
+        if fitted < 4:
+            assert notes == []
+
+
+def test_that_numbers_of_a_layer_that_is_fitted_anew_are_greyed(window):
+    readout = window.weights_page.findChild(Readout)
+    fresh = readout.grab().toImage()
+    window.workspace.lane.cancel()
+    window.workspace.set_parameters(noise=0.62)
+    window.lane.cancel()
+    window.weights_page.refresh()
+    assert readout.grab().toImage() != fresh
+    assert readout._stale == (True,) * 4
+
+
+def test_that_ctrl_z_takes_back_what_the_arrow_does_though_a_number_has_the_focus(window):
+    number = next(
+        each for each in window.panel.noise_slider.findChildren(QLineEdit) if "Noise" in each.accessibleName()
+    )
+    window.activateWindow()
+    number.setFocus()
+    number.selectAll()
+    QTest.keyClicks(number, "0.45")
+    QTest.keyClick(number, Qt.Key.Key_Return)
+    window.workspace.select(transposed=True)
+    assert window.workspace.state.parameters.noise == 0.45
+    for noise in (0.45, 0.3):
+        QTest.keyClick(number, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+        assert window.workspace.state.parameters.noise == noise
+        assert not window.workspace.state.selection.transposed
+    QTest.keyClick(number, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    assert window.workspace.state.parameters.noise == 0.45
+
+
+def test_that_commands_that_do_not_apply_are_disabled_and_say_why(window):
+    actions = window.actions_by_name
+
+    def reason(name):
+        return "" if actions[name].isEnabled() else actions[name].toolTip().split(" (")[0]
+
+    assert reason("redo") == "Nothing was taken back"
+    assert reason("cancel") == "Nothing is running"
+    assert reason("fit_again") == "The layers are those of the parameters set"
+    assert reason("next_sample") == reason("corrupt") == reason("release_pins") == ""
+    window.workspace.select(pins=())
+    assert reason("release_pins") == "No pixel is pinned"
+    window.workspace.set_parameters(noise=0.0, depth=0)
+    assert reason("less_noise") == "There is none"
+    assert reason("shallower") == "There is no layer"
+    window.workspace.set_parameters(noise=0.2, depth=1)
+    assert reason("cancel") == reason("fit_again") == reason("less_noise") == ""
+    wait(lambda: not window.lane.busy)
+    assert reason("cancel") == "Nothing is running"
+    actions["page_runs"].trigger()
+    assert reason("corrupt_again") == reason("mean_image") == "Only on the Weights page"
+    assert all(menu.toolTipsVisible() for menu in window.findChildren(QMenu) if menu.title().startswith("&"))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from slide_gui.gui.pages.page import Page
@@ -123,8 +122,6 @@ class PageStack(QStackedWidget):
         Name of the page shown now.
     export_requested()
         The page shown asks to be exported.
-    resized()
-        It has another size now.
     changed()
         Another page is shown, or another view on it.
     """
@@ -133,7 +130,6 @@ class PageStack(QStackedWidget):
 
     turned = Signal(object)
     export_requested = Signal()
-    resized = Signal()
 
     def __init__(self, session: Session, parent: QWidget) -> None:
         super().__init__(parent)
@@ -146,11 +142,6 @@ class PageStack(QStackedWidget):
         self._choosing = False
         self.name = ""
         """Of the page shown."""
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Say so."""
-        super().resizeEvent(event)
-        self.resized.emit()
 
     def choices(self) -> tuple[tuple[str, str, str], ...]:
         """Return what was chosen on each page: page, name and value."""

@@ -106,7 +106,9 @@ class TileSource:
 
     def title(self, layer: int) -> str:
         """Return the heading of a layer's column."""
-        if self._workspace.state.selection.levels != "layer":
+        stack = self._workspace.stack
+        pending = stack is None or layer > len(stack.layers)
+        if pending or self._workspace.state.selection.levels != "layer":
             return f"layer {layer}"
         return f"layer {layer} · ±{_short(self._limit_of(layer))}"
 

@@ -123,12 +123,15 @@ class Lane(QObject):
         A `JobStatus` while a job that takes longer than a moment runs, None when there is none.
     idle()
         The last job has ended and delivered.
+    busy_changed()
+        There is a job where there was none, or none any more.
     problem(object)
         The `Problem` of a job that failed.
     """
 
     status_changed = Signal(object)
     idle = Signal()
+    busy_changed = Signal()
     problem = Signal(object)
     _wake = Signal()  # no payload: a queued Python object would be let go of wherever Qt drops the event
 
@@ -137,7 +140,7 @@ class Lane(QObject):
         self._pool = ThreadPoolExecutor(max_workers=1, thread_name_prefix="slide-lane", initializer=set_threads)
         self._jobs: dict[int, _Job] = {}
         self._count = 0
-        self._shown = False
+        self._shown = self._was_busy = False
         self._wake.connect(self._drain, Qt.ConnectionType.QueuedConnection)
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -188,7 +191,7 @@ class Lane(QObject):
         int
             The job's number, for `cancel`.
         """
-        self.cancel(channel=channel)
+        self._drop(channel=channel)
         self._count += 1
         job = _Job(
             self, self._count, title, channel, function, (on_result, on_payload, on_failure), failure, background
@@ -198,7 +201,13 @@ class Lane(QObject):
                 other.yielding.set()
         self._jobs[job.number] = job
         self._start(job)
+        self._tell_whether_busy()
         return job.number
+
+    def _tell_whether_busy(self) -> None:
+        if self.busy != self._was_busy:
+            self._was_busy = self.busy
+            self.busy_changed.emit()
 
     def _start(self, job: _Job) -> None:
         job.yielding.clear()
@@ -207,6 +216,10 @@ class Lane(QObject):
 
     def cancel(self, number: int | None = None, *, channel: str | None = None) -> None:
         """Drop one job, the jobs of one channel, or all; nothing of them is delivered any more."""
+        self._drop(number, channel=channel)
+        self._tell_whether_busy()
+
+    def _drop(self, number: int | None = None, *, channel: str | None = None) -> None:
         for job in list(self._jobs.values()):
             if number in (None, job.number) and channel in (None, job.channel):
                 job.unwanted.set()
@@ -269,6 +282,7 @@ class Lane(QObject):
                 job.on_failure(error)
             if job.failure:
                 self.problem.emit(Problem(job.failure, sentence(error)))
+        self._tell_whether_busy()
         if not self._jobs:
             self.idle.emit()
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtCore import QEvent, QObject, QSize, Qt
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
     QComboBox,
     QHBoxLayout,
     QLabel,
+    QLineEdit,
     QPushButton,
     QSizePolicy,
     QWidget,
@@ -20,7 +21,7 @@ from PySide6.QtWidgets import (
 from slide_gui.core.choices import Choice
 from slide_gui.gui.layouts import flush
 
-__all__ = ["ChoiceButtons", "ElidedLabel", "StartPause", "add_button", "add_choices", "label"]
+__all__ = ["ChoiceButtons", "ElidedLabel", "StartPause", "UndoOfWindow", "add_button", "add_choices", "label"]
 
 
 def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> QLabel:
@@ -76,6 +77,32 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
     for choice in choices:
         box.addItem(choice.text, choice.key)
         box.setItemData(box.count() - 1, choice.tip, Qt.ItemDataRole.ToolTipRole)
+
+
+class UndoOfWindow(QObject):
+    """Lets the keys of undo and redo mean the window's also while a line has the focus.
+
+    Parameters
+    ----------
+    line : QLineEdit
+        While something is half typed in it, they mean its text.
+    always : bool
+        Also then, because the window knows what is typed letter by letter.
+    """
+
+    def __init__(self, line: QLineEdit, *, always: bool = False) -> None:
+        super().__init__(line)
+        self._line, self._always = line, always
+        line.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep these keys from the line, which would take them for its own."""
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            for keys in (QKeySequence.StandardKey.Undo, QKeySequence.StandardKey.Redo):
+                if event.matches(keys) and (self._always or not self._line.isModified()):
+                    event.ignore()
+                    return True
+        return super().eventFilter(watched, event)
 
 
 class ChoiceButtons(QButtonGroup):

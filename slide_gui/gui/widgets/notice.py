@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QToolButton, QWidget
+from PySide6.QtGui import QColor, QGuiApplication, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QWidget,
+)
 
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import figure_font, icon, theme_of
@@ -18,8 +27,11 @@ _CROSS = '<path d="M6.5 6.5l11 11M17.5 6.5l-11 11"/>'
 class Notice(QWidget):
     """Title, one sentence, details that fold and can be copied, and a button with the remedy.
 
-    Hidden until `show_message`; Escape dismisses it.
+    Hidden until `show_message`; Escape dismisses it. It stands in a layout, below what it is about, and covers nothing.
     """
+
+    shown_changed = Signal()
+    """It is shown, or no longer."""
 
     remedy_requested = Signal()
     """The remedy's button was pressed."""
@@ -48,6 +60,7 @@ class Notice(QWidget):
         for each in (self._fold, self._copy):
             each.setProperty("kind", "flat")
         self._arrange()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
         self._fold.toggled.connect(self._unfold)
         self._copy.clicked.connect(self._to_clipboard)
         self._remedy.clicked.connect(self.remedy_requested)
@@ -57,7 +70,6 @@ class Notice(QWidget):
     @Slot(bool)
     def _unfold(self, shown: bool) -> None:
         self._details.setVisible(shown)
-        self.adjustSize()
 
     def _arrange(self) -> None:
         layout = QGridLayout(self)
@@ -119,6 +131,14 @@ class Notice(QWidget):
     @Slot()
     def _to_clipboard(self) -> None:
         QGuiApplication.clipboard().setText(self._copied)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.shown_changed.emit()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.shown_changed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from slide_gui.gui.widgets.controls import UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
 
 __all__ = ["NumberSlider"]
@@ -91,6 +92,7 @@ class NumberSlider(QWidget):
         self._rest.timeout.connect(self._settle)
         for each in (self._number, self._label):
             each.installEventFilter(self)
+        UndoOfWindow(self._number)
 
     def _arrange(self) -> None:
         layout = QGridLayout(self)

@@ -7,6 +7,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
+from slide_gui.gui.widgets.painted import STALE, washed
 
 __all__ = ["Readout"]
 
@@ -25,12 +26,19 @@ class Readout(QWidget):
         self._title = ""
         self._columns: tuple[str, ...] = ()
         self._rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
+        self._stale: tuple[bool, ...] = ()
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
         self.setAccessibleName("Values under the cursor")
 
-    def set_values(self, title: str, columns: tuple[str, ...], rows: tuple[tuple[str, tuple[str, ...]], ...]) -> None:
+    def set_values(
+        self,
+        title: str,
+        columns: tuple[str, ...],
+        rows: tuple[tuple[str, tuple[str, ...]], ...],
+        stale: tuple[bool, ...] = (),
+    ) -> None:
         """Show a table.
 
         Parameters
@@ -42,9 +50,11 @@ class Readout(QWidget):
         rows : tuple of (str, tuple of str)
             A name and one text a column; texts of a row carry the same number of decimals.
             Missing texts stay empty.
+        stale : tuple of bool
+            Which columns are greyed because newer numbers are on their way; empty for none.
         """
         height = self.sizeHint().height()
-        self._title, self._columns, self._rows = title, columns, rows
+        self._title, self._columns, self._rows, self._stale = title, columns, rows, stale
         lines = [f"{name} {', '.join(texts)}" for name, texts in rows]
         self.setAccessibleDescription("; ".join([title, *lines]))
         if self.sizeHint().height() != height:
@@ -112,5 +122,8 @@ class Readout(QWidget):
             painter.drawText(QRectF(EDGE, top, first, LINE), middle, name)
             painter.setFont(body)
             for number, text in enumerate(texts[: len(titles)]):
+                layer = line if self.is_turned() else number
+                old = layer < len(self._stale) and self._stale[layer]
+                painter.setPen(washed(theme.text, STALE) if old else QColor(theme.text))
                 painter.drawText(QRectF(first + number * step, top, step, LINE), right, text)
         painter.end()

@@ -50,7 +50,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
-from slide_gui.gui.widgets.controls import add_button, label
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
 from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.text import TextColumn, count, counted, plain
 
@@ -345,6 +345,7 @@ class RunTable(QWidget):
         self._model = RunModel(columns, self)
         self._view = RunView(self)
         self._filter = QLineEdit(self)
+        UndoOfWindow(self._filter, always=True)
         self._count = label("", self)
         self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(

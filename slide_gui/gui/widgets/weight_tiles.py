@@ -169,6 +169,7 @@ class WeightTiles(Painted):
         self._hovered: tuple[int, int, int] | None = None
         self._hot_remove: int | None = None
         self._layout: TileLayout | None = None
+        self._elsewhere: TileLayout | None = None
         self._images: dict[Tile, QImage] = {}
         self.hint = "Click: larger"
         self._back = QPushButton(_BACK, self)
@@ -287,7 +288,9 @@ class WeightTiles(Painted):
                 height_room=self._room if room is None else room, only=self._enlarged,
             )  # fmt: skip
             if room is not None or width != self.width():
-                return layout
+                if layout != self._elsewhere:  # an equal one knows its places already
+                    self._elsewhere = layout
+                return self._elsewhere
             self._layout = layout
             self._place_back()
         return self._layout

@@ -134,7 +134,8 @@ class SamplePanel(QWidget):
                 cells.append(_numbers(row, shown, self._source.rms(k), source, decimals))
         title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
-        self._readout.set_values(title, tuple(columns), tuple(rows))
+        stale = tuple(self._source.is_stale(target, k) for k in range(1, depth + 1))
+        self._readout.set_values(title, tuple(columns), tuple(rows), stale)
 
 
 def _numbers(
