@@ -126,7 +126,8 @@ class SplitControls(QWidget):
         box.setAccessibleName(name)
         box.setToolTip(tip)
         box.valueChanged.connect(self._change)
-        UndoOfWindow(box.lineEdit())
+        line = box.lineEdit()
+        UndoOfWindow(line)
         row.addWidget(box, 1)
         return box
 
