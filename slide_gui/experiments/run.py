@@ -38,6 +38,7 @@ __all__ = [
     "Estimate",
     "Judgement",
     "ProgressCollector",
+    "Restored",
     "Reuse",
     "RunProgress",
     "SvmPredictor",
@@ -410,9 +411,30 @@ def live_spec(spec: RunSpec, near: RunResult | None = None) -> RunSpec:
     return replace(spec, svm=replace(spec.svm, widths=widths, C=C, near=None), neighbour=None).checked()
 
 
+@dataclass(frozen=True, eq=False)
+class Restored:
+    """What a result was made with.
+
+    Attributes
+    ----------
+    rows : ndarray of int
+        The rows of the training part that the SVM was trained on; its `support` counts in them.
+    codes : ndarray of int
+        The class of every row of the training part.
+    labels : tuple of int
+        The label of each class.
+    """
+
+    representation: Representation
+    model: SvmModel
+    rows: Indices
+    codes: Indices
+    labels: tuple[int, ...]
+
+
 def restore(
     dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None
-) -> tuple[Representation, SvmModel]:
+) -> Restored:
     """Return the representation and the SVM of a result: the one fitted again, the other not trained again.
 
     Raises
@@ -436,7 +458,8 @@ def restore(
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
     vectors = embedding(Z, classifier.support, classifier.dtype)
-    return fitted.representation, model_of(classifier, embedding, vectors, classes.n_train_classes)
+    model = model_of(classifier, embedding, vectors, classes.n_train_classes)
+    return Restored(fitted.representation, model, rows, classes.train, classes.labels)
 
 
 def _classes(dataset: Dataset, spec: RunSpec) -> Classes:

@@ -46,8 +46,8 @@ def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training
 @pytest.mark.parametrize(("method", "kept"), [("white-svm", 0.9), ("randproj-svm", 20)])
 def test_that_a_projection_gives_its_svm_back(method: str, kept: float) -> None:
     found = run(DATA, spec(DATA, method=method, kept=kept))
-    representation, model = restore(DATA, found)
-    wrong = np.flatnonzero(model.predict(representation.transform(DATA.test)) != DATA.test_labels)
+    again = restore(DATA, found)
+    wrong = np.flatnonzero(again.model.predict(again.representation.transform(DATA.test)) != DATA.test_labels)
     np.testing.assert_array_equal(found.misclassified, wrong)
 
 
@@ -140,9 +140,9 @@ def test_that_sda_svm_learns_a_width_for_each_layer_of_the_autoencoders() -> Non
     assert len(found.classifier.widths) == 3
     assert found.classifier.history
     features = pretrain(DATA.train, SMALL).transform(DATA.test)
-    representation, model = restore(DATA, found)
-    np.testing.assert_array_equal(representation.transform(DATA.test), features)
-    wrong = np.flatnonzero(model.predict(features) != DATA.test_labels)
+    again = restore(DATA, found)
+    np.testing.assert_array_equal(again.representation.transform(DATA.test), features)
+    wrong = np.flatnonzero(again.model.predict(features) != DATA.test_labels)
     np.testing.assert_array_equal(found.misclassified, wrong)
     assert found.network is not None
     assert (len(found.network.epochs), found.network.best_epoch) == (6, None)

@@ -153,7 +153,7 @@ def test_that_splits_have_networks_projections_and_labelled_rows_of_their_own(
     with RunStore(tmp_path / "runs.sqlite") as store:
         state = run_evaluation(cells, load, store)
         for cell in state.cells:
-            first, second = (restore(DATA, store.load(answer.spec_hash))[0] for answer in cell.answers)
+            first, second = (restore(DATA, store.load(answer.spec_hash)).representation for answer in cell.answers)
             assert not np.allclose(first.transform(DATA.train[:5]), second.transform(DATA.train[:5]))
 
 

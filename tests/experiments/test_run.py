@@ -120,8 +120,8 @@ def test_that_a_neighbour_is_run_first_where_it_is_not_at_hand() -> None:
 def test_that_a_result_gives_back_its_classifier() -> None:
     for data in (DATA, THREE):
         found = run(data, spec(data, widths="median", C=10.0, training="split"))
-        stack, model = restore(data, found)
-        predicted = model.predict(stack.transform(data.test))
+        again = restore(data, found)
+        predicted = again.model.predict(again.representation.transform(data.test))
         np.testing.assert_array_equal(np.flatnonzero(predicted != data.test_labels), found.misclassified)
 
 

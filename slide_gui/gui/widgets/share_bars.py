@@ -18,7 +18,7 @@ from slide_gui.text import fixed, layer_name, per_cent
 __all__ = ["LayerShare", "ShareBars"]
 
 HEAD, LINE, BAR, EDGE, GAP = 24, 28, 10, 8, 12
-WHAT = "share of ‖Δh⁰‖²/2σ₀² + ‖Δh¹‖²/2σ₁² + …"
+WHAT = "share of ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,293 @@
+"""Why a trained SVM decides as it does on one image: its duels, its nearest support vectors, what would flip it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.core.svm.kernel import squared_norms
+from slide_gui.core.svm.pairs import class_scores, pairs_of
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.run import Restored
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["Decider", "Decision", "Flip", "SupportVector"]
+
+Array = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+_NEAREST = 6
+_MOST_CHANGES = 48
+_PROMISING = 64  # of the single changes, those that go on being tried
+_BATCH = 64  # images sent through at once; between two the search can be cancelled
+
+
+@dataclass(frozen=True)
+class SupportVector:
+    """A training image that takes part in a decision.
+
+    Attributes
+    ----------
+    row : int
+        Of the training part.
+    code : int
+        Its class.
+    kernel : float
+        K(h, h_s), 1 for equal images, 0 for wholly different ones.
+    pull : float
+        What it adds to the margin of the first class over the second; negative if it speaks for the second.
+    shares : tuple of float
+        Each layer's share of the exponent Σ_t ‖h^t − h_s^t‖² / σ_t², whose sum is −ln K.
+    """
+
+    row: int
+    code: int
+    kernel: float
+    pull: float
+    shares: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What the classifier says of one image.
+
+    Attributes
+    ----------
+    first, second : int
+        The class decided for, and the one that came next.
+    votes : tuple of int
+        Duels won by each class, of one against each other class.
+    margins : tuple of float
+        Of each class, the margin by which the first wins its duel with it; 0 for the first itself.
+    nearest : tuple of SupportVector
+        The nearest in the duel of the first with the second, nearest first.
+    shares : tuple of float
+        Each layer's share of the exponent to those.
+    """
+
+    first: int
+    second: int
+    votes: tuple[int, ...]
+    margins: tuple[float, ...]
+    nearest: tuple[SupportVector, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def margin(self) -> float:
+        """By how much the first class wins its duel with the second."""
+        return self.margins[self.second]
+
+
+@dataclass(frozen=True, eq=False)
+class Flip:
+    """Changes of single features that change the decision.
+
+    Attributes
+    ----------
+    image : ndarray of shape (d,)
+        The image with them.
+    features : tuple of int
+        What was changed, each to the far end of its range; empty if none was found that does.
+    code : int
+        The class decided for then.
+    fewest : bool
+        Whether fewer cannot do it by such changes: one and two are sure, since every single one is tried. More are
+        reached by the best change again and again, among those that promised most alone or lead to the nearest support
+        vector of the second class; then all that are not needed are taken back.
+    """
+
+    image: NDArray[np.floating]
+    features: tuple[int, ...]
+    code: int
+    fewest: bool
+
+
+class Decider:
+    """A trained SVM made ready for one image after another.
+
+    Parameters
+    ----------
+    restored : Restored
+        The representation, the SVM, and the rows that it was trained on.
+    dataset : Dataset
+        The data of that run.
+    """
+
+    def __init__(self, restored: Restored, dataset: Dataset) -> None:
+        self._representation, model = restored.representation, restored.model
+        self.model, self.rows = model, restored.rows[model.support]
+        self._codes = restored.codes[self.rows]
+        self.labels = restored.labels[: model.n_classes]
+        vectors = np.asarray(model.vectors, dtype=np.float32)
+        ends = np.cumsum(model.embedding.sizes)
+        self._blocks = [
+            np.ascontiguousarray(vectors[:, end - size : end])
+            for size, end in zip(model.embedding.sizes, ends, strict=True)
+        ]
+        self._squares = [squared_norms(block) for block in self._blocks]
+        self._train, self._images = dataset.train, dataset.image_shape is not None
+
+    @property
+    def products(self) -> int:
+        """How many products one decision takes, beside those of the representation."""
+        return sum(block.size for block in self._blocks)
+
+    @cached_property
+    def _range(self) -> tuple[Array, Array]:
+        """Lowest and highest value of each feature; of a pixel those of all pixels."""
+        axis, rows = None if self._images else 0, self._train
+        low, high = np.float64(rows.min(axis=axis)), np.float64(rows.max(axis=axis))
+        return np.broadcast_to(low, rows.shape[1]), np.broadcast_to(high, rows.shape[1])
+
+    def decide(self, representations: NDArray[np.floating]) -> Decision:
+        """Decide on one image, without BLAS: a product beside it in another thread may go on.
+
+        Parameters
+        ----------
+        representations : ndarray of shape ((l + 1)·d,)
+            [h⁰, h¹, …] of the image.
+        """
+        exponents = self._exponents(representations)
+        kernel = np.exp(-exponents.sum(axis=0))
+        margins = np.einsum("ps,s->p", self.model.coefficients, kernel) + self.model.biases
+        first, second, towards = _duels(margins, self.model.n_classes)
+        number, sign = towards[second]
+        coefficients = sign * self.model.coefficients[number]
+        taking_part = np.flatnonzero(coefficients)
+        order = taking_part[np.argsort(-kernel[taking_part], kind="stable")[:_NEAREST]]
+        nearest = tuple(
+            SupportVector(
+                int(self.rows[s]),
+                int(self._codes[s]),
+                float(kernel[s]),
+                float(coefficients[s] * kernel[s]),
+                _shares(exponents[:, s]),
+            )
+            for s in order
+        )
+        by_class = [0.0 if c == first else towards[c][1] * float(margins[towards[c][0]]) for c in range(len(towards))]
+        return Decision(
+            first,
+            second,
+            _votes(margins, self.model.n_classes),
+            tuple(by_class),
+            nearest,
+            _shares(exponents[:, order].sum(axis=1)),
+        )
+
+    def _exponents(self, representations: NDArray[np.floating]) -> Array:
+        """Return ‖h^t − h_s^t‖² / σ_t² for every layer and support vector, (l + 1, n_support)."""
+        row = self.model.embedding(representations[None], None, np.float32)[0]
+        exponents, start = np.empty((len(self._blocks), len(self.rows))), 0
+        for number, (block, squares) in enumerate(zip(self._blocks, self._squares, strict=True)):
+            part = row[start : start + block.shape[1]]
+            products = np.einsum("ij,j->i", block, part)
+            exponents[number] = np.maximum(squares + np.float64(part @ part) - 2.0 * products, 0.0)
+            start += block.shape[1]
+        return exponents
+
+    def flip(self, image: NDArray[Any], progress: Progress = NO_PROGRESS) -> Flip:
+        """Look for the fewest features whose change to the far end of their range changes the decision.
+
+        Parameters
+        ----------
+        image : ndarray of shape (d,)
+        progress : Progress
+            Cancel point.
+        """
+        low, high = self._range
+        far = np.where(image > 0.5 * (low + high), low, high).astype(image.dtype)
+        pursued = np.flatnonzero(far != image)
+        margins = self._margins(image[None], progress)[0]
+        first, second, towards = _duels(margins, self.model.n_classes)
+        number, sign = towards[second]
+        changed: list[int] = []
+        now = image.copy()
+        while len(pursued) and len(changed) < _MOST_CHANGES:
+            margins = self._with_one_more(now, far, pursued, progress)
+            left = sign * margins[:, number]
+            flips = _classes(margins, self.model.n_classes) != first
+            best = int(np.argmin(np.where(flips, left - np.ptp(left) - 1.0, left)))
+            now[pursued[best]] = far[pursued[best]]
+            changed.append(int(pursued[best]))
+            if flips[best]:
+                return self._without_needless(image, far, changed, first, progress)
+            if len(changed) == 1:
+                promising = pursued[np.argsort(left, kind="stable")[:_PROMISING]]
+                pursued = np.union1d(promising, self._apart(image, far, second))
+            pursued = pursued[pursued != changed[-1]]
+        return Flip(image, (), first, False)
+
+    def _apart(self, image: NDArray[Any], far: NDArray[Any], code: int) -> Indices:
+        """Return the features that a change brings nearer to the nearest support vector of a class."""
+        others = self._train[self.rows[self._codes == code]]
+        nearest = others[np.argmin(np.square(others - image).sum(axis=1))]
+        return np.flatnonzero(np.abs(far - nearest) < np.abs(image - nearest))
+
+    def _with_one_more(self, image: NDArray[Any], far: NDArray[Any], features: Indices, progress: Progress) -> Array:
+        """Return the margins of the image with each of these features changed, (len(features), n_pairs)."""
+        margins = np.empty((len(features), len(self.model.biases)))
+        for start in range(0, len(features), _BATCH):
+            some = features[start : start + _BATCH]
+            images = np.repeat(image[None], len(some), axis=0)
+            images[np.arange(len(some)), some] = far[some]
+            margins[start : start + len(some)] = self._margins(images, progress)
+        return margins
+
+    def _without_needless(
+        self, image: NDArray[Any], far: NDArray[Any], changed: list[int], first: int, progress: Progress
+    ) -> Flip:
+        """Take back every change without which the decision is another still."""
+        needed = list(changed)
+        for feature in changed[:-1]:
+            fewer = [each for each in needed if each != feature]
+            if int(self._class_of(image, far, fewer, progress)) != first:
+                needed = fewer
+        flipped = image.copy()
+        flipped[needed] = far[needed]
+        return Flip(flipped, tuple(needed), int(self._class_of(image, far, needed, progress)), len(needed) <= 2)
+
+    def _class_of(self, image: NDArray[Any], far: NDArray[Any], features: list[int], progress: Progress) -> int:
+        changed = image.copy()
+        changed[features] = far[features]
+        return int(_classes(self._margins(changed[None], progress), self.model.n_classes)[0])
+
+    def _margins(self, images: NDArray[Any], progress: Progress) -> Array:
+        progress.report(0.0)
+        return self.model.margins(self._representation.transform(images))
+
+
+def _classes(margins: Array, n_classes: int) -> Indices:
+    if n_classes == 2:
+        return (margins[:, 0] > 0.0).astype(np.intp)
+    best: Indices = np.argmax(class_scores(margins, n_classes), axis=1)
+    return best
+
+
+def _votes(margins: Array, n_classes: int) -> tuple[int, ...]:
+    votes = [0] * n_classes
+    for margin, (i, j) in zip(margins, pairs_of(n_classes), strict=True):
+        votes[j if margin > 0.0 or (margin == 0.0 and n_classes > 2) else i] += 1
+    return tuple(votes)
+
+
+def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[int, float]]]:
+    """Return the first and the second class, and of each other class its duel with the first: pair and sign."""
+    scores = class_scores(margins[None], n_classes)[0]
+    first = int(_classes(margins[None], n_classes)[0])
+    scores[first] = np.inf
+    second = int(np.argsort(scores)[-2])
+    towards = {first: (0, 0.0)}
+    for number, (i, j) in enumerate(pairs_of(n_classes)):
+        if first in (i, j):
+            towards[i if first == j else j] = (number, 1.0 if first == j else -1.0)
+    return first, second, towards
+
+
+def _shares(exponents: Array) -> tuple[float, ...]:
+    total = float(exponents.sum())
+    return tuple((exponents / total).tolist() if total > 0.0 else [0.0] * len(exponents))

@@ -1,0 +1,128 @@
+"""Decisions on one image agree with the model that predicts many, and flips are flips."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.inspection.decision import Decider, Flip
+from slide_gui.experiments.run import Restored, restore, run
+from slide_gui.progress import Cancelled, Progress
+from tests.experiments.tiny import rectangles, spec
+
+FAR = {0.0: 1.0, 1.0: 0.0}
+
+
+@cache
+def ready(n_classes: int) -> tuple[Dataset, Restored, Decider]:
+    dataset = rectangles(n_classes=n_classes)
+    restored = restore(dataset, run(dataset, spec(dataset, 0.4, 2, widths="median", C=10.0, training="split")))
+    return dataset, restored, Decider(restored, dataset)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_that_each_decision_is_what_the_model_predicts(n_classes: int) -> None:
+    dataset, restored, decider = ready(n_classes)
+    features = restored.representation.transform(dataset.test)
+    predicted, margins = restored.model.predict(features), restored.model.margins(features)
+    pairs = list(combinations(range(n_classes), 2))
+    for row in range(0, 300, 7):
+        decision = decider.decide(features[row])
+        assert decision.first == predicted[row]
+        assert sum(decision.votes) == len(pairs)
+        if n_classes == 3:  # of two classes each has the votes of one duel
+            assert decision.votes[decision.first] == max(decision.votes)
+        for other in set(range(n_classes)) - {decision.first}:
+            pair = min(decision.first, other), max(decision.first, other)
+            towards = margins[row, pairs.index(pair)] * (1 if pair[1] == decision.first else -1)
+            assert decision.margins[other] == pytest.approx(towards, abs=1e-4)
+        assert decision.margin == decision.margins[decision.second]
+
+
+def test_that_support_vectors_pull_the_margin_to_where_it_is() -> None:
+    dataset, restored, decider = ready(2)
+    features = restored.representation.transform(dataset.test[:1])[0].astype(np.float64)
+    trained = restored.representation.transform(dataset.train[decider.rows]).astype(np.float64)
+    squares = ((trained - features) ** 2).reshape(len(trained), 3, 64).sum(axis=2) / np.square(restored.model.widths)
+    kernel = np.exp(-squares.sum(axis=1))
+    decision = decider.decide(features)
+    assert len(decision.nearest) == 6
+    assert [each.kernel for each in decision.nearest] == pytest.approx(np.sort(kernel)[::-1][:6], rel=1e-4)
+    for each in decision.nearest:
+        place = int(np.flatnonzero(decider.rows == each.row)[0])
+        assert each.code == dataset.train_labels[each.row]
+        assert each.shares == pytest.approx(squares[place] / squares[place].sum(), abs=1e-4)
+        assert (each.pull > 0) == (each.code == decision.first)
+        signed = restored.model.coefficients[0, place] * (1 if decision.first == 1 else -1)
+        assert each.pull == pytest.approx(signed * kernel[place], rel=1e-3)
+    assert sum(decision.shares) == pytest.approx(1.0)
+
+
+def test_that_an_image_of_the_training_part_is_its_own_nearest() -> None:
+    dataset, restored, decider = ready(2)
+    row = int(decider.rows[0])
+    nearest = decider.decide(restored.representation.transform(dataset.train[row : row + 1])[0]).nearest[0]
+    assert nearest.row == row
+    assert nearest.kernel == pytest.approx(1.0, abs=1e-4)
+
+
+def class_of(restored: Restored, image: np.ndarray) -> int:
+    return int(restored.model.predict(restored.representation.transform(image[None]))[0])
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_that_a_flip_flips_and_none_of_its_changes_is_needless(n_classes: int) -> None:
+    dataset, restored, decider = ready(n_classes)
+    counts = []
+    for image in dataset.test[:12]:
+        before, flip = class_of(restored, image), decider.flip(image)
+        counts.append(len(flip.features))
+        assert flip.code == class_of(restored, flip.image) != before
+        changed = np.flatnonzero(flip.image != image)
+        assert sorted(flip.features) == changed.tolist()
+        assert [FAR[float(value)] for value in image[changed]] == flip.image[changed].tolist()
+        for feature in flip.features:
+            without = flip.image.copy()
+            without[feature] = image[feature]
+            assert class_of(restored, without) == before
+    assert max(counts) > 1
+
+
+def test_that_one_change_is_found_where_one_is_enough_and_called_the_fewest() -> None:
+    dataset, restored, decider = ready(2)
+    for image in dataset.test[:25]:
+        before, singles = class_of(restored, image), []
+        for feature in range(64):
+            other = image.copy()
+            other[feature] = FAR[float(image[feature])]
+            singles.append(class_of(restored, other) != before)
+        flip: Flip = decider.flip(image)
+        assert (len(flip.features) == 1) == any(singles)
+        assert flip.fewest == (len(flip.features) <= 2)
+
+
+def test_that_the_search_for_a_flip_can_be_cancelled() -> None:
+    class Stopped(Progress):
+        def report(self, fraction: float, payload: object = None) -> None:
+            raise Cancelled
+
+    dataset, _, decider = ready(2)
+    with pytest.raises(Cancelled):
+        decider.flip(dataset.test[0], Stopped())
+
+
+def test_that_plain_features_go_to_the_ends_of_their_own_ranges() -> None:
+    dataset = rectangles()
+    scaled = (dataset.train * np.linspace(1, 3, 64, dtype=np.float32) + 1, dataset.test)
+    plain = Dataset("plain", *scaled, dataset.train_labels, dataset.test_labels, None)
+    result = run(plain, spec(plain, 0.4, 1, widths="median", C=10.0))
+    decider = Decider(restore(plain, result), plain)
+    flip = decider.flip(plain.train[3])
+    low, high = plain.train.min(axis=0), plain.train.max(axis=0)
+    assert flip.features
+    for feature in flip.features:
+        assert flip.image[feature] in (low[feature], high[feature])
