@@ -1,13 +1,12 @@
 import pytest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.pages.weights import page as weights
 from slide_gui.gui.pages.weights.page import PINNED, WeightsPage
 from slide_gui.gui.pages.weights.view import View, ViewSpec
 from slide_gui.gui.plots.mosaic import Mosaic
-from slide_gui.gui.state.jobs import Lane
-from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.state.session import Session
 from tests.gui.given import Given, dataset, wait
 
 
@@ -23,18 +22,20 @@ class Counting(View):
 
 
 @pytest.fixture
-def page(app, monkeypatch):
+def page(app, monkeypatch, tmp_path):
     view = ViewSpec("counting", "Counting", "A view more", "One view more", Counting)
     monkeypatch.setattr(weights, "VIEWS", (*weights.VIEWS, view))
-    lane = Lane()
-    workspace = Workspace(lane, lane)
-    page = WeightsPage(workspace)
+    window = QWidget()
+    session = Session(tmp_path / "runs.sqlite", window)
+    lane, workspace = session.lane, session.workspace
+    page = WeightsPage(workspace, lambda: session.runs, window)
+    window.show()
     page.show()
     workspace.open(Given(dataset()))
     wait(lambda: workspace.model() is not None and not lane.busy)
     yield page
-    tear_down(page)
-    tear_down(lane)
+    session.lane.close()
+    tear_down(window)
 
 
 def button(page, text):

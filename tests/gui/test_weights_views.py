@@ -98,6 +98,7 @@ def test_that_drawing_changes_every_layer_and_undo_brings_them_back(window):
 
 def test_that_each_stroke_goes_through_the_layers_once(window, monkeypatch):
     part = window.weights_page.flow_part()
+    wait(lambda: not window.lane.busy)  # the runs, of which one may hold a classifier, are read
     through, send = [], Forward.flow
 
     def counted(*given):

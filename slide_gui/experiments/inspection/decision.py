@@ -15,13 +15,14 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.run import Restored
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Decider", "Decision", "Flip", "SupportVector"]
+__all__ = ["MOST_CHANGES", "Decider", "Decision", "Flip", "SupportVector"]
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
 
-_NEAREST = 6
-_MOST_CHANGES = 48
+_NEAREST = 3  # of either class
+MOST_CHANGES = 48
+"""How many features a flip may change."""
 _PROMISING = 64  # of the single changes, those that go on being tried
 _BATCH = 64  # images sent through at once; between two the search can be cancelled
 
@@ -64,7 +65,7 @@ class Decision:
     margins : tuple of float
         Of each class, the margin by which the first wins its duel with it; 0 for the first itself.
     nearest : tuple of SupportVector
-        The nearest in the duel of the first with the second, nearest first.
+        In the duel of the first with the second the nearest of either, in turn, nearest first.
     shares : tuple of float
         Each layer's share of the exponent to those.
     """
@@ -118,7 +119,7 @@ class Decider:
     """
 
     def __init__(self, restored: Restored, dataset: Dataset) -> None:
-        self._representation, model = restored.representation, restored.model
+        self.representation, model = restored.representation, restored.model
         self.model, self.rows = model, restored.rows[model.support]
         self._codes = restored.codes[self.rows]
         self.labels = restored.labels[: model.n_classes]
@@ -157,8 +158,7 @@ class Decider:
         first, second, towards = _duels(margins, self.model.n_classes)
         number, sign = towards[second]
         coefficients = sign * self.model.coefficients[number]
-        taking_part = np.flatnonzero(coefficients)
-        order = taking_part[np.argsort(-kernel[taking_part], kind="stable")[:_NEAREST]]
+        order = _in_turn(kernel, coefficients > 0.0, coefficients < 0.0)
         nearest = tuple(
             SupportVector(
                 int(self.rows[s]),
@@ -207,7 +207,7 @@ class Decider:
         number, sign = towards[second]
         changed: list[int] = []
         now = image.copy()
-        while len(pursued) and len(changed) < _MOST_CHANGES:
+        while len(pursued) and len(changed) < MOST_CHANGES:
             margins = self._with_one_more(now, far, pursued, progress)
             left = sign * margins[:, number]
             flips = _classes(margins, self.model.n_classes) != first
@@ -258,7 +258,7 @@ class Decider:
 
     def _margins(self, images: NDArray[Any], progress: Progress) -> Array:
         progress.report(0.0)
-        return self.model.margins(self._representation.transform(images))
+        return self.model.margins(self.representation.transform(images))
 
 
 def _classes(margins: Array, n_classes: int) -> Indices:
@@ -286,6 +286,16 @@ def _duels(margins: Array, n_classes: int) -> tuple[int, int, dict[int, tuple[in
         if first in (i, j):
             towards[i if first == j else j] = (number, 1.0 if first == j else -1.0)
     return first, second, towards
+
+
+def _in_turn(kernel: Array, *sides: NDArray[np.bool_]) -> Indices:
+    """Return the nearest support vectors of each side, one of each in turn."""
+    ranked = []
+    for side in sides:
+        members = np.flatnonzero(side)
+        nearest = members[np.argsort(-kernel[members], kind="stable")[:_NEAREST]]
+        ranked += [(rank, number) for rank, number in enumerate(nearest.tolist())]
+    return np.array([number for _, number in sorted(ranked, key=lambda each: each[0])], dtype=np.intp)
 
 
 def _shares(exponents: Array) -> tuple[float, ...]:

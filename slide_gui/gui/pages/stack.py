@@ -41,7 +41,7 @@ class PageSpec:
 def _weights(session: Session, parent: QWidget) -> Page:
     from slide_gui.gui.pages.weights.page import WeightsPage
 
-    return WeightsPage(session.workspace, parent)
+    return WeightsPage(session.workspace, lambda: session.runs, parent)
 
 
 def _curves(session: Session, parent: QWidget) -> Page:

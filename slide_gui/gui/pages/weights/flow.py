@@ -17,6 +17,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.state.history import Step
@@ -35,6 +36,7 @@ __all__ = ["FlowPart", "flow_columns"]
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
 _STROKE = "stroke"
+_LOW = 540  # height below which the decision takes one line
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
@@ -66,6 +68,8 @@ class FlowPart(View):
         self._build_tools()
         layout.addWidget(self._beside, 1)
         layout.addWidget(self._legend)
+        self._decided = DecidedPart(self._workspace, context.runs(), self)
+        layout.addWidget(self._decided)
         self._shown.changed.connect(self._take_image)
         self._take_image()
 
@@ -111,8 +115,9 @@ class FlowPart(View):
         return drawing
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the tools for drawing a line of their own where one does not hold all."""
+        """Give the tools for drawing a line of their own where one does not hold all, and the decision what is left."""
         super().resizeEvent(event)
+        self._decided.view.set_brief(self.height() < _LOW)
         narrow = self.width() < _ONE_LINE
         if narrow != self._narrow:
             self._narrow = narrow
@@ -167,7 +172,7 @@ class FlowPart(View):
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
-        return "\n".join(lines)
+        return "\n".join([*lines, *self._decided.lines()])
 
     @Slot()
     def refresh(self) -> None:
@@ -246,11 +251,17 @@ class FlowPart(View):
         shown = flow_columns(flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, stale)
         self.view.set_columns(shown)
         self._beside.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
+        self._decided.follow(flow.corrupted, "x" if flow.survivors.all() else "x̃")
 
     def showEvent(self, event: Any) -> None:
         """Catch up with what changed while another view was shown."""
         super().showEvent(event)
         self.refresh()
+
+    def hideEvent(self, event: Any) -> None:
+        """Decide nothing that nobody sees."""
+        super().hideEvent(event)
+        self._decided.controller.rest()
 
 
 def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
     from slide_gui.gui.plots.mosaic import Mosaic
+    from slide_gui.gui.state.runs import RunController
 
 __all__ = ["VIEWS", "WeightsPage"]
 
@@ -234,14 +235,14 @@ class WeightsPage(Page):
         What is looked at, shared by the image and every view.
     """
 
-    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+    def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
         subtitle = "which pixels each layer reconstructs the chosen pixel from"
         super().__init__("Weights", subtitle, [(view.text, view.tip) for view in VIEWS], right=12, parent=parent)
         self._workspace = workspace
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
         self.shown = ShownImage(workspace, self)
-        self._context = ViewContext(workspace, self.shown, self.pixels, self._source)
+        self._context = ViewContext(workspace, self.shown, self.pixels, self._source, runs)
         self._view_of: dict[str, View] = {}
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)

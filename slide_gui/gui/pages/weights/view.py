@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QHBoxLayout, QWidget
@@ -18,17 +19,24 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ChoiceButtons, label
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
+if TYPE_CHECKING:
+    from slide_gui.gui.state.runs import RunController
+
 __all__ = ["LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
 
 
 @dataclass(frozen=True, eq=False)
 class ViewContext:
-    """What every view reads: the state of the window, the image and the pixel looked at, the rows of W as tiles."""
+    """What every view reads: the state of the window, the image and the pixel looked at, the rows of W as tiles.
+
+    The runs are asked for, since what makes them is heavy and most views need none.
+    """
 
     workspace: Workspace
     shown: ShownImage
     pixels: PixelSelection
     tiles: TileSource
+    runs: Callable[[], RunController]
 
 
 class View(QWidget):

@@ -1,0 +1,172 @@
+"""What the trained classifier says of the image that is looked at: at once, and what would flip it once that rests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+
+from slide_gui.core.slide.stack import Stack
+from slide_gui.experiments.inspection.decision import Decider, Decision, Flip
+from slide_gui.experiments.inspection.flow import Forward
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run import restore
+from slide_gui.gui.state.runs import RunController
+from slide_gui.gui.state.workspace import Workspace
+from slide_gui.progress import Progress
+
+__all__ = ["DecisionController"]
+
+_AT_ONCE = 8_000_000  # products of one decision that the GUI thread makes itself: some 5 ms; more go to the lane
+_REST_MILLISECONDS = 400
+Image = NDArray[Any]
+
+
+class DecisionController(QObject):
+    """The SVM of the result that is shown, and its decision on one image after another.
+
+    Nothing is computed while it is not wanted (`follow`, `rest`).
+
+    Attributes
+    ----------
+    result : RunResult or None
+        Whose SVM decides; None where there is none on the data that are open.
+    decision : Decision or None
+    flip : Flip or None
+        None while it is looked for.
+
+    Signals
+    -------
+    changed()
+        One of these is another.
+    """
+
+    changed = Signal()
+
+    def __init__(self, workspace: Workspace, runs: RunController, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace, self._runs = workspace, runs
+        self._decider: Decider | None = None
+        self._forward = Forward()
+        self._image: Image | None = None
+        self._following = False
+        self.result: RunResult | None = None
+        self.decision: Decision | None = None
+        self.flip: Flip | None = None
+        self._rested = QTimer(self)
+        self._rested.setSingleShot(True)
+        self._rested.setInterval(_REST_MILLISECONDS)
+        self._rested.timeout.connect(self._look_for_flip)
+        runs.result_changed.connect(self._take_result)
+
+    @property
+    def labels(self) -> tuple[int, ...]:
+        """The label of each class that is decided between."""
+        return () if self._decider is None else self._decider.labels
+
+    def follow(self, image: Image) -> None:
+        """Decide on this image, and on every later one until `rest`."""
+        self._following = True
+        if self._image is None or not np.array_equal(image, self._image):
+            self._image = image.copy()
+            self._decide()
+        self._take_result()
+
+    @Slot()
+    def rest(self) -> None:
+        """Compute nothing until an image is given again."""
+        self._following = False
+        self._rested.stop()
+        for channel in ("decide", "flip"):
+            self._workspace.lane.cancel(channel=channel)
+
+    @Slot()
+    def train_as_default(self) -> None:
+        """Train the classifier as it is for a person who set nothing, with the parameters of the panel."""
+        from slide_gui.core.svm.parameters import SvmParameters
+
+        spec = self._runs.spec_of(SvmParameters())
+        if spec is not None:
+            self._runs.train(spec)
+
+    @Slot()
+    def _take_result(self) -> None:
+        """Make the SVM of the shown result ready, where it is another one."""
+        if not self._following:
+            return
+        dataset, result = self._workspace.dataset, self._runs.result
+        if (
+            dataset is None
+            or result is None
+            or result.classifier is None
+            or result.spec.fingerprint != dataset.fingerprint
+        ):
+            result = None
+        if result is self.result:
+            return
+        self._workspace.lane.cancel(channel="decider")
+        self.result, self._decider, self.decision, self.flip = result, None, None, None
+        self._rested.stop()
+        if result is not None and dataset is not None:
+            self._submit(
+                "Making the classifier ready",
+                "decider",
+                lambda progress: Decider(restore(dataset, result, progress=progress), dataset),
+                self._ready,
+            )
+        self.changed.emit()
+
+    @Slot(object)
+    def _ready(self, decider: Decider) -> None:
+        self._decider = decider
+        self._decide()
+
+    def _decide(self) -> None:
+        decider, image = self._decider, self._image
+        self.flip = None
+        if decider is None or image is None or not self._following:
+            return
+        stack = decider.representation
+        if isinstance(stack, Stack) and decider.products + len(stack.layers) * image.size**2 <= _AT_ONCE:
+            flow = self._forward.flow(stack, image)
+            self._decided(decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)])))
+            return
+        self._submit(
+            "Deciding on one image",
+            "decide",
+            lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),
+            self._decided,
+        )
+
+    @Slot(object)
+    def _decided(self, decision: Decision) -> None:
+        self.decision = decision
+        self._rested.start()
+        self._workspace.lane.cancel(channel="flip")
+        self.changed.emit()
+
+    @Slot()
+    def _look_for_flip(self) -> None:
+        decider, image = self._decider, self._image
+        if decider is not None and image is not None and self._following:
+            self._submit(
+                "Looking for the fewest changes that flip it",
+                "flip",
+                lambda progress: decider.flip(image, progress),
+                self._flipped,
+            )
+
+    @Slot(object)
+    def _flipped(self, flip: Flip) -> None:
+        self.flip = flip
+        self.changed.emit()
+
+    def _submit(
+        self, title: str, channel: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]
+    ) -> None:
+        self._workspace.lane.submit(
+            title, work, channel=channel, on_result=deliver, failure="The decision could not be explained"
+        )

@@ -1,0 +1,144 @@
+"""What the classifier decides of the image in Flow, offscreen."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.run import restore
+from slide_gui.gui.pages.weights.decided import DecidedPart
+from slide_gui.gui.state import decision
+from tests.gui.given import Given, dataset, labelled, settle, wait
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return labelled()
+
+
+@pytest.fixture
+def part(window):
+    """Flow with a classifier that was trained, and what it decides of the first image, uncorrupted."""
+    runs = window.session.runs
+    runs.train(runs.spec_of(SvmParameters(widths="median", C=10.0)))
+    wait(lambda: runs.result is not None, 60)
+    flow = window.weights_page.flow_part()
+    flow.toggle_corruption()
+    wait(lambda: shown(flow).view.picture is not None and shown(flow).controller.decision is not None)
+    return flow
+
+
+def shown(flow) -> DecidedPart:
+    return flow.findChild(DecidedPart)
+
+
+def train_button(part: DecidedPart) -> QPushButton:
+    return next(each for each in part.findChildren(QPushButton) if each.text() == "Train")
+
+
+def test_that_the_decision_shown_is_the_models_own(window, part, data):
+    result = window.session.runs.result
+    again = restore(data, result)
+    for sample in (0, 5, 9):
+        window.workspace.select(sample=sample)
+        margin = again.model.margins(again.representation.transform(data.train[sample : sample + 1]))[0, 0]
+        picture, name = shown(part).view.picture, data.label_names[int(margin > 0)]
+        assert picture.bars[0].name == name
+        assert picture.title == f"{name}, by {abs(margin):.2f} over {picture.bars[1].name}"
+        assert "of x, by the SVM trained at noise 0.3, 4 layers" in picture.about
+        for each in picture.nearest:
+            np.testing.assert_array_equal(each.values, data.train[each.row].reshape(6, 6))
+            assert each.name == data.label_names[data.train_labels[each.row]]
+
+
+def test_that_a_stroke_is_decided_with_the_flow_it_makes_and_flips_are_looked_for_once_it_rests(window, part):
+    before = shown(part).controller.decision
+    part.view.canvas.set_brush(3)
+    grid = part.view.canvas.grid()
+    QTest.mouseClick(part.view.canvas, Qt.MouseButton.LeftButton, pos=grid.rect(14).center().toPoint())
+    decided = shown(part).controller
+    assert decided.decision is not before
+    assert decided.flip is None
+    wait(lambda: decided.flip is not None)
+    assert shown(part).view.picture.flip.changed == decided.flip.features
+
+
+def test_that_large_models_decide_in_the_lane_and_come_to_the_same(window, part, monkeypatch):
+    sample, at_once = window.workspace.state.selection.sample, shown(part).controller.decision
+    monkeypatch.setattr(decision, "_AT_ONCE", 0)
+    for wanted in (sample + 1, sample):
+        before = shown(part).controller.decision
+        window.workspace.select(sample=wanted)
+        wait(lambda before=before: shown(part).controller.decision is not before)
+    after = shown(part).controller.decision
+    assert after.first == at_once.first
+    assert after.margin == pytest.approx(at_once.margin, abs=1e-4)
+
+
+def test_that_nothing_is_decided_while_another_view_is_shown(window, part):
+    wait(lambda: shown(part).controller.flip is not None and not window.lane.busy)
+    window.weights_page.set_view("pinned")
+    before = shown(part).controller.decision
+    window.workspace.select(sample=3)
+    settle()
+    assert shown(part).controller.decision is before
+    window.weights_page.flow_part()
+    assert shown(part).controller.decision is not before
+
+
+def test_that_a_click_on_a_support_vector_shows_that_image(window, part):
+    view = shown(part).view
+    row = view.picture.nearest[1].row
+    QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.place(1).center().toPoint())
+    assert window.workspace.state.selection.sample == row
+    np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.train[row])
+
+
+def test_that_support_vectors_are_walked_and_chosen_by_keys(window, part):
+    view = shown(part).view
+    row = view.picture.nearest[0].row
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    assert f"training image {row + 1}" in view.accessibleDescription()
+    QTest.keyClick(view, Qt.Key.Key_Return)
+    assert window.workspace.state.selection.sample == row
+
+
+def test_that_a_low_window_says_the_decision_in_one_line(window, part):
+    view = shown(part).view
+    tall = view.sizeHint().height()
+    view.set_brief(True)
+    assert view.sizeHint().height() < tall / 4
+
+
+def test_that_flow_says_what_is_missing_and_trains_on_request(window):
+    flow = window.weights_page.flow_part()
+    part = shown(flow)
+    assert not part.view.isVisible()
+    train = train_button(part)
+    train.click()
+    assert not train.isEnabled()
+    wait(lambda: window.session.runs.result is not None and part.controller.decision is not None, 60)
+    assert part.view.isVisible()
+    assert part.lines()
+
+
+def test_that_data_without_labels_say_why_nothing_is_decided(window):
+    other = dataset()
+    window.workspace.open(Given(other))
+    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
+    part = shown(window.weights_page.flow_part())
+    assert any("have no labels" in each.text() for each in part.findChildren(QLabel) if each.isVisible())
+    assert not train_button(part).isVisible()
+
+
+def test_that_other_data_forget_the_decision(window, part):
+    other = labelled(seed=4)
+    window.workspace.open(Given(other))
+    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
+    assert shown(part).controller.decision is None
+    assert not shown(part).view.isVisible()
