@@ -14,8 +14,10 @@ from slide_gui.cli.data import describe_model
 from slide_gui.cli.options import (
     add_data,
     add_data_options,
+    add_image_options,
     add_stack_options,
     choice_help,
+    chosen_image,
     data_source,
     data_sources,
     fit_data,
@@ -284,10 +286,7 @@ def _weights_documents(models: list[FittedModel], weights: list[WeightRows], sty
 
 def _flow_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
-    group = parser.add_argument_group("image")
-    group.add_argument("--row", type=int, default=0, metavar="N", help="which image, counted from 0 (0)")
-    group.add_argument("--part", choices=("train", "test"), default="train", help="where it stands (train)")
-    group.add_argument("--image", type=Path, metavar="FILE", help="take the numbers of this text file instead")
+    group = add_image_options(parser)
     group.add_argument("--name", help="what the figure calls the image")
     group.add_argument("--corruption", type=int, default=0, metavar="SEED", help="seed of the blanked pixels (0)")
     group.add_argument("--clean", action="store_true", help="corrupt nothing")
@@ -306,9 +305,9 @@ def _flow(arguments: argparse.Namespace) -> int:
 
     source = data_source(arguments)
     dataset = read_data(source, f"reading {source.argument}")
-    image, name = _image(dataset, arguments)
+    image, name = chosen_image(dataset, arguments)
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
-    result = flow_result(model, image, name, None if arguments.clean else arguments.corruption)
+    result = flow_result(model, image, arguments.name or name, None if arguments.clean else arguments.corruption)
     lines = [
         f"layer {k}: mean squared difference {layer.target_error:.6g} from its target, {layer.input_error:.6g} from x"
         for k, layer in enumerate(result.flow.layers, start=1)
@@ -317,23 +316,6 @@ def _flow(arguments: argparse.Namespace) -> int:
     sample = arguments.row if arguments.image is None and arguments.part == "train" else 0
     session = _session(source, model, style, _FLOW, sample=sample)
     return _write(export, style, outputs, arguments, _flow_document(result), lines, session)
-
-
-def _image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
-    if arguments.image is not None:
-        from slide_gui.experiments.source import read_image
-
-        values = read_image(arguments.image)
-        if values.size != dataset.n_features:
-            raise UsageError(
-                f"{arguments.image} holds {values.size} numbers; {dataset.name} has {dataset.n_features} features"
-            )
-        return values, arguments.name or arguments.image.name
-    rows = getattr(dataset, arguments.part)
-    if not 0 <= arguments.row < len(rows):
-        raise UsageError(f"row is {arguments.row}; the {arguments.part} part of {dataset.name} has {len(rows)} rows")
-    words = "training" if arguments.part == "train" else "test"
-    return rows[arguments.row], arguments.name or f"{words} image {arguments.row + 1}"
 
 
 def _flow_document(result: FlowResult) -> dict[str, Any]:

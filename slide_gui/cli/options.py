@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError, progress_bar, usage
@@ -24,10 +25,12 @@ if TYPE_CHECKING:
 __all__ = [
     "add_data",
     "add_data_options",
+    "add_image_options",
     "add_method_options",
     "add_run_options",
     "add_stack_options",
     "choice_help",
+    "chosen_image",
     "data_source",
     "data_sources",
     "fit_data",
@@ -142,6 +145,33 @@ def read_data(source: DataSource, label: str = "reading") -> Dataset:
     """Return the data set, with a bar on stderr while it is read."""
     with progress_bar(label) as progress:
         return source.load(progress=progress)
+
+
+def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add which image of the data is meant, and return the group of these options."""
+    group = parser.add_argument_group("image")
+    group.add_argument("--row", type=int, default=0, metavar="N", help="which image, counted from 0 (0)")
+    group.add_argument("--part", choices=("train", "test"), default="train", help="where it stands (train)")
+    group.add_argument("--image", type=Path, metavar="FILE", help="take the numbers of this text file instead")
+    return group
+
+
+def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, str]:
+    """Return the image that `add_image_options` named, and what it is called."""
+    if arguments.image is not None:
+        from slide_gui.experiments.source import read_image
+
+        values = read_image(arguments.image)
+        if values.size != dataset.n_features:
+            raise UsageError(
+                f"{arguments.image} holds {values.size} numbers; {dataset.name} has {dataset.n_features} features"
+            )
+        return values, arguments.image.name
+    rows = getattr(dataset, arguments.part)
+    if not 0 <= arguments.row < len(rows):
+        raise UsageError(f"row is {arguments.row}; the {arguments.part} part of {dataset.name} has {len(rows)} rows")
+    words = "training" if arguments.part == "train" else "test"
+    return rows[arguments.row], f"{words} image {arguments.row + 1}"
 
 
 def fit_data(dataset: Dataset, parameters: StackParameters, label: str = "fitting") -> FittedModel:

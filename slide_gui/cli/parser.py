@@ -9,13 +9,15 @@ from typing import Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
-from slide_gui.cli import bench, data, doctor, evaluation, figures, runs
+from slide_gui.cli import bench, data, decision, doctor, evaluation, figures, runs
 from slide_gui.cli.console import DONE, Command, UsageError, add_json
 
 __all__ = ["build_parser", "run"]
 
 _COMMANDS: dict[str, Command] = {
-    command.name: command for module in (data, figures, runs, evaluation, bench, doctor) for command in module.COMMANDS
+    command.name: command
+    for module in (data, figures, runs, decision, evaluation, bench, doctor)
+    for command in module.COMMANDS
 }
 
 _DESCRIPTION = """\
