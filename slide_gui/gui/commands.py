@@ -444,7 +444,14 @@ COMMANDS = (
         "How late the event loop is, in the status bar",
         checked=lambda w: w.shows_lateness,
     ),
-    Command("guide", "Guide", "Help", "F1", lambda w: w.commands.show_guide(), "All it does, and what it measures at"),
+    Command(
+        "guide",
+        "Guide",
+        "Help",
+        "F1",
+        lambda w: w.commands.show_guide(),
+        "All it does, in five steps and in full",
+    ),
     Command(
         "palette",
         "Command palette…",
@@ -584,8 +591,18 @@ class Commands(QObject):
         """Open the guide, beside which one can go on working."""
         if self._guide is None:
             self._guide = Guide(self._window)
+            self._guide.command_requested.connect(self._run)
+            self._guide.data_requested.connect(self._open_data)
         self._guide.show()
         self._guide.activateWindow()
+
+    @Slot(str)
+    def _run(self, name: str) -> None:
+        self.actions[name].trigger()
+
+    @Slot(str)
+    def _open_data(self, key: str) -> None:
+        self._shell.open_entry(key)
 
     def show_shortcuts(self) -> None:
         """List every command with its keys, menu by menu."""

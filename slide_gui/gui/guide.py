@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QUrl, Slot
+from PySide6.QtCore import QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
@@ -11,18 +11,36 @@ from slide_gui.resources import resource
 
 __all__ = ["GUIDE_PAGES", "Guide"]
 
-GUIDE_PAGES = {"guide.md": "Guide", "measurements.md": "Measured"}
+GUIDE_PAGES = {
+    "guide.md": "Guide",
+    "tour.md": "Five steps",
+    "glossary.md": "Glossary",
+    "paper.md": "The paper",
+    "measurements.md": "Measured",
+}
 """The title of each page, by its file."""
+
+_ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
 
 
 class Guide(QDialog):
-    """What the program does and how it measures, page by page.
+    """What the program does and how it measures, page by page; one goes on working beside it.
+
+    Signals
+    -------
+    command_requested(str)
+        Name of a command that a link, ``command:NAME``, leads to.
+    data_requested(str)
+        Key of a data set that a link, ``data:KEY``, opens.
 
     Raises
     ------
     FileNotFoundError
         If the installation lacks the pages.
     """
+
+    command_requested = Signal(str)
+    data_requested = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -63,13 +81,30 @@ class Guide(QDialog):
     def _show(self, number: int) -> None:
         page = self._folder / list(GUIDE_PAGES)[number]
         self.text.setMarkdown(page.read_text(encoding="utf-8"))
+        self._space_out()
         self.missing.clear()
+
+    def _space_out(self) -> None:
+        """Set paragraphs and headings apart: as Qt reads Markdown they touch."""
+        block = self.text.document().begin().next()
+        while block.isValid():
+            looks = block.blockFormat()
+            heading = looks.headingLevel() > 0
+            if QTextCursor(block).currentTable() is None:
+                above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
+                looks.setTopMargin(_ABOVE_HEADING if heading else above)
+                QTextCursor(block).setBlockFormat(looks)
+            block = block.next()
 
     @Slot(QUrl)
     def _follow(self, link: QUrl) -> None:
-        """Turn to a page of the guide; what else a link names is opened by the system."""
+        """Turn to a page of the guide, or to a place of the window; what else a link names is opened by the system."""
         name = link.path()
-        if name in GUIDE_PAGES:
+        if link.scheme() == "command":
+            self.command_requested.emit(name)
+        elif link.scheme() == "data":
+            self.data_requested.emit(name)
+        elif name in GUIDE_PAGES:
             self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
         elif link.isRelative():
             QDesktopServices.openUrl(QUrl.fromLocalFile(str((self._folder / name).resolve())))

@@ -8,6 +8,8 @@ import pytest
 from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
 
+from slide_gui.data.entries import entries
+from slide_gui.gui.commands import COMMANDS
 from slide_gui.gui.guide import GUIDE_PAGES, Guide
 from slide_gui.resources import resource
 from tests.gui.given import wait
@@ -23,9 +25,14 @@ def guide(window):
 
 
 @pytest.mark.parametrize("name", GUIDE_PAGES)
-def test_that_every_link_of_a_page_leads_to_a_file_of_the_installation(name):
+def test_that_every_link_of_a_page_leads_to_a_file_of_the_installation_a_command_or_data(name):
     links = re.findall(r"\]\(([^)#]+)\)", resource("help").joinpath(name).read_text(encoding="utf-8"))
     for link in links:
+        scheme, _, name = link.partition(":")
+        if scheme in ("command", "data"):
+            known = {each.name for each in COMMANDS} if scheme == "command" else {each.key for each in entries()}
+            assert name in known
+            continue
         target = resource("help").joinpath(link).resolve()
         assert target.exists(), link
         assert target.is_relative_to(resource("help").parent.resolve()), link
@@ -38,11 +45,48 @@ def test_that_the_pages_are_all_that_the_folder_of_help_has():
 def test_that_each_page_is_shown_and_a_link_turns_to_another(guide):
     first = guide.text.toPlainText()
     assert first.startswith("What slide-gui does")
-    guide.tabs.setCurrentIndex(1)
-    assert guide.text.toPlainText() != first
-    guide.tabs.setCurrentIndex(0)
-    guide.text.anchorClicked.emit(QUrl("measurements.md"))
-    assert guide.tabs.currentIndex() == 1
+    for number, name in enumerate(GUIDE_PAGES):
+        guide.tabs.setCurrentIndex(number)
+        assert guide.text.toPlainText().strip()
+        assert (guide.text.toPlainText() == first) is (number == 0)
+        guide.tabs.setCurrentIndex(0)
+        guide.text.anchorClicked.emit(QUrl(name))
+        assert guide.tabs.currentIndex() == number
+
+
+def test_that_the_tour_has_five_steps_each_of_which_leads_to_a_place_of_the_window():
+    _, *steps = resource("help").joinpath("tour.md").read_text(encoding="utf-8").split("\n## ")
+    assert [step[:2] for step in steps] == ["1.", "2.", "3.", "4.", "5."]
+    assert all("](command:" in step for step in steps)
+
+
+@pytest.mark.parametrize(
+    ("link", "page", "view"),
+    [
+        ("command:view_flow", "weights", "2"),
+        ("command:view_explain", "weights", "4"),
+        ("command:page_runs", "runs", ""),
+    ],
+)
+def test_that_a_link_to_a_place_turns_the_window_to_it_while_the_guide_stays(window, guide, link, page, view):
+    guide.text.anchorClicked.emit(QUrl(link))
+    assert window.pages.name == page
+    assert {entry[:2]: entry[2] for entry in window.pages.choices()}.get(("weights", "view")) == (view or "0")
+    assert guide.isVisible()
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_a_link_to_data_opens_them(window, guide):
+    guide.text.anchorClicked.emit(QUrl("data:rectangles"))
+    wait(lambda: window.workspace.source is not None and window.workspace.source.key == "rectangles", 30)
+    wait(lambda: window.workspace.dataset.n_features == 784 and not window.lane.busy, 60)
+
+
+def test_that_the_glossary_is_in_the_order_of_the_alphabet():
+    text = resource("help").joinpath("glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\*\*([^*]+)\.\*\*", text, re.M)
+    assert len(words) > 25
+    assert words == sorted(words, key=str.lower)
 
 
 def test_that_the_search_marks_one_place_after_another_and_says_what_is_not_there(guide):
