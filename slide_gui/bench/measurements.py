@@ -30,6 +30,7 @@ MEASUREMENTS: dict[str, Callable[[], list[Measurement]]] = {
     "cancel-runs": cancelling.cancel_runs,
     "hover": window.hover,
     "drag": window.drag,
+    "strokes": window.strokes,
     "start": window.start,
     "benchmark-page": window.evaluation_page,
     "lateness": window.lateness,

@@ -11,7 +11,7 @@ import numpy as np
 
 from slide_gui.bench.measurement import Measurement, absolute, in_child, relative
 
-__all__ = ["drag", "evaluation_page", "hover", "lateness", "lateness_runs", "start"]
+__all__ = ["drag", "evaluation_page", "hover", "lateness", "lateness_runs", "start", "strokes"]
 
 
 _BARE = """
@@ -61,6 +61,13 @@ def drag() -> list[Measurement]:
         absolute("four-layers", 1000 * result["layers"], "ms", 500.0, f"p95 to all four layers painted, {note}"),
         _painting("drag", result, 40.0),
     ]
+
+
+def strokes() -> list[Measurement]:
+    """A stroke in Flow to the image, all layers and the classifier's decision painted."""
+    result = _child("strokes")
+    note = f"p95 of {result['count']} strokes, {result['vectors']} support vectors, {result['platform']}"
+    return [absolute("strokes", 1000 * result["p95"], "ms", 33.0, note)]
 
 
 def _painting(name: str, result: dict[str, Any], bound: float) -> Measurement:

@@ -199,6 +199,37 @@ def drag() -> dict[str, Any]:
     }
 
 
+def strokes() -> dict[str, Any]:
+    """Draw on the image in Flow, one cell after another, and wait each time for the decision that follows."""
+    from PySide6.QtCore import Qt
+    from PySide6.QtTest import QTest
+
+    from slide_gui.core.svm.parameters import SvmParameters
+    from slide_gui.gui.widgets.decision_view import DecisionView
+
+    app, window = _open()
+    _fitted(app, window)
+    runs = window.session.runs
+    runs.train(runs.spec_of(SvmParameters(widths="median", C=10.0)))
+    _wait(app, lambda: runs.result is not None, _TRAINING_LIMIT)
+    flow = window.weights_page.flow_part()
+    flow.toggle_corruption()  # a blanked pixel could not be seen
+    view, canvas = flow.findChild(DecisionView), flow.view.canvas
+    _wait(app, lambda: view.picture is not None)
+    paints, whole, times = _painted(view), _painted(flow.view), []
+    grid, left = canvas.grid(), Qt.MouseButton.LeftButton
+    for cell in (flow.flow().clean == 0).nonzero()[0][::7].tolist():
+        before, start = view.picture, time.perf_counter()
+        QTest.mouseClick(canvas, left, pos=grid.rect(cell).center().toPoint())
+        _wait(app, lambda seen=before: view.picture is not seen, pause=0.0)  # type: ignore[misc]
+        app.processEvents()
+        assert min(paints[-1], whole[-1]) > start
+        times.append(time.perf_counter() - start)
+    vectors = len(runs.result.classifier.support)
+    tear_down(window)
+    return {"p95": _percentile(times, 0.95), "count": len(times), "vectors": vectors}
+
+
 def start() -> dict[str, Any]:
     """Open the window and say when it, its first layer and all its layers were on screen."""
     from slide_gui.gui.display import binding_problem, display_problem
@@ -336,6 +367,7 @@ def main(name: str) -> None:
     measurements = {
         "hover": hover,
         "drag": drag,
+        "strokes": strokes,
         "start": start,
         "benchmark-page": evaluation_page,
         "lateness": lateness,
