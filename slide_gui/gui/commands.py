@@ -156,6 +156,11 @@ def _copy_table(shell: Shell) -> None:
     shell.exports.copy_table(page.table(), page.why_nothing_to_export())
 
 
+def _scramble(shell: Shell) -> None:
+    shell.pages.turn_to("weights")
+    shell.weights_page.scramble_part().start()
+
+
 def _step_noise(shell: Shell, step: float) -> None:
     workspace = shell.workspace
     noise = min(max(workspace.state.parameters.noise + step, 0.0), LARGEST_NOISE)
@@ -217,6 +222,13 @@ def _not_fittable(shell: Shell) -> str:
     if workspace.dataset is None:
         return "No data are open yet"
     return "The layers are those of the parameters set" if workspace.model() is not None else ""
+
+
+def _no_layer(shell: Shell) -> str:
+    workspace = shell.workspace
+    if workspace.state.parameters.depth == 0:
+        return "There is no layer"
+    return "" if workspace.model() is not None else "The layers are not fitted yet"
 
 
 def _no_more(shell: Shell, name: str, limit: float, what: str) -> str:
@@ -378,6 +390,17 @@ COMMANDS = (
         lambda w: w.weights_page.shown.toggle_mean(),
         "The mean of the training images, or the image again",
         why_not=_not_here,
+    ),
+    Command(
+        "scramble",
+        "Scramble all pixels",
+        "View",
+        "Ctrl+J",
+        _scramble,
+        "Fit the layers to scrambled pixels, and un-scramble W",
+        why_not=lambda w: (
+            "" if w.workspace.model() and w.workspace.state.parameters.depth else "No layer is fitted yet"
+        ),
     ),
     Command(
         "more_noise",

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.weights.all_rows import AllRows
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
+    from slide_gui.gui.pages.weights.scramble import ScramblePart
     from slide_gui.gui.plots.mosaic import Mosaic
     from slide_gui.gui.state.runs import RunController
 
@@ -172,13 +173,19 @@ def _copies(context: ViewContext, parent: QWidget) -> View:
     return CopiesPart(context, parent)
 
 
+def _scramble(context: ViewContext, parent: QWidget) -> View:
+    from slide_gui.gui.pages.weights.scramble import ScramblePart
+
+    return ScramblePart(context, parent)
+
+
 def _explained(context: ViewContext, parent: QWidget) -> View:
     from slide_gui.gui.pages.weights.explained import ExplainedWeight
 
     return ExplainedWeight(context, parent)
 
 
-PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN = "pinned", "all", "flow", "copies", "explain"
+PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN, SCRAMBLE = "pinned", "all", "flow", "copies", "explain", "scramble"
 VIEWS = (
     ViewSpec(
         PINNED,
@@ -221,6 +228,16 @@ VIEWS = (
         "Explain one weight",
         _explained,
         about="the numbers behind one weight",
+    ),
+    ViewSpec(
+        SCRAMBLE,
+        "Scramble",
+        "W of scrambled pixels, un-scrambled, is W: nothing in eq. 8 knows where a pixel stands",
+        "Scrambled pixels",
+        _scramble,
+        about="W knows nothing of where pixels stand",
+        needs=frozenset({"show", "levels", "colors"}),
+        whole=True,
     ),
 )
 """The views, in the order of the switch and of the shortcuts Alt+1 …; the first is made with the page."""
@@ -333,6 +350,11 @@ class WeightsPage(Page):
         """Show the corrupted copies and return them."""
         self.set_view(COPIES)
         return cast("CopiesPart", self._view_of[COPIES])
+
+    def scramble_part(self) -> ScramblePart:
+        """Show the scrambled pixels and return them."""
+        self.set_view(SCRAMBLE)
+        return cast("ScramblePart", self._view_of[SCRAMBLE])
 
     # Export -----------------------------------------------------------------------------------------------------
 
