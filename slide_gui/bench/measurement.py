@@ -65,10 +65,13 @@ def absolute(name: str, value: float, unit: str, bound: float, note: str) -> Mea
 
 
 def interleaved(functions: list[Callable[[], Any]], rounds: int = 5) -> list[float]:
-    """Return the shortest time of each function in seconds, run in turn so that a slow spell hits all of them."""
+    """Return the shortest time of each function in seconds, run in turn so that a slow spell hits all of them.
+
+    There and back again, so that none is always the one to take over the memory that another gave back.
+    """
     best = [np.inf] * len(functions)
-    for _ in range(rounds):
-        for number, function in enumerate(functions):
+    for turn in range(rounds):
+        for number, function in list(enumerate(functions))[:: -1 if turn % 2 else 1]:
             start = time.perf_counter()
             function()
             best[number] = min(best[number], time.perf_counter() - start)
