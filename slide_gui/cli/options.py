@@ -33,6 +33,7 @@ __all__ = [
     "chosen_image",
     "data_source",
     "data_sources",
+    "files_source",
     "fit_data",
     "read_data",
     "run_choices",
@@ -72,6 +73,9 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     names.add_argument("--no-header", dest="header", action="store_false", help="the first line is a row")
     group.add_argument("--shape", metavar="ROWSxCOLUMNS", help="of the images, such as 28x28; none: no picture")
     group.add_argument("--transposed", action="store_true", help="the images are stored column by column")
+    group.add_argument(
+        "--leave-out", metavar="NAME", action="append", help="a column of a table that is no feature; once for each"
+    )
     group = parser.add_argument_group(
         "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
     )
@@ -107,12 +111,34 @@ def data_sources(
 
     with usage():
         shape = None if arguments.shape is None else _shape(arguments.shape)
-        reading = Reading(arguments.label_column, arguments.header, shape, arguments.transposed).checked()
+        left_out = tuple(arguments.leave_out or ())
+        reading = Reading(arguments.label_column, arguments.header, shape, arguments.transposed, left_out).checked()
         held_out = _held_out(arguments)
     if held_out is None and judges != "test":
         held_out = HeldOut(0.0)
     sources = [DataSource.of(each, arguments.seed) for each in texts]
     return [replace(source, reading=reading, held_out=held_out) for source in sources]
+
+
+def files_source(arguments: argparse.Namespace) -> DataSource | None:
+    """Return the files in `data` as they are to be read and divided; None where nothing is said of that.
+
+    Raises
+    ------
+    UsageError
+        As `data_source`, and if it is said of a session, which says so itself.
+    """
+    from slide_gui.data.reading import AS_GUESSED
+    from slide_gui.experiments.session import SUFFIX
+
+    arguments.seed = 0
+    source = data_source(arguments)
+    if source.reading == AS_GUESSED and source.held_out is None:
+        return None
+    for name in arguments.data:
+        if name.lower().endswith(SUFFIX):
+            raise UsageError(f"{name!r} is a session, which says itself how its data are read; leave the options out")
+    return replace(source, key="", paths=tuple(arguments.data))
 
 
 def _shape(text: str) -> tuple[int, ...]:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from slide_gui import __version__
 from slide_gui.blas import set_threads
 from slide_gui.cli import bench, data, decision, doctor, evaluation, figures, runs
 from slide_gui.cli.console import DONE, Command, UsageError, add_json
+from slide_gui.cli.options import add_data_options, files_source
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.source import DataSource
 
 __all__ = ["build_parser", "run"]
 
@@ -24,7 +28,7 @@ _DESCRIPTION = """\
 See and use stacked linear denoisers (SLIDE).
 
 Without a subcommand the window opens: `slide-gui` on generated Rectangles, `slide-gui FILE …` on the
-files of one data set."""
+files of one data set (how they are read and divided: see `slide-gui FILE --help`)."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -81,7 +85,7 @@ def run(arguments: Sequence[str]) -> int:
     if not arguments[0].startswith("-") and arguments[0] not in _COMMANDS:
         return _open_window(arguments)
     if arguments[0] == "--":
-        return _open_window(arguments[1:])
+        return _open_window(arguments)
     try:
         parsed = build_parser().parse_args(arguments)
     except SystemExit as end:  # --help and --version
@@ -92,12 +96,25 @@ def run(arguments: Sequence[str]) -> int:
     return code
 
 
-def _open_window(names: Sequence[str]) -> int:
-    files = [Path(name) for name in names]
+def _open_window(arguments: Sequence[str]) -> int:
+    source: DataSource | None = None
+    if not any(each.startswith("-") for each in arguments):
+        files = [Path(each) for each in arguments]
+    else:
+        about = "`slide-gui FILE …`: the window, on the files of one data set."
+        parser = _Parser(prog="slide-gui FILE", description=about)
+        parser.add_argument("data", nargs="+", metavar="FILE", help="the file or files of one data set")
+        add_data_options(parser)
+        try:
+            parsed = parser.parse_args(arguments)
+        except SystemExit as end:  # --help
+            return int(end.code or DONE)
+        files = [Path(name) for name in parsed.data]
+        source = files_source(parsed)
     for file in files:
         if not file.exists():
             known = ", ".join(sorted(_COMMANDS))
             raise UsageError(f"{str(file)!r} is neither a file nor one of the subcommands {known}")
     from slide_gui.gui.app import run as open_window
 
-    return open_window(files)
+    return open_window(files, source)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["AS_GUESSED", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading"]
+from slide_gui.data.errors import DataError
+
+__all__ = ["AS_GUESSED", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading", "UndecidedColumnsError"]
 
 NO_COLUMN = "none"
 """In place of a label column: all columns are features."""
@@ -24,12 +27,15 @@ class Reading:
         Rows and columns of the images; empty: the features are no picture.
     transposed : bool
         The images are stored column by column.
+    left_out : tuple of str
+        Columns of a table of text that are no features, by their names or numbers from 1.
     """
 
     label_column: str | None = None
     header: bool | None = None
     shape: tuple[int, ...] | None = None
     transposed: bool = False
+    left_out: tuple[str, ...] = ()
 
     def checked(self) -> Reading:
         """Return itself.
@@ -45,6 +51,10 @@ class Reading:
             raise ValueError("features that are no picture cannot be transposed; give the shape of the images")
         if self.label_column is not None and not self.label_column.strip():
             raise ValueError("the label column has no name; give its name, its number from 1, or none")
+        if any(not name.strip() for name in self.left_out):
+            raise ValueError("a column that is left out has no name; give its name or its number from 1")
+        if self.label_column in self.left_out:
+            raise ValueError(f"column {self.label_column} cannot hold the labels and be left out")
         return self
 
 
@@ -88,6 +98,8 @@ class Opened:
         What had to be guessed.
     unlabelled : str
         Why there are no labels, in a sentence without a subject; empty where there are.
+    text : tuple of int
+        Which of the columns hold text, from 0.
     """
 
     columns: tuple[str, ...] = ()
@@ -95,6 +107,7 @@ class Opened:
     header: bool | None = None
     guesses: tuple[Guess, ...] = ()
     unlabelled: str = ""
+    text: tuple[int, ...] = ()
 
     @property
     def sure(self) -> bool:
@@ -104,3 +117,21 @@ class Opened:
 
 NOT_SAID = Opened()
 """Of files that leave nothing to guess."""
+
+
+class UndecidedColumnsError(DataError):
+    """A table has columns of text that are neither features nor said to hold the classes.
+
+    Parameters
+    ----------
+    message, place : str
+        As of every `DataError`.
+    reading : Reading
+        A guess with which the table can be read.
+    guesses : sequence of Guess
+        What it takes the columns for.
+    """
+
+    def __init__(self, message: str, place: str, reading: Reading, guesses: Sequence[Guess]) -> None:
+        super().__init__(message, place)
+        self.reading, self.guesses = reading, tuple(guesses)

@@ -177,7 +177,7 @@ class DataSource:
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            document["reading"] = asdict(self.reading)
+            document["reading"] = {k: v for k, v in asdict(self.reading).items() if k != "left_out" or v}
         if self.held_out is not None:
             document["held_out"] = asdict(self.held_out)
         return document
@@ -194,6 +194,7 @@ class DataSource:
         if reading.shape is not None:
             words += ["--shape", "x".join(map(str, reading.shape)) or "none"]
         words += ["--transposed"] * reading.transposed
+        words += [word for name in reading.left_out for word in ("--leave-out", name)]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:

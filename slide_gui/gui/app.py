@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
     from PySide6.QtWidgets import QApplication, QWidget
 
+    from slide_gui.experiments.source import DataSource
     from slide_gui.gui.main_window import MainWindow
     from slide_gui.gui.state.jobs import Lane
 
@@ -33,13 +34,15 @@ _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
 
 
-def run(files: Sequence[Path]) -> int:
+def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     """Open the window and return the exit code once it is closed: 128 + the signal's number where one closed it.
 
     Parameters
     ----------
     files : sequence of Path
         Opened as one data set; empty opens the generated Rectangles.
+    source : DataSource, optional
+        The same files, with how they are read and divided.
     """
     problem = binding_problem() or display_problem()
     if problem is not None:
@@ -51,7 +54,7 @@ def run(files: Sequence[Path]) -> int:
     app = make_application()
     interruption = Interruption(app)
     interruption.came.connect(app.closeAllWindows)
-    window = make_window(files, keeps_session=True)
+    window = make_window(files, source, keeps_session=True)
     collect_in_turn(window)
     window.show()
     code = int(app.exec())
@@ -132,13 +135,13 @@ def store_path() -> Path:
     return Path(user_data_path("slide-gui", appauthor=False)) / "runs.sqlite"
 
 
-def make_window(files: Sequence[Path], *, keeps_session: bool = False) -> MainWindow:
+def make_window(files: Sequence[Path], source: DataSource | None = None, *, keeps_session: bool = False) -> MainWindow:
     """Return the window, already opening the files, or what it showed last, or the generated Rectangles."""
     from slide_gui.gui.main_window import MainWindow
 
     store = store_path()
     window = MainWindow(make_settings(), store, store.parent / "session" if keeps_session else None)
-    window.start([Path(file) for file in files])
+    window.start([Path(file) for file in files], source)
     return window
 
 

@@ -284,11 +284,13 @@ class MainWindow(QMainWindow):
 
     # Data ------------------------------------------------------------------------------------------------------
 
-    def start(self, files: list[Path]) -> None:
-        """Open the given files, else what was shown last; the generated Rectangles where neither can be opened."""
+    def start(self, files: list[Path], source: DataSource | None = None) -> None:
+        """Open the given files, as `source` says, else what was shown last; the example where neither can be opened."""
         self.workspace.fallback = self._example = DataSource(key="rectangles", generated=True)
         self.keeper.start(resume=not files)
-        if files:
+        if source is not None:
+            self.workspace.open(source)
+        elif files:
             self.open_files(files)
         if not self.lane.busy:
             self.workspace.fall_back()

@@ -325,7 +325,16 @@ class ReadingPreview(QFrame):
         transposed = self.transposed.isChecked() and bool(wanted)
         if transposed != before.transposed and sides is None:
             sides = wanted
-        return Reading(label, header, sides, transposed)
+        left_out = before.left_out
+        if opened.text:  # columns of text are the classes or nothing
+            chosen = column if column == NO_COLUMN else int(column) - 1
+            names = opened.columns
+            of_text = {names[k] for k in opened.text} | {str(k + 1) for k in opened.text}
+            others = [each for each in before.left_out if each not in of_text]
+            left_out = (*others, *(names[k] for k in opened.text if k != chosen))
+            if left_out and label is None and chosen in opened.text:
+                label = column
+        return Reading(label, header, sides, transposed, left_out)
 
     @Slot()
     def _open(self) -> None:

@@ -8,12 +8,15 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from slide_gui import __version__
 from slide_gui.cli import console, main
 from slide_gui.cli.console import guarded, progress_bar
+from slide_gui.data.dataset import HeldOut
+from slide_gui.data.reading import Reading
 from slide_gui.progress import NO_PROGRESS, Cancelled
 
 ROOT = Path(__file__).parents[2]
@@ -157,3 +160,41 @@ def test_that_doctor_fails_with_a_remedy_where_the_blas_is_wrong(
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("broken")]
     assert "float32 scatter" in line
     assert "pip install" in line
+
+
+def test_that_the_window_takes_the_reading_options_of_the_other_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+    monkeypatch.setattr("slide_gui.gui.app.run", lambda files, source=None: opened.append((files, source)) or 0)
+    file = tmp_path / "x.csv"
+    file.write_text("name,a\n")
+    words = ["--label-column", "town", "--leave-out", "name", "--no-header", "--shape", "2x3", "--folds", "5"]
+    assert main([str(file), *words]) == 0
+    assert main([str(file)]) == 0
+    assert main(["--", str(file)]) == 0
+    (files, source), plain, dashed = opened
+    assert files == [file]
+    assert source.paths == (str(file),)
+    assert source.reading == Reading("town", False, (2, 3), left_out=("name",))
+    assert source.held_out == HeldOut(0.0, 0, 5)
+    assert plain == dashed == ([file], None)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["x.slide-session", "--header"], "is a session, which says itself how its data are read"),
+        (["x.csv", "--shape", "big"], "expected rows and columns"),
+        (["x.csv", "--depth", "2"], "unrecognized arguments: --depth"),
+        (["nowhere.csv", "--header"], "is neither a file nor one of the subcommands"),
+    ],
+)
+def test_that_options_that_the_window_does_not_take_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, arguments: list[str], sentence: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("x.csv").touch()
+    Path("x.slide-session").touch()
+    assert main(arguments) == 2
+    assert sentence in capsys.readouterr().err

@@ -110,7 +110,6 @@ def test_that_a_header_claiming_ten_gigabytes_is_refused(tmp_path: Path, zipped:
         ({"X": np.ones((5, 9)), "y": np.arange(4)}, "5 rows but y 4 labels"),
         ({"X": np.ones((2, 9)), "y": np.array([0.5, 1])}, "whole number"),
         ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, "whole number"),
-        ({"X": np.ones((2, 9)), "y": np.array(["a", "b"])}, "expected real numbers"),
         ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "both"),
         ({"X": np.ones(9), "y": np.ones(9)}, "shape 9"),
         ({"X": np.ones((2, 4, 4, 3)), "y": np.ones(2)}, "grey images"),
@@ -143,3 +142,43 @@ def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int)
         path.with_suffix(".npz").write_bytes(bytes(archive))
         with contextlib.suppress(DataError):
             read_npz(path.with_suffix(".npz"))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text("abcä ß-", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=12),
+    st.booleans(),
+    st.booleans(),
+)
+def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], column: bool, packed: bool) -> None:
+    labels = np.array(texts)
+    labels = labels[:, None] if column else labels
+    with tempfile.TemporaryDirectory() as folder:
+        save = np.savez_compressed if packed else np.savez
+        save(Path(folder) / "x.npz", X=np.ones((len(texts), 5)), y=labels)
+        (part,) = read_npz(Path(folder) / "x.npz")
+    wanted = [" ".join(text.split()) for text in texts]
+    assert part.label_names == tuple(sorted(set(wanted)))
+    assert [part.label_names[code] for code in part.labels] == wanted
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (np.array(["a", " ", "b"]), "label of row 2 is missing"),
+        (np.array([b"a", b"\xff", b"b"]), "labels that are no text"),
+        (np.frombuffer(np.array([65, 0x7FFFFFFF, 66], "<u4").tobytes(), "<U1"), "labels that are no text"),
+        (np.array(["a", "b"]), "3 rows but y 2 labels"),
+        (np.array(["a", "b", None], dtype=object), "Python objects, which are never read"),
+    ],
+)
+def test_that_labels_that_are_no_classes_are_refused(tmp_path: Path, labels: np.ndarray, said: str) -> None:
+    np.savez(tmp_path / "x.npz", X=np.ones((3, 5)), y=labels)
+    with pytest.raises(DataError, match=said):
+        read_npz(tmp_path / "x.npz")
+
+
+def test_that_rows_in_text_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", X=np.array([["a", "b"]]), y=np.array(["c"]))
+    with pytest.raises(DataError, match="expected real numbers"):
+        read_npz(tmp_path / "x.npz")

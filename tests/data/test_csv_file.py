@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.data.readers.csv import read_csv
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import Reading, UndecidedColumnsError
 
 
 def write(path: Path, text: str | bytes) -> Path:
@@ -241,3 +241,79 @@ def test_that_a_table_of_one_class_says_so(tmp_path: Path) -> None:
     assert "last column holds only the value 1" in data.why_no_classes
     named = open_data([write(tmp_path / "y.csv", "a,b,c,d,label\n" + rows.replace(",1\n", ",cat\n"))])
     assert "of the class cat; a classifier needs two" in named.why_no_classes
+
+
+PEOPLE = "name,town,a,b,c,d,e\n" + "".join(
+    f"n{k},{town},{k},{k / 2},.5,{k % 3},.25\n" for k, town in enumerate(["Ulm", "Bonn", "Ulm", "Bonn", "Ulm"])
+)
+
+
+def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a_guess(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", PEOPLE)
+    with pytest.raises(UndecidedColumnsError) as refused:
+        read_csv(path)
+    assert "columns “name”, “town” hold text" in str(refused.value)
+    assert str(refused.value).endswith("take the others out, or say so: --label-column town --leave-out name")
+    assert refused.value.reading == Reading("town", left_out=("name",))
+    assert [guess.what for guess in refused.value.guesses] == ["labels in column “town”", "column “name” left out"]
+    part = read_csv(path, refused.value.reading)
+    assert [part.label_names[code] for code in part.labels] == ["Ulm", "Bonn", "Ulm", "Bonn", "Ulm"]
+    assert part.feature_names == ("a", "b", "c", "d", "e")
+    assert part.rows.tolist() == [[k, k / 2, 0.5, k % 3, 0.25] for k in range(5)]
+    assert (part.opened.text, part.opened.label_column) == ((0, 1), 1)
+
+
+def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", PEOPLE.replace("n3,", '"one, two",').replace("n4", ""))
+    part = read_csv(path, Reading("d", left_out=("name", "2")))
+    assert part.labels.tolist() == [0, 1, 2, 0, 1]
+    assert part.feature_names == ("a", "b", "c", "e")
+    broken = write(tmp_path / "y.csv", PEOPLE.replace("3,1.5", "3,x"))
+    with pytest.raises(DataError, match="line 5, column 4: found 'x'"):
+        read_csv(broken, Reading("town", left_out=("name",)))
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (Reading("town", left_out=("street",)), "no label column 'street'"),
+        (Reading("town", left_out=("2",)), "column “town” holds the labels; it cannot be left out"),
+        (Reading("none", left_out=("name",)), "column “town” holds text, .* say so: --leave-out town"),
+        (Reading("town", left_out=("name", "a", "b")), "has 3 features beside the columns that are left out"),
+    ],
+)
+def test_that_what_cannot_be_left_out_is_said(tmp_path: Path, reading: Reading, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_csv(write(tmp_path / "x.csv", PEOPLE), reading)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 4),
+    st.integers(4, 6),
+    st.integers(3, 12),
+    st.sampled_from(",;\t"),
+    st.booleans(),
+    st.randoms(use_true_random=False),
+)
+def test_that_a_guess_reads_every_table_of_several_columns_of_text(
+    texts: int, d: int, n: int, mark: str, has_header: bool, random: object
+) -> None:
+    order = [*(f"t{k}" for k in range(texts)), *(f"f{k}" for k in range(d))]
+    random.shuffle(order)  # type: ignore[attr-defined]
+    classes = order.index("t0")
+    lines = [
+        mark.join(
+            f"{'abc'[row % 2]}" if name == "t0" else f"w{row}{name}" if name[0] == "t" else repr(random.random())  # type: ignore[attr-defined]
+            for name in order
+        )
+        for row in range(n)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = write(Path(folder) / "x.csv", "\n".join([*([mark.join(order)] if has_header else []), *lines]))
+        with pytest.raises(UndecidedColumnsError) as refused:
+            read_csv(path, Reading(header=has_header))
+        part = read_csv(path, refused.value.reading)
+    assert part.rows.shape == (n, d)
+    assert part.opened.label_column == classes
+    assert [part.label_names[code] for code in part.labels] == ["abc"[row % 2] for row in range(n)]

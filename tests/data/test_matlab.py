@@ -94,3 +94,54 @@ def test_that_the_other_order_of_bytes_is_read(tmp_path: Path) -> None:
     (tmp_path / "x.mat").write_bytes(content + struct.pack(">II", 14, len(body)) + body)
     (part,) = read_mat(tmp_path / "x.mat")
     assert part.rows[1, :3].tolist() == [1.0, 3.0, 5.0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text("abcäß -", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=9),
+    st.sampled_from(["cells", "cells in a row", "letters"]),
+    st.booleans(),
+)
+def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], kind: str, packed: bool) -> None:
+    labels = np.array(texts) if kind == "letters" else np.array(texts, dtype=object)
+    labels = labels[:, None] if kind == "cells" else labels
+    with tempfile.TemporaryDirectory() as folder:
+        rows = np.random.default_rng(0).random((len(texts), 5))
+        scipy.io.savemat(Path(folder) / "x.mat", {"X": rows, "y": labels, "note": "text"}, do_compression=packed)
+        (part,) = read_mat(Path(folder) / "x.mat")
+    wanted = [" ".join(text.split()) for text in texts]
+    assert part.label_names == tuple(sorted(set(wanted)))
+    assert [part.label_names[code] for code in part.labels] == wanted
+    assert np.array_equal(part.rows, rows)
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        (np.array(["a", 2.0], dtype=object), "cells that are no text"),
+        (np.array([["a", "b"], ["c", "d"]], dtype=object), "shape 2 × 2, expected a vector"),
+        (np.array(["a", "", "c"], dtype=object), "label of row 2 is missing"),
+        (np.array(["a", "b"], dtype=object), "3 rows but y 2 labels"),
+    ],
+)
+def test_that_texts_that_are_no_labels_are_refused(tmp_path: Path, labels: np.ndarray, said: str) -> None:
+    scipy.io.savemat(tmp_path / "x.mat", {"X": np.ones((3, 5)), "y": labels})
+    with pytest.raises(DataError, match=said):
+        read_mat(tmp_path / "x.mat")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 10**6), st.binary(min_size=1, max_size=4), st.booleans(), st.booleans())
+def test_that_damaged_files_of_texts_raise_nothing_but_data_errors(
+    at: int, fault: bytes, packed: bool, letters: bool
+) -> None:
+    labels = np.array(["one", "two", "three"], dtype=None if letters else object)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x.mat"
+        scipy.io.savemat(path, {"X": np.ones((3, 5)), "y": labels}, do_compression=packed)
+        content = bytearray(path.read_bytes())
+        at = 128 + at % (len(content) - 128)
+        content[at : at + len(fault)] = fault
+        path.write_bytes(content)
+        with contextlib.suppress(DataError):
+            read_mat(path)

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent, QFontMetricsF
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QLabel
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.state.workspace import MAX_PINS
@@ -202,3 +202,24 @@ def test_that_data_of_any_shape_end_in_a_picture(window, name):
     opened(window, name)
     assert all(np.isfinite(layer.weights).all() for layer in window.workspace.stack.layers)
     touch_everything(window)
+
+
+def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_changed(window, tmp_path):
+    rows = [f"n{k % 4},{['Ulm', 'Bonn'][k % 2]},{k},{k / 2},0.5,{k % 3},1.5\n" for k in range(24)]
+    (tmp_path / "people.csv").write_text("name,town,a,b,c,d,e\n" + "".join(rows))
+    drop(window, tmp_path / "people.csv")
+    wait(lambda: window.workspace.dataset.name == "people" and not window.lane.busy)
+    preview = window.reading_preview
+    assert preview.isVisible()
+    assert window.workspace.dataset.label_names == ("Bonn", "Ulm")
+    said = " ".join(label.text() for label in preview.findChildren(QLabel))
+    assert "labels in column “town”" in said
+    assert "column “name” left out" in said
+    preview.label_column.setCurrentIndex(preview.label_column.findText("name"))
+    preview.open_button.click()
+    wait(lambda: len(window.workspace.dataset.label_names) == 4 and not window.lane.busy)
+    assert not preview.isVisible()
+    assert window.workspace.source.reading.left_out == ("town",)
+    assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
+    window.actions_by_name["undo"].trigger()
+    wait(lambda: window.workspace.dataset.label_names == ("Bonn", "Ulm") and not window.lane.busy)

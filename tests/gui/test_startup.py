@@ -58,7 +58,7 @@ from slide_gui.gui import app, main_window
 
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
 
-def open_nothing(window, files):
+def open_nothing(window, files, source):
     timer = QTimer(window)
     timer.setSingleShot(True)
     timer.timeout.connect(lambda: os.kill(os.getpid(), signal.SIGINT))

@@ -16,15 +16,17 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.archives import member_stream, zip_members
-from slide_gui.data.readers.parts import Part, role_of, square_guess, square_shape, whole_labels
+from slide_gui.data.readers.parts import Part, named_labels, role_of, square_guess, square_shape, whole_labels
 from slide_gui.data.reading import Opened
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["NPY_MAGIC", "known_names", "parts_from_named", "read_array", "read_npy", "read_npz"]
+__all__ = ["NPY_MAGIC", "is_label_name", "known_names", "parts_from_named", "read_array", "read_npy", "read_npz"]
 
 
 _ROWS, _LABELS = "x|data|images?|features", "y|labels?|targets?"
 _NAME = re.compile(rf"(train|test)?_?(?:({_ROWS})|({_LABELS}))_?(train|test)?", re.IGNORECASE)
+
+_LAST_LETTER, _SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)  # of Unicode
 
 SMALLEST_SQUARE = 64
 """The fewest features of an unknown table that are taken for a square image, 8 × 8."""
@@ -69,11 +71,17 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
     return {(part, kind): name for (part, kind), name in found.items() if (part, "rows") in found}
 
 
+def is_label_name(name: str) -> bool:
+    """Whether an array of this name holds labels, where there are rows, too."""
+    match = _NAME.fullmatch(name)
+    return match is not None and match[3] is not None
+
+
 def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file_name: str) -> list[Part]:
     """Make parts of arrays whose names `known_names` understands.
 
     Rows are (n, d) features or (n, h, w) images, also with one channel (n, h, w, 1) or (n, 1, h, w); labels
-    are vectors of n whole numbers.
+    are vectors of n whole numbers, or of n texts.
 
     Raises
     ------
@@ -87,7 +95,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
             continue
         rows, shape = _rows(arrays[name], f"{place}, {name}")
         label_name = found.get((part, "labels"))
-        labels = None if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
+        labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
             raise DataError(
                 f"{name} has {rows.shape[0]} rows but {label_name} {labels.size} labels; "
@@ -96,7 +104,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
             )
         guessed = square_guess(shape) if arrays[name].ndim == 2 else ()
         role, opened = part or role_of(file_name), Opened(guesses=guessed)
-        parts.append(Part(rows, labels, shape, f"{place}, {name}", role, opened=opened))
+        parts.append(Part(rows, labels, shape, f"{place}, {name}", role, names, opened=opened))
     return parts
 
 
@@ -117,10 +125,21 @@ def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], 
     return array, square_shape(array.shape[1], SMALLEST_SQUARE)
 
 
-def _labels(array: NDArray[np.generic], place: str) -> NDArray[np.int64]:
+def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return labels and, where they are texts, the names of the classes."""
     if array.size == 0 or array.size != max(array.shape, default=0):
         raise DataError(f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected a vector of labels", place)
-    return whole_labels(array.ravel(), place)
+    if array.dtype.kind not in "US":
+        return whole_labels(array.ravel(), place), ()
+    flat = np.ascontiguousarray(array.ravel())
+    codes = flat.view(np.uint32) if array.dtype.kind == "U" else np.empty(0, np.uint32)
+    try:
+        if ((codes > _LAST_LETTER) | ((codes >= _SURROGATES[0]) & (codes <= _SURROGATES[1]))).any():
+            raise ValueError  # before NumPy makes text of it, which ends in a SystemError
+        texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
+    except ValueError:
+        raise DataError("holds labels that are no text; save them again", place) from None
+    return named_labels(texts, place)
 
 
 NPY_MAGIC = b"\x93NUMPY"
@@ -148,8 +167,9 @@ def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
 def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
     """Read an archive of arrays, by their names.
 
-    Rows are named X, data, images or features, labels y, labels or targets (upper or lower case, singular or
-    plural); the two parts have ``train`` and ``test`` before or behind, as in ``X_train`` or ``test_labels``.
+    Rows are named X, data, images or features, labels, numbers or texts, y, labels or targets (upper or lower case,
+    singular or plural); the two parts have ``train`` and ``test`` before or behind, as in ``X_train`` or
+    ``test_labels``.
     Arrays of other names are not read. A d that is a perfect square of at least 64 is taken for square images.
 
     Raises
@@ -158,21 +178,25 @@ def read_npz(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
         As `read_npy`, and if the names are not among these.
     """
     members = {m.filename.removesuffix(".npy"): m for m in zip_members(path) if m.filename.endswith(".npy")}
-    names = list(known_names(members, str(path)).values())
+    known = known_names(members, str(path))
+    names = list(known.values())
+    texts = {name for (_, kind), name in known.items() if kind == "labels"}
     check_memory(sum(members[name].file_size for name in names), str(path))
     arrays = {}
     for index, name in enumerate(names):
         step = progress.part(index / len(names), (index + 1) / len(names))
-        arrays[name] = _read_member(path, members[name], step)
+        arrays[name] = _read_member(path, members[name], name in texts, step)
     return parts_from_named(arrays, str(path), path.name)
 
 
-def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> NDArray[np.generic]:
+def _read_member(path: Path, member: zipfile.ZipInfo, texts: bool, progress: Progress) -> NDArray[np.generic]:
     with member_stream(path, member) as stream:
-        return read_array(stream, member.file_size, f"{path}, {member.filename}", progress=progress)
+        return read_array(stream, member.file_size, f"{path}, {member.filename}", texts=texts, progress=progress)
 
 
-def read_array(stream: IO[bytes], size: int, place: str, *, progress: Progress = NO_PROGRESS) -> NDArray[np.generic]:
+def read_array(
+    stream: IO[bytes], size: int, place: str, *, texts: bool = False, progress: Progress = NO_PROGRESS
+) -> NDArray[np.generic]:
     """Read one array of numbers whose header and numbers take exactly `size` bytes.
 
     Parameters
@@ -183,6 +207,8 @@ def read_array(stream: IO[bytes], size: int, place: str, *, progress: Progress =
         Which was found possible: so much may be allocated.
     place : str
         For the message.
+    texts : bool
+        It may hold texts, too.
     progress : Progress
 
     Raises
@@ -190,7 +216,7 @@ def read_array(stream: IO[bytes], size: int, place: str, *, progress: Progress =
     DataError
         If the header is damaged or does not agree with the size, or the array is not numeric.
     """
-    shape, fortran, dtype = _header(stream, place)
+    shape, fortran, dtype = _header(stream, place, texts)
     n_bytes, there = prod(shape) * dtype.itemsize, size - stream.tell()
     if n_bytes != there:
         raise DataError(
@@ -212,14 +238,15 @@ def read_array(stream: IO[bytes], size: int, place: str, *, progress: Progress =
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
-def _header(stream: IO[bytes], place: str) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
+def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     try:
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(stream, max_header_size=_LONGEST_HEADER)
     except Exception as error:  # the header is parsed as Python text, which fails in a dozen ways
         raise DataError("has no readable NumPy header; it is damaged", place) from error
-    if dtype.kind not in "biuf" or any(size < 0 for size in shape):
+    kinds = "biufUS" if texts and dtype.itemsize else "biuf"
+    if dtype.kind not in kinds or any(size < 0 for size in shape):
         what = "Python objects, which are never read" if dtype.hasobject else f"{dtype} of shape {shape}"
         raise DataError(f"holds {what}; expected real numbers", place)
     return shape, fortran, dtype

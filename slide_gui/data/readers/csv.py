@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -14,9 +15,18 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.arrays import SMALLEST_SQUARE
-from slide_gui.data.readers.parts import LABEL_BOUND, Part, role_of, square_guess, square_shape, whole_labels
+from slide_gui.data.readers.parts import (
+    LABEL_BOUND,
+    MIN_FEATURES,
+    MOST_CLASSES,
+    Part,
+    role_of,
+    square_guess,
+    square_shape,
+    whole_labels,
+)
 from slide_gui.data.readers.tables import Table, read_table
-from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, Guess, Opened, Reading
+from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -28,7 +38,6 @@ _LONGEST_LINE = 1 << 24
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark
 _LOOKED_AT = 200  # lines, by which a column counts as text or numbers
 _LOOKED_AT_BYTES = 1 << 22
-_MOST_CLASSES = 10_000
 
 
 def read_csv(path: Path, reading: Reading = AS_GUESSED, *, progress: Progress = NO_PROGRESS) -> Part:
@@ -46,7 +55,9 @@ def read_csv(path: Path, reading: Reading = AS_GUESSED, *, progress: Progress = 
     ------
     DataError
         If the file is empty, a line has the wrong width or holds what is no finite number (the message names
-        the line), named labels are not whole, there are several columns of text, or fewer than four features.
+        the line), named labels are not whole, or there are fewer than four features.
+    UndecidedColumnsError
+        If other columns than that of the labels hold text and are not left out.
     """
     place, size = str(path), path.stat().st_size
     with path.open("rb") as stream:
@@ -54,7 +65,7 @@ def read_csv(path: Path, reading: Reading = AS_GUESSED, *, progress: Progress = 
         stream.seek(layout.start)
         text: BinaryIO = stream
         coded = None
-        if layout.label is not None and layout.label in layout.text:
+        if layout.label in layout.text or layout.left_out:
             coded = _CodedLabels(stream, layout, place)
             text = cast(BinaryIO, io.BufferedReader(coded, 1 << 18))
         table = read_table(
@@ -67,8 +78,9 @@ def read_csv(path: Path, reading: Reading = AS_GUESSED, *, progress: Progress = 
             first_line=layout.first_line,
             progress=progress,
         )
-    if coded is not None:
-        return _part(layout, table.rows, coded.labels(table.column), coded.names, layout.label, layout.guesses, path)
+    if coded is not None and layout.label in layout.text:
+        coded_labels = coded.labels(table.column)
+        return _part(layout, table.rows, coded_labels, coded.names, layout.label, layout.guesses, path)
     rows, labels, label, guesses, unlabelled = _split(table, layout, reading, place)
     return _part(layout, rows, labels, (), label, (*layout.guesses, *guesses), path, unlabelled)
 
@@ -83,11 +95,22 @@ def _part(
     path: Path,
     unlabelled: str = "",
 ) -> Part:
+    features = [k for k in range(layout.columns) if k != label]
+    if layout.left_out:
+        rows = np.ascontiguousarray(rows[:, [k not in layout.left_out for k in features]])
+        features = [k for k in features if k not in layout.left_out]
+        if len(features) < MIN_FEATURES:
+            raise DataError(
+                f"has {counted(len(features), 'feature')} beside the columns that are left out, expected at least "
+                f"{MIN_FEATURES}",
+                str(path),
+            )
     shape = square_shape(rows.shape[1], SMALLEST_SQUARE)
     shown = layout.names or tuple(str(k + 1) for k in range(layout.columns))
-    features = tuple(name for k, name in enumerate(layout.names) if k != label)
-    opened = Opened(shown, label, bool(layout.names), (*guesses, *square_guess(shape)), unlabelled)
-    return Part(rows, labels, shape, str(path), role_of(path.name), label_names, True, features, opened)
+    guesses = (*guesses, *square_guess(shape))
+    opened = Opened(shown, label, bool(layout.names), guesses, unlabelled, tuple(sorted(layout.text)))
+    names = tuple(layout.names[k] for k in features) if layout.names else ()
+    return Part(rows, labels, shape, str(path), role_of(path.name), label_names, True, names, opened)
 
 
 @dataclass(frozen=True)
@@ -102,8 +125,8 @@ class _Layout:
         How many there are.
     label : int or None
         The column of the labels, where the beginning decides it.
-    text : frozenset of int
-        The columns that hold text.
+    text, left_out : frozenset of int
+        The columns that hold text, and those that are no features.
     start, first_line : int
         Where the first row begins, in bytes, and the number of its line.
     """
@@ -113,6 +136,7 @@ class _Layout:
     columns: int
     label: int | None
     text: frozenset[int]
+    left_out: frozenset[int]
     start: int
     first_line: int
     guesses: tuple[Guess, ...] = ()
@@ -133,7 +157,12 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
     names = _unique_names(first) if header else ()
     samples = below if header else [first, *below]
     text = _text_columns(samples, len(first))
-    label, why = _label_of(names, len(first), text, reading, place, number + header)
+    left_out = frozenset(_asked_column(each, names, len(first), place) for each in reading.left_out)
+    label, why = _label_of(names, len(first), text - left_out, reading, place)
+    if label in left_out:
+        raise DataError(f"column {_said(label, names)} holds the labels; it cannot be left out", place)
+    if text - left_out - {label}:
+        raise _undecided(names, samples, text - left_out, label, reading, f"line {number + header}", place)
     if header:
         start, number = start + len(line), number + 1
     guesses = []
@@ -142,7 +171,7 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
         guesses.append(Guess(f"line {lines[0][1]}: {first_line}", "it counts the columns, as names often do"))
     if why and label is not None:
         guesses.append(Guess(f"labels in column {_said(label, names)}", why, sure=True))
-    return _Layout(delimiter, names, len(first), label, text, start, number, tuple(guesses))
+    return _Layout(delimiter, names, len(first), label, text, left_out, start, number, tuple(guesses))
 
 
 def _first_lines(stream: BinaryIO, place: str) -> list[tuple[bytes, int, int]]:
@@ -215,7 +244,7 @@ def _said(column: int, names: tuple[str, ...]) -> str:
 
 
 def _label_of(
-    names: tuple[str, ...], columns: int, text: frozenset[int], reading: Reading, place: str, line: int
+    names: tuple[str, ...], columns: int, text: frozenset[int], reading: Reading, place: str
 ) -> tuple[int | None, str]:
     """Return the column of the labels as far as it is asked for or its name or its text tells, and why it was taken."""
     label, why = None, ""
@@ -226,16 +255,50 @@ def _label_of(
         label = next((k for k, name in enumerate(names) if name.lower() in _LABEL_NAMES), None)
         if label is None and len(text) == 1:
             (label,), why = text, "it is the only column of text"
-    others = sorted(text - {label})
-    if others:
-        shown = ", ".join(_said(k, names) for k in others[:4]) + (", …" if len(others) > 4 else "")
-        label_said = "" if label is None else f" beside the labels in column {_said(label, names)}"
-        raise DataError(
-            f"line {line}: column{'s' if len(others) > 1 else ''} {shown} hold{'' if len(others) > 1 else 's'} text"
-            f"{label_said}, expected numbers and at most one column of classes; take the others out",
-            place,
-        )
     return label, why
+
+
+def _undecided(
+    names: tuple[str, ...],
+    rows: list[list[str]],
+    text: frozenset[int],
+    label: int | None,
+    reading: Reading,
+    line: str,
+    place: str,
+) -> UndecidedColumnsError:
+    """Return the refusal of columns of text, with a guess: the one of the fewest different texts holds the classes.
+
+    It must hold two of them at least, and more often than once each; of two alike it is the later one.
+    """
+    others, guesses = sorted(text - {label}), []
+    chosen: int | None = None
+    if label is None and reading.label_column is None:
+        texts = {k: [row[k].strip() for row in rows if k < len(row) and row[k].strip()] for k in others}
+        likely = {k: len(set(cells)) for k, cells in texts.items() if 2 <= len(set(cells)) < len(cells)}
+        chosen = min(likely, key=lambda k: (likely[k], -k), default=others[-1])
+        why = "of the columns of text it has the fewest different ones"
+        guesses.append(Guess(f"labels in column {_said(chosen, names)}", why))
+    out = [k for k in others if k != chosen]
+    called = {k: names[k] if names else str(k + 1) for k in others}
+    said = ", ".join(_said(k, names) for k in out[:4]) + (", …" if len(out) > 4 else "")
+    guesses.append(Guess(f"column{'s' * (len(out) > 1)} {said} left out", f"text is no feature{'s' * (len(out) > 1)}"))
+    guessed = replace(
+        reading,
+        label_column=reading.label_column if chosen is None else called[chosen],
+        left_out=(*reading.left_out, *(called[k] for k in out)),
+    )
+    shown = ", ".join(_said(k, names) for k in others[:4]) + (", …" if len(others) > 4 else "")
+    beside = "" if label is None else f" beside the labels in column {_said(label, names)}"
+    words = shlex.join([] if chosen in (label, None) else ["--label-column", called[chosen]])
+    words = " ".join(filter(None, [words, *(shlex.join(["--leave-out", called[k]]) for k in out)]))
+    return UndecidedColumnsError(
+        f"{line}: column{'s' if len(others) > 1 else ''} {shown} hold{'' if len(others) > 1 else 's'} text{beside}, "
+        f"expected numbers and at most one column of classes; take the others out, or say so: {words}",
+        place,
+        guessed,
+        guesses,
+    )
 
 
 def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) -> int:
@@ -251,7 +314,7 @@ def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) 
 
 
 class _CodedLabels(io.RawIOBase):
-    """A text whose one column of classes is replaced by their numbers, line by line, as it is read."""
+    """A text whose one column of classes is replaced by their numbers, and what is left out by 0, as it is read."""
 
     def __init__(self, stream: BinaryIO, layout: _Layout, place: str) -> None:
         super().__init__()
@@ -297,15 +360,19 @@ class _CodedLabels(io.RawIOBase):
             cells = line.rstrip(b"\r\n").split(mark)
         if len(cells) != layout.columns:
             raise DataError(f"line {self._line} has {len(cells)} numbers, expected {layout.columns}", self._place)
+        for k in layout.left_out:
+            cells[k] = b"0"
+        if layout.label not in layout.text:
+            return mark.join(cells) + b"\n"
         assert layout.label is not None
         name = " ".join(cells[layout.label].decode("utf-8", "replace").split())
         if not name:
             where = f"line {self._line}, column {layout.label + 1}"
             raise DataError(f"{where}: the class is missing; fill it in or take the line out", self._place)
         code = self._codes.setdefault(name, len(self._codes))
-        if code >= _MOST_CLASSES:
+        if code >= MOST_CLASSES:
             raise DataError(
-                f"column {_said(layout.label, layout.names)} holds more than {_MOST_CLASSES} different texts, "
+                f"column {_said(layout.label, layout.names)} holds more than {MOST_CLASSES} different texts, "
                 "which are no classes; take it out",
                 self._place,
             )
@@ -321,7 +388,7 @@ def _split(
     if layout.label is not None:
         return rows, whole_labels(last, place), layout.label, (), ""
     d = rows.shape[1] + 1
-    if reading.label_column is not None:
+    if reading.label_column is not None or (layout.left_out and d - 1 in layout.left_out):
         everything = np.column_stack([rows, last.astype(np.float32)])
         return everything, None, None, (), "all columns were taken for features; say which one holds the labels"
     unlabelled_image = not layout.names and square_shape(d, SMALLEST_SQUARE) is not None

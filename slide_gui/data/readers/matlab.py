@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory
-from slide_gui.data.readers.arrays import known_names, parts_from_named
+from slide_gui.data.readers.arrays import is_label_name, known_names, parts_from_named
 from slide_gui.data.readers.parts import Part
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -31,14 +31,17 @@ _HEADER, _COMPRESSED, _MATRIX = 128, 15, 14
 _PREFIX = 4096  # bytes in which an array's flags, dimensions and name must stand
 _CLASSES = {6: "f8", 7: "f4", 8: "i1", 9: "u1", 10: "i2", 11: "u2", 12: "i4", 13: "u4", 14: "i8", 15: "u8"}
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
+_CELLS, _LETTERS, _TEXT = 1, 4, "U"  # classes of arrays of texts; what `_Array.dtype` says of both
+_LETTERS_STORED = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
 _COMPLEX = 0x800
 _MOST_DIMENSIONS = 8
+_MOST_TEXT = 64 << 20  # bytes
 _DAMAGED = "is a damaged MATLAB file; save it again with -v7"
 
 
 @dataclass(frozen=True)
 class _Array:
-    """A numeric array of the file: what it is, and where its element's body stands."""
+    """An array of numbers or texts of the file: what it is, and where its element's body stands."""
 
     name: str
     shape: tuple[int, ...]
@@ -46,13 +49,15 @@ class _Array:
     at: int
     n_bytes: int
     packed: bool
-    values: int  # where in the body the numbers' own element begins
+    values: int  # where in the body the element of the numbers or letters begins, or the first cell
+    cells: bool = False
 
 
 def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
     """Read the numeric arrays of a MATLAB file by their names, as `read_npz` does.
 
-    Labels may stand in a row or in a column. Cells, structures, objects, text and complex numbers are not read.
+    Labels may stand in a row or in a column, as numbers, as the rows of a matrix of letters or in cells of text.
+    Structures, objects, complex numbers and other cells are not read.
 
     Raises
     ------
@@ -63,11 +68,16 @@ def read_mat(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
     with path.open("rb") as stream:
         order = _check_header(stream, place)
         found = {array.name: array for array in _arrays(stream, order, size, place)}
-        names = list(known_names(found, place).values())
+        numeric = [name for name, own in found.items() if own.dtype != _TEXT]
+        texts = [name for name, own in found.items() if own.dtype == _TEXT and is_label_name(name)]
+        names = list(known_names([*numeric, *texts], place).values())
         arrays = {}
         for number, name in enumerate(names, start=1):
             own = found[name]
             count = math.prod(own.shape)
+            if own.dtype == _TEXT:
+                arrays[name] = _texts(stream, own, order, size, place)
+                continue
             check_claim(count, size, f"{place}, {name}", ratio=DEFLATE_RATIO)  # a number may be packed into a byte
             check_memory(count * np.dtype(own.dtype).itemsize, f"{place}, {name}")
             arrays[name] = _values(stream, own, order, place)
@@ -122,11 +132,12 @@ def _unpacked_start(start: bytes, n_bytes: int, order: str, place: str) -> tuple
 
 
 def _head(body: bytes, order: str, at: int, n_bytes: int, packed: bool, place: str) -> _Array | None:
-    """Return what an array's body says of it, or None if it is not of real numbers."""
+    """Return what an array's body says of it, or None if it is neither of real numbers nor of texts."""
     try:
         flags, position = _element(body, 0, order)
         (word,) = struct.unpack_from(f"{order}I", flags)
-        if (word & 0xFF) not in _CLASSES or word & _COMPLEX:
+        kind = word & 0xFF
+        if (kind not in _CLASSES and kind not in (_CELLS, _LETTERS)) or word & _COMPLEX:
             return None
         dimensions, position = _element(body, position, order)
         name, position = _element(body, position, order)
@@ -136,7 +147,7 @@ def _head(body: bytes, order: str, at: int, n_bytes: int, packed: bool, place: s
         raise DataError(_DAMAGED, place) from error
     if not 1 <= len(shape) <= _MOST_DIMENSIONS or min(shape) < 0:
         raise DataError(_DAMAGED, place)
-    return _Array(text, shape, _CLASSES[word & 0xFF], at, n_bytes, packed, position)
+    return _Array(text, shape, _CLASSES.get(kind, _TEXT), at, n_bytes, packed, position, kind == _CELLS)
 
 
 def _element(body: bytes, at: int, order: str) -> tuple[bytes, int]:
@@ -153,6 +164,55 @@ def _tag(body: bytes, at: int, order: str) -> tuple[int, int, int, int]:
     if first >> 16:  # at most four bytes, in the tag itself
         return first & 0xFFFF, min(first >> 16, 4), at + 4, at + 8
     return first, second, at + 8, at + 8 + second + -second % 8
+
+
+def _texts(stream: BinaryIO, own: _Array, order: str, size: int, place: str) -> NDArray[np.str_]:
+    """Return the texts of a matrix of letters, one a row, or of cells."""
+    place = f"{place}, {own.name}"
+    count = math.prod(own.shape)
+    check_claim(count, size, place, ratio=DEFLATE_RATIO)
+    most = own.n_bytes * (DEFLATE_RATIO if own.packed else 1)
+    check_memory(min(most, _MOST_TEXT), place)
+    stream.seek(own.at)
+    body = stream.read(own.n_bytes)
+    if own.packed:
+        unpacking = zlib.decompressobj()
+        try:
+            body = unpacking.decompress(body, _MOST_TEXT)[8:]
+        except zlib.error as error:
+            raise DataError("is a damaged compressed array; save the file again", place) from error
+        if unpacking.unconsumed_tail:
+            raise DataError(f"holds more than {_MOST_TEXT >> 20} MiB of text, which are no classes", place)
+    try:
+        if not own.cells:
+            return np.array(_rows_of_letters(body, own.values, own.shape, order))
+        if count != max(own.shape, default=0):
+            raise DataError(f"has shape {' × '.join(map(str, own.shape))}, expected a vector of labels", place)
+        texts, at = [], own.values
+        for _ in range(count):
+            kind, n_bytes, start, end = _tag(body, at, order)
+            cell = _head(body[start : start + n_bytes], order, 0, n_bytes, False, place)
+            if kind != _MATRIX or cell is None or cell.dtype != _TEXT or cell.cells:
+                raise DataError("holds cells that are no text, expected the class of each row", place)
+            rows = _rows_of_letters(body[start : start + n_bytes], cell.values, cell.shape, order)
+            texts.append(rows[0] if len(rows) == 1 else "")
+            at = end
+    except (struct.error, IndexError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(_DAMAGED, place) from error
+    return np.array(texts)
+
+
+def _rows_of_letters(body: bytes, at: int, shape: tuple[int, ...], order: str) -> list[str]:
+    """Return the rows of a matrix of letters, which are stored column by column."""
+    kind, n_bytes, start, _ = _tag(body, at, order)
+    if len(shape) != 2 or kind not in _LETTERS_STORED or start + n_bytes > len(body):
+        raise IndexError
+    coding = _LETTERS_STORED[kind]
+    coding += {"<": "-le", ">": "-be"}[order] if coding == "utf-16" else ""
+    letters = np.array(list(body[start : start + n_bytes].decode(coding)), dtype=object).reshape(shape, order="F")
+    return ["".join(row) for row in letters.tolist()]
 
 
 def _values(stream: BinaryIO, own: _Array, order: str, place: str) -> NDArray[Any]:

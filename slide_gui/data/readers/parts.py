@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isqrt
 
@@ -12,7 +13,17 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NOT_SAID, Guess, Opened
 
-__all__ = ["LABEL_BOUND", "MIN_FEATURES", "Part", "role_of", "square_guess", "square_shape", "whole_labels"]
+__all__ = [
+    "LABEL_BOUND",
+    "MIN_FEATURES",
+    "MOST_CLASSES",
+    "Part",
+    "named_labels",
+    "role_of",
+    "square_guess",
+    "square_shape",
+    "whole_labels",
+]
 
 LABEL_BOUND = 2**31
 """Labels are smaller than this in size: whatever holds them next, they fit, and sums of them do."""
@@ -76,6 +87,28 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
         return ()
     side, d = image_shape[0], image_shape[0] * image_shape[1]
     return (Guess(f"images of {side} × {side} pixels", f"{d} features make a square", of_shape=True),)
+
+
+MOST_CLASSES = 10_000
+"""More different texts than this are no classes."""
+
+
+def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Return labels of classes told by their names, numbered in the order of the alphabet, and the names.
+
+    Raises
+    ------
+    DataError
+        If a name is missing, or there are too many to be classes.
+    """
+    names = [" ".join(text.split()) for text in texts]
+    if "" in names:
+        raise DataError(f"the label of row {names.index('') + 1} is missing; fill it in or take the row out", place)
+    known = tuple(sorted(set(names)))
+    if len(known) > MOST_CLASSES:
+        raise DataError(f"holds more than {MOST_CLASSES} different texts, which are no classes", place)
+    number = {name: code for code, name in enumerate(known)}
+    return np.array([number[name] for name in names], np.int64), known
 
 
 def whole_labels(values: NDArray[np.generic], place: str, first_row: int = 1) -> NDArray[np.int64]:
