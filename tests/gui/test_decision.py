@@ -142,3 +142,14 @@ def test_that_other_data_forget_the_decision(window, part):
     wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
     assert shown(part).controller.decision is None
     assert not shown(part).view.isVisible()
+
+
+def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(window, part, data):
+    part.toggle_corruption()
+    again = restore(data, window.session.runs.result)
+    judged = int(again.model.predict(again.representation.transform(data.test[7:8]))[0])
+    window.pages.show_item("weights", 7)
+    np.testing.assert_array_equal(part.flow().corrupted, data.test[7])
+    wait(lambda: shown(part).controller.decision is not None)
+    assert shown(part).view.picture.bars[0].name == data.label_names[judged]
+    assert window.weights_page.shown.caption == f"test 8 · {data.label_names[data.test_labels[7]]}"

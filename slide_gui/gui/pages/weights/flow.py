@@ -132,6 +132,11 @@ class FlowPart(View):
         self._corrupt.setChecked(not self._corrupt.isChecked())
         self._compute()
 
+    def show_clean(self) -> None:
+        """Send the input as it is, as a classifier judges it."""
+        self._corrupt.setChecked(False)
+        self._compute()
+
     @Slot()
     def corrupt_again(self) -> None:
         """Draw another corruption."""

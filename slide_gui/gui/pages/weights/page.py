@@ -324,10 +324,10 @@ class WeightsPage(Page):
             self.pixels.point_at(int(pixel))
 
     def show_item(self, item: object) -> None:
-        """Show an image of the test part, by its row, on its way through the layers."""
+        """Show an image of the test part, by its row, on its way through the layers and to the decision."""
         assert isinstance(item, int)
         self.shown.show_test(item)
-        self.set_view(FLOW)
+        self.flow_part().show_clean()
 
     def pointer_and_tiles(self) -> tuple[ImageView | FeatureBars, WeightTiles]:
         """Return the image that is pointed at and the tiles beside it."""

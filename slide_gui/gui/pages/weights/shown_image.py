@@ -70,7 +70,9 @@ class ShownImage(QObject):
         if row is None:
             self._show_sample()
         elif dataset is not None:
-            self._show(dataset.test[row], f"test image {count(row + 1)}")
+            labels = dataset.test_labels
+            of_class = "" if labels is None else _class_caption(dataset, int(labels[row]))
+            self._show(dataset.test[row], f"test {count(row + 1)}{of_class}")
 
     def _show_sample_again(self) -> None:
         """Let the sample take the place of an image of the test part, where one is shown."""
@@ -143,8 +145,10 @@ class ImageRow(QWidget):
 
 def _sample_caption(dataset: Dataset, sample: int) -> str:
     text = f"{count(sample + 1)} of {count(len(dataset.train))}"
-    if dataset.train_labels is None:
-        return text
-    label = int(dataset.train_labels[sample])
+    labels = dataset.train_labels
+    return text if labels is None else text + _class_caption(dataset, int(labels[sample]))
+
+
+def _class_caption(dataset: Dataset, label: int) -> str:
     (name,) = label_names((label,), dataset.label_names)
-    return f"{text} · label {label}" if name == str(label) else f"{text} · {name}"
+    return f" · label {label}" if name == str(label) else f" · {name}"
