@@ -161,6 +161,11 @@ def _scramble(shell: Shell) -> None:
     shell.weights_page.scramble_part().start()
 
 
+def _wall(shell: Shell) -> None:
+    shell.pages.turn_to("weights")
+    shell.weights_page.show_wall()
+
+
 def _step_noise(shell: Shell, step: float) -> None:
     workspace = shell.workspace
     noise = min(max(workspace.state.parameters.noise + step, 0.0), LARGEST_NOISE)
@@ -390,6 +395,15 @@ COMMANDS = (
         lambda w: w.weights_page.shown.toggle_mean(),
         "The mean of the training images, or the image again",
         why_not=_not_here,
+    ),
+    Command(
+        "wall",
+        "Wall of layers",
+        "View",
+        "F11",
+        _wall,
+        "All rows of all layers on the whole screen, morphing with the noise; Escape leaves",
+        why_not=_no_layer,
     ),
     Command(
         "scramble",

@@ -122,7 +122,8 @@ class TileSource:
         if key not in self._layer_limits:
             size = np.abs(key[0].weights[:, :-1])
             largest = (size if rms is None else size * rms).max(axis=1, initial=0.0)
-            self._layer_limits = {key: typical_peak(largest)}
+            self._layer_limits = {k: limit for k, limit in self._layer_limits.items() if k[0] in stack.layers}
+            self._layer_limits[key] = typical_peak(largest)
         return ColorScale.symmetric(self.color_map, self._layer_limits[key])
 
     def bar(self) -> tuple[ColorScale, str, tuple[str, ...]]:

@@ -18,7 +18,7 @@ from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, frame
 from slide_gui.gui.widgets.pixels import PixelGrid
 
-__all__ = ["Mosaic"]
+__all__ = ["GAP", "Mosaic", "mosaic_of", "whole_zoom"]
 
 GAP = 1
 _UNLIMITED = (1 << 24) - 1  # Qt's greatest width
@@ -152,19 +152,12 @@ class Mosaic(Plot):
     def _draw(self, theme: Theme) -> None:
         if self._fields is None or self._scale is None:
             return
-        (rows, columns), (down, across) = self._shape, self._grid
-        drawn = np.zeros((down, rows + GAP, across, columns + GAP), np.uint8)
-        indices = self._scale.indices(self._fields)
-        missing = down * across - indices.shape[0]
-        if missing:
-            indices = np.concatenate([indices, np.zeros((missing, rows, columns), np.uint8)])
-        drawn[:, :rows, :, :columns] = indices.reshape(down, across, rows, columns).transpose(0, 2, 1, 3)
-        whole = drawn.reshape(down * (rows + GAP), across * (columns + GAP))[:-GAP, :-GAP]
+        whole = mosaic_of(self._scale.indices(self._fields), self._grid, self._transposed)
         table = self._scale.lut().copy()
         gap = QColor(theme.line)
         table[0] = gap.red(), gap.green(), gap.blue()
         # As colours, not as entries with a table: where many weights share a pixel of the screen, colours are averaged.
-        self._colours = np.take(table, whole.T if self._transposed else whole, axis=0)
+        self._colours = np.take(table, whole, axis=0)
         self._place(self._placed_size())
 
     def _placed_size(self) -> tuple[int, int]:
@@ -192,7 +185,7 @@ class Mosaic(Plot):
     def width_of_whole(self, height: float) -> int:
         """Return how wide the plot need be to show the whole as large as a height allows."""
         ratio, margins, (wide, high) = self.devicePixelRatioF(), self._margins, self._size()
-        zoom = _whole_zoom((height - margins.head - margins.foot) / high, ratio)
+        zoom = whole_zoom((height - margins.head - margins.foot) / high, ratio)
         return math.ceil(wide * zoom) + margins.left + margins.right
 
     def picture(self) -> QRectF:
@@ -203,7 +196,7 @@ class Mosaic(Plot):
     def _fit(self) -> None:
         """Make the whole fill the plot, weights square and, if there is room, whole device pixels wide."""
         box, ratio, (wide, high) = self.box(), self.devicePixelRatioF(), self._size()
-        zoom = _whole_zoom(min(box.width() / wide, box.height() / high), ratio)
+        zoom = whole_zoom(min(box.width() / wide, box.height() / high), ratio)
         self._set_whole((0.0, box.width() / zoom), (-box.height() / zoom, 0.0))
 
     def _arrange(self) -> None:
@@ -292,6 +285,27 @@ class Mosaic(Plot):
             super().keyPressEvent(event)
 
 
+def mosaic_of(indices: NDArray[np.uint8], grid: tuple[int, int], transposed: bool) -> NDArray[np.uint8]:
+    """Return fields side by side with 0 in the gaps, shape (rows, columns) as on the screen.
+
+    Parameters
+    ----------
+    indices : ndarray of shape (d, h, w)
+        Of the colours, from 1.
+    grid : tuple of (rows, columns)
+        How the d fields stand.
+    transposed : bool
+        Rows and columns exchanged, of the fields and of each.
+    """
+    (many, rows, columns), (down, across) = indices.shape, grid
+    drawn = np.zeros((down, rows + GAP, across, columns + GAP), np.uint8)
+    if down * across > many:
+        indices = np.concatenate([indices, np.zeros((down * across - many, rows, columns), np.uint8)])
+    drawn[:, :rows, :, :columns] = indices.reshape(down, across, rows, columns).transpose(0, 2, 1, 3)
+    whole = drawn.reshape(down * (rows + GAP), across * (columns + GAP))[:-GAP, :-GAP]
+    return np.ascontiguousarray(whole.T if transposed else whole)
+
+
 def _averaged(colours: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.uint8]:
     """Return an image made smaller, each of its pixels the mean of the area that it covers.
 
@@ -315,7 +329,7 @@ def _averaged(colours: NDArray[np.uint8], size: tuple[int, int]) -> NDArray[np.u
     return np.asarray(np.rint(image), np.uint8)
 
 
-def _whole_zoom(room: float, ratio: float) -> float:
+def whole_zoom(room: float, ratio: float) -> float:
     """Return logical pixels a weight where there is room for so many: whole device pixels if for one at least."""
     device = room * ratio
     return max(math.floor(device) if device >= 1.0 else device, 0.01) / ratio

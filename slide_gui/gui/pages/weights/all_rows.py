@@ -6,19 +6,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QGridLayout, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
+from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
+from slide_gui.gui.widgets.controls import add_button
 
 __all__ = ["AllRows"]
 
 
 class AllRows(View):
     """The mosaic of a layer and the choice of the layer."""
+
+    wall_requested = Signal()
+    """All layers are wanted on the whole screen."""
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
@@ -35,7 +40,12 @@ class AllRows(View):
         grid.setContentsMargins(0, 0, 0, 0)
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(8)
-        grid.addWidget(self._choice, 0, 0, Qt.AlignmentFlag.AlignLeft)
+        tools = QWidget(self)
+        grid.addWidget(tools, 0, 0, Qt.AlignmentFlag.AlignLeft)
+        above = flush(QHBoxLayout(tools))
+        above.addWidget(self._choice)
+        wall = add_button(tools, above, "Wall", "All layers on the whole screen, morphing with the noise (F11)", "flat")
+        wall.clicked.connect(self.wall_requested)
         grid.addWidget(self.mosaic, 1, 0)
         grid.addWidget(self._bar, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
         grid.setRowStretch(1, 1)

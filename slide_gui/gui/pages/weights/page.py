@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.weights.copies import CopiesPart
     from slide_gui.gui.pages.weights.flow import FlowPart
     from slide_gui.gui.pages.weights.scramble import ScramblePart
+    from slide_gui.gui.pages.weights.wall import LayerWall
     from slide_gui.gui.plots.mosaic import Mosaic
     from slide_gui.gui.state.runs import RunController
 
@@ -261,6 +262,7 @@ class WeightsPage(Page):
         self.shown = ShownImage(workspace, self)
         self._context = ViewContext(workspace, self.shown, self.pixels, self._source, runs)
         self._view_of: dict[str, View] = {}
+        self._wall: LayerWall | None = None
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
         self._views.setMinimumSize(200, 160)  # of the view that is shown, not of all
@@ -288,6 +290,8 @@ class WeightsPage(Page):
     def _view(self, spec: ViewSpec) -> View:
         if spec.name not in self._view_of:
             view = self._view_of[spec.name] = spec.make(self._context, self)
+            if spec.name == ALL_ROWS:
+                cast("AllRows", view).wall_requested.connect(self.show_wall)
             self._views.addWidget(view)
         return self._view_of[spec.name]
 
@@ -355,6 +359,23 @@ class WeightsPage(Page):
         """Show the scrambled pixels and return them."""
         self.set_view(SCRAMBLE)
         return cast("ScramblePart", self._view_of[SCRAMBLE])
+
+    @Slot()
+    def show_wall(self) -> None:
+        """Show all rows of all layers on the whole screen."""
+        if self._wall is None:
+            from slide_gui.gui.pages.weights.wall import LayerWall
+
+            self._wall = LayerWall(self._context, self.window())
+            self._wall.left.connect(self.refresh)
+        self.refresh()  # so that colours are those of the theme
+        self._wall.showFullScreen()
+        self._wall.activateWindow()
+
+    @property
+    def wall(self) -> LayerWall | None:
+        """All layers on the whole screen, once that was shown."""
+        return self._wall
 
     # Export -----------------------------------------------------------------------------------------------------
 
@@ -455,8 +476,8 @@ class WeightsPage(Page):
 
     @Slot()
     def refresh(self) -> None:
-        """Show what the workspace holds now."""
-        if self._workspace.dataset is None:
+        """Show what the workspace holds now; behind the wall nothing is."""
+        if self._workspace.dataset is None or (self._wall is not None and self._wall.isVisible()):
             return
         selection = self._workspace.state.selection
         self._source.color_map = theme_of(self).diverging if selection.colors == "auto" else selection.colors

@@ -144,6 +144,8 @@ class PixelSelection(QObject):
         self.feature: int | None = None
         self._target: int | None = None
         self.source: int | None = None
+        self.watches_all = False
+        """Whether the rows of all pixels are wanted while the noise moves, not of those looked at only."""
         workspace.dataset_changed.connect(self._forget)
 
     @property
@@ -158,7 +160,11 @@ class PixelSelection(QObject):
 
     def watch(self) -> None:
         """Say to the workspace whose rows are wanted while the noise moves."""
-        self._workspace.watch(self.features())
+        dataset = self._workspace.dataset
+        if self.watches_all and dataset is not None:
+            self._workspace.watch(tuple(range(dataset.n_features)))
+        else:
+            self._workspace.watch(self.features())
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
