@@ -14,6 +14,7 @@ __all__ = [
     "NONE",
     "THIN",
     "TextColumn",
+    "about",
     "count",
     "counted",
     "dataset_title",
@@ -133,6 +134,17 @@ def duration(seconds: float | None) -> str:
     if minutes < 60:
         return f"{whole // 60} min {whole % 60} s"
     return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def about(seconds: float) -> str:
+    """Return how long something will take, roughly.
+
+    Examples
+    --------
+    >>> about(0.4), about(12.4), about(290.0), about(9000.0)
+    ('about 1 s', 'about 12 s', 'about 5 min', 'about 2.5 h')
+    """
+    return f"about {time_left(seconds).removesuffix(' left')}"
 
 
 def time_left(seconds: float | None) -> str:

@@ -299,14 +299,12 @@ def lateness() -> dict[str, Any]:
 
 def lateness_sweep() -> dict[str, Any]:
     """Sweep over Rectangles for a minute with the Error curves in view, the mouse moving over them."""
-    from slide_gui.core.svm.parameters import SvmParameters
-
     app, window = _open()
     _fitted(app, window)
     window.actions_by_name["page_curves"].trigger()
     controller = window.session.runs
     end = time.perf_counter() + _SWEEP_SECONDS
-    controller.start_sweep(SvmParameters())
+    controller.start_sweep()
     result = _watched(app, window, "ErrorPlot", lambda: time.perf_counter() > end or not controller.sweep.running)
     result["done"] = 0 if controller.sweep.latest is None else len(controller.sweep.latest.done)
     tear_down(window)

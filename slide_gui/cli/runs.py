@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,11 +38,10 @@ if TYPE_CHECKING:
     from slide_gui.experiments.sweep import SweepState
     from slide_gui.figures.run_exports import RunFigure
 
-__all__ = ["COMMANDS", "parse_depths", "parse_noises"]
+__all__ = ["COMMANDS"]
 
 _FIGURES = (".pdf", ".svg", ".png", ".csv")
-_RANGE = "FROM:TO:STEP, both ends included, or values with commas between"
-_MOST = 1000  # values of one axis
+_MOST = 1000  # splits
 
 
 def _train_options(parser: argparse.ArgumentParser) -> None:
@@ -200,13 +200,16 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--labels",
         metavar="N,N,…",
-        help="at one noise and depth, error against the number of labelled rows: SLIDE fitted on all training rows, on "
-        "the labelled ones only, and Raw-SVM; each of --seeds draws the labels anew",
+        help="over several noises or depths, train each run on so many labelled rows; at one noise and depth, error "
+        "against the number of labelled rows: SLIDE fitted on all training rows, on the labelled ones only, and "
+        "Raw-SVM; each of --seeds draws the labels anew",
     )
+    group.add_argument("--dry-run", action="store_true", help="say how many runs it is and how long they take, no more")
     group.add_argument(
         "--pooled",
         action="store_true",
-        help="with --choose: once for all splits, by their mean validation error, instead of for each by its own",
+        help="with --choose: once for all splits and seeds, by their mean validation error, instead of for each by its "
+        "own",
     )
     parser.add_argument(
         "--store", type=Path, required=True, metavar="FILE", help="take runs from this file, and keep them there"
@@ -214,34 +217,19 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--figure", type=Path, metavar="FILE", help="draw the curves (.pdf, .svg, .png or .csv)")
 
 
-def parse_noises(text: str) -> tuple[float, ...]:
-    """Return the noises of ``0:0.9:0.1`` or ``0.1,0.5``; refuse a text that is neither."""
-    try:
-        if ":" not in text:
-            return tuple(float(part) for part in text.split(","))
-        first, last, step = (float(part) for part in text.split(":"))
-        count = int((last - first) / step + 1e-9) + 1
-        if not (step > 0 and 1 <= count <= _MOST):
-            raise ValueError
-    except (ValueError, ZeroDivisionError, OverflowError):
-        raise UsageError(f"--noise {text!r}: expected {_RANGE}") from None
-    # Rounded, so that 0:0.9:0.1 holds 0.3 and not 0.30000000000000004.
-    return tuple(round(first + i * step, 12) for i in range(count))
-
-
-def parse_depths(text: str) -> tuple[int, ...]:
-    """Return the depths of ``0:4`` or ``1,3``; refuse a text that is neither."""
-    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
-        raise UsageError(f"--depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
-    if ":" not in text:
-        return tuple(int(part) for part in text.split(","))
-    first, last = (int(part) for part in text.split(":"))
-    return tuple(range(first, last + 1))
+def _axis(read: Callable[[str], tuple[Any, ...]], text: str) -> tuple[Any, ...]:
+    with usage():
+        try:
+            return read(text)
+        except ValueError as error:
+            raise ValueError(f"--{error}") from None
 
 
 def _sweep(arguments: argparse.Namespace) -> int:
-    noises = parse_noises(arguments.noise or "0.3")
-    depths = parse_depths(arguments.depth or "3")
+    from slide_gui.experiments.spec import SweepSpec, depth_axis, noise_axis
+
+    noises = _axis(noise_axis, arguments.noise or "0.3")
+    depths = _axis(depth_axis, arguments.depth or "3")
     if arguments.figure is not None and arguments.figure.suffix.lower() not in _FIGURES:
         raise UsageError(f"{str(arguments.figure)!r} must end in {', '.join(_FIGURES)}")
     if not 1 <= arguments.splits <= _MOST:
@@ -254,8 +242,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
     counts, arguments.labels = arguments.labels, None
     choices = run_choices(arguments)
     arguments.method = choices["method"]
-    if counts is not None:
+    grid = len(noises) > 1 or len(depths) > 1
+    if counts is not None and not (grid and len(_parse_counts(counts)) == 1):
         return _sweep_labels(arguments, counts, (noises, depths), choices)
+    if counts is not None:
+        choices["labels"] = _parse_counts(counts)[0]
     axes = {
         "noises": noises,
         "depths": depths,
@@ -264,11 +255,11 @@ def _sweep(arguments: argparse.Namespace) -> int:
         "stack": stack_parameters(arguments),
         "svm": svm_parameters(arguments),
         "warm": not arguments.cold,
+        "choose": ("pooled" if arguments.pooled else "each") if arguments.choose else "none",
         **choices,
     }
-    from slide_gui.experiments.spec import SweepSpec
     from slide_gui.experiments.store import RunStore
-    from slide_gui.experiments.sweep import run_sweep
+    from slide_gui.experiments.sweep import plan_sweep, run_sweep
 
     source = data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
     with usage():
@@ -276,27 +267,20 @@ def _sweep(arguments: argparse.Namespace) -> int:
     dataset = read_data(source)
     sweep = SweepSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **axes)
     with RunStore(arguments.store) as store:
+        plan = plan_sweep(sweep, dataset, store.runs())
+        if arguments.dry_run:
+            return print_answer(arguments, {"plan": asdict(plan)}, [f"{dataset.title}: {plan}"])
+        print(plan, file=sys.stderr)
         with progress_bar("sweep") as progress:
             state = run_sweep(dataset, sweep, store, progress=progress)
-        final = _choose(dataset, state, store, arguments.pooled) if arguments.choose else None
     if arguments.figure is not None:
         from slide_gui.figures.export import save_export
         from slide_gui.figures.run_exports import curves_export
         from slide_gui.figures.style import Style
 
         save_export(arguments.figure, curves_export(dataset, state.done), Style())
-    document = _sweep_document(dataset, state, final, arguments)
-    return print_answer(arguments, document, _sweep_lines(dataset, state, final, arguments))
-
-
-def _choose(dataset: Dataset, state: SweepState, store: RunStore, together: bool) -> SweepState:
-    from slide_gui.experiments.choice import choose, final_points, pooled
-    from slide_gui.experiments.sweep import run_points
-
-    answers = pooled(state.done) if together else state.done
-
-    with progress_bar("testing what was chosen") as progress:
-        return run_points(dataset, final_points(choose(answers)), store, progress=progress)
+    document = _sweep_document(dataset, state, arguments) | {"plan": asdict(plan)}
+    return print_answer(arguments, document, _sweep_lines(dataset, state, arguments))
 
 
 def _describe_point(answer: PointResult) -> dict[str, Any]:
@@ -318,15 +302,16 @@ def _describe_point(answer: PointResult) -> dict[str, Any]:
     }
 
 
-def _mean(final: SweepState) -> ErrorRate:
+def _mean(state: SweepState) -> ErrorRate:
     from slide_gui.experiments.choice import mean_rate
 
-    return mean_rate(final.done)
+    return mean_rate(state.final)
 
 
-def _sweep_document(
-    dataset: Dataset, state: SweepState, final: SweepState | None, arguments: argparse.Namespace
-) -> dict[str, Any]:
+def _sweep_document(dataset: Dataset, state: SweepState, arguments: argparse.Namespace) -> dict[str, Any]:
+    from slide_gui.experiments.choice import chosen_places
+
+    best = chosen_places(state.done)
     return {
         "dataset": dataset.name,
         "generated": dataset.generated,
@@ -336,17 +321,21 @@ def _sweep_document(
         "training": arguments.training,
         "evaluate": arguments.evaluate,
         "store": str(arguments.store),
-        "points": [_describe_point(answer) for answer in state.done],
-        "chosen": None if final is None else [_describe_point(answer) for answer in final.done],
-        "chosen_mean": None if final is None else asdict(_mean(final)),
+        "best_on_validation": [{"noise": noise, "depth": depth} for noise, depth in best],
+        "points": [
+            {**_describe_point(answer), "best_on_validation": (answer.point.noise, answer.point.depth) in best}
+            for answer in state.done
+        ],
+        "chosen": [_describe_point(answer) for answer in state.final] or None,
+        "chosen_mean": asdict(_mean(state)) if state.final else None,
         "faults": list(state.faults),
         "figure": None if arguments.figure is None else str(arguments.figure),
     }
 
 
-def _sweep_lines(
-    dataset: Dataset, state: SweepState, final: SweepState | None, arguments: argparse.Namespace
-) -> Iterator[str]:
+def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namespace) -> Iterator[str]:
+    from slide_gui.experiments.choice import best_words
+
     yield f"{dataset.title}: {arguments.method}, {arguments.evaluate} error in %"
     for fault in state.faults:
         yield f"made again: {fault}"
@@ -358,15 +347,16 @@ def _sweep_lines(
         line = "" if point.fold is None else f"{point.fold + 1:4d}  "
         line += f"{point.noise:5.2f}  {point.depth:5d}  {point.split:5d}  {point.seed:4d}  {run.rate.value:>6}  "
         yield (line + f"{validation:>10}  {run.rate.interval:11}  {run.chosen_by}").rstrip()
-    if final is not None:
-        for run in final.done:
+    yield best_words(state.done)
+    if state.final:
+        for run in state.final:
             point = run.point
             fold = "" if point.fold is None else f"fold {point.fold + 1}, "
             yield (
                 f"{fold}split {point.split}, seed {point.seed}: chosen noise {point.noise:g}, depth {point.depth}; "
                 f"test error {run.rate}"
             )
-        mean = _mean(final)
+        mean = _mean(state)
         spread = "" if dealt and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
         yield f"mean test error {mean}{spread}"
     if arguments.figure is not None:

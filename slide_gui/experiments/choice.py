@@ -9,7 +9,19 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 
-__all__ = ["PointResult", "choose", "final_points", "final_spec", "mean_rate", "pooled"]
+__all__ = [
+    "Place",
+    "PointResult",
+    "best_words",
+    "choose",
+    "chosen_places",
+    "final_points",
+    "final_spec",
+    "mean_rate",
+    "pooled",
+]
+
+Place = tuple[float, int]  # noise and depth
 
 _NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
 
@@ -79,7 +91,7 @@ def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
 
 
 def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
-    """Return the answers of the first split, with the mean validation error over the splits at each of their places.
+    """Return the answers of the first split and seed, with the mean validation error over all at each of their places.
 
     The validation rows of one split are few; what is chosen by this mean is chosen once, by all of them.
 
@@ -88,10 +100,11 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     ValueError
         As `choose`, or if the splits do not have the same places.
     """
-    groups: dict[str, list[PointResult]] = {}
+    groups: dict[object, list[PointResult]] = {}
     for answer in answers:
-        groups.setdefault(replace(answer.point.spec, split=0, neighbour=None).checked().hash, []).append(answer)
-    if len({tuple(answer.point.split for answer in group) for group in groups.values()}) > 1:
+        anywhere = replace(answer.point.spec, split=0, seed=0, neighbour=None).checked()
+        groups.setdefault((answer.point.noise, anywhere.hash), []).append(answer)
+    if len({tuple((answer.point.split, answer.point.seed) for answer in group) for group in groups.values()}) > 1:
         raise ValueError("the splits do not have the same noises and depths; run all of them first")
     means = []
     for group in groups.values():
@@ -100,6 +113,33 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
             raise ValueError(_NOTHING_HELD_OUT)
         means.append(replace(group[0], validation_error=sum(errors) / len(errors)))
     return tuple(means)
+
+
+def chosen_places(answers: Sequence[PointResult]) -> tuple[Place, ...]:
+    """Return noise and depth of what `choose` takes of the `pooled` answers, each once: one, or some of the folds'.
+
+    There are none where nothing was held out to choose by, or where not all splits have the same places yet.
+    """
+    if not answers or any(answer.validation_error is None for answer in answers):
+        return ()
+    try:
+        chosen = choose(pooled(answers))
+    except ValueError:
+        return ()
+    return tuple(dict.fromkeys((answer.point.noise, answer.point.depth) for answer in chosen))
+
+
+def best_words(answers: Sequence[PointResult]) -> str:
+    """Say which place is best on validation rows, or which has the least error and why that is no choice."""
+    places = chosen_places(answers)
+    if places:
+        said = "; ".join(f"noise {noise:g}, depth {depth}" for noise, depth in places)
+        return f"best on validation{', by fold' if len(places) > 1 else ''}: {said}"
+    if not answers:
+        return ""
+    if any(answer.validation_error is None for answer in answers):
+        return "nothing was held out to choose noise and depth by"
+    return "not all splits have the same noises and depths: nothing can be chosen yet"
 
 
 def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:

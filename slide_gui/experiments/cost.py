@@ -8,9 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.stored_run import StoredRun
 
-__all__ = ["CostModel", "RunKind"]
+__all__ = ["CostModel", "RunKind", "RunShape", "kind_of", "typical_seconds"]
 
 
 @dataclass(frozen=True)
@@ -36,8 +40,58 @@ class RunKind:
     @classmethod
     def of(cls, spec: RunSpec, n_train: int) -> RunKind:
         """Return the kind of a run on data with so many training rows."""
-        rows = n_train if spec.labels is None else min(spec.labels, n_train)
+        rows = trained_rows(spec.training, spec.labels, n_train)
         return cls(spec.fingerprint, spec.method, spec.layers, rows, spec.neighbour is not None)
+
+
+def trained_rows(training: str, labels: int | None, n_train: int) -> int:
+    """Return how many rows a run trains on, about."""
+    rows = round(0.8 * n_train) if training == "split" else n_train
+    return rows if labels is None else min(labels, rows)
+
+
+def kind_of(run: StoredRun, n_train: int) -> RunKind | None:
+    """Return the kind of a stored run on data with so many training rows; None where it is not known."""
+    setting = Setting.from_text(run.setting)
+    if setting is None:
+        return None
+    rows = trained_rows(run.training, setting.spec.labels, n_train)
+    return RunKind(run.fingerprint, run.method, run.depth, rows, setting.warm)
+
+
+@dataclass(frozen=True)
+class RunShape:
+    """Of data, what the time of a run depends on: training rows, rows judged, columns and classes."""
+
+    rows: int
+    judged: int
+    columns: int
+    classes: int
+
+    @classmethod
+    def of(cls, dataset: Dataset) -> RunShape:
+        """Return the shape of a data set."""
+        labels = dataset.train_labels
+        classes = 2 if labels is None else len(np.unique(labels))
+        return cls(len(dataset.train), len(dataset.test), dataset.n_features, classes)
+
+
+_LEARNING, _TUNING, _JUDGING, _FITTING = 1.5e-6, 3.0e-7, 4.0e-11, 3.0e-10
+"""Seconds on two cores: a pair of rows and class of learning widths and of tuning C, a product, a step of a solve."""
+
+
+def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
+    """Return what a run would take on an ordinary computer with two cores: a rough figure, the same on all of them."""
+    rows, layers = trained_rows(spec.training, spec.labels, shape.rows), spec.layers
+    judged = shape.judged if spec.evaluate == "test" else shape.rows / 5
+    judged = judged if spec.test_rows is None else min(judged, spec.test_rows)
+    learns = METHODS[spec.method].learns and spec.svm.widths == "learn"
+    learning = (
+        _LEARNING * min(rows, spec.svm.subset_size) ** 2 * (1 + layers / 3) * shape.classes / 2 if learns else 0.0
+    )
+    tuning = _TUNING * min(rows, 10_000) ** 2 * (1 + layers) * (0.5 + shape.classes / 4)
+    judging = _JUDGING * judged * min(rows, 20_000) * shape.columns * (layers + 1)
+    return 0.2 + learning + tuning + judging + _FITTING * layers * shape.columns**3
 
 
 class CostModel:
@@ -49,6 +103,11 @@ class CostModel:
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
+
+    @property
+    def measured(self) -> bool:
+        """Whether any run was."""
+        return bool(self._seconds)
 
     def add(self, kind: RunKind, seconds: float) -> None:
         """Take in a measured run."""

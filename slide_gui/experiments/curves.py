@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.choice import PointResult, mean_rate
+from slide_gui.experiments.choice import Place, PointResult, chosen_places, mean_rate
 from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.experiments.stored_run import StoredRun
 
 __all__ = [
     "CurvePoint",
@@ -18,6 +20,7 @@ __all__ = [
     "LabelLine",
     "LabelPoint",
     "error_curves",
+    "known_answers",
     "label_curves",
     "label_points",
 ]
@@ -25,11 +28,21 @@ __all__ = [
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """Mean error at one noise and depth."""
+    """Mean error at one noise and depth.
+
+    Attributes
+    ----------
+    validation_error : float or None
+        Mean share of the validation rows that were wrong; None where none were held out.
+    chosen : bool
+        Whether it is best on the validation rows, as `chosen_places` says.
+    """
 
     noise: float
     depth: int
     rate: ErrorRate
+    validation_error: float | None = None
+    chosen: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,10 +95,64 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
     groups: dict[tuple[int, float], dict[str, PointResult]] = {}
     for answer in answers:
         groups.setdefault((answer.point.depth, answer.point.noise), {})[answer.point.spec.hash] = answer
-    points = []
+    points, chosen = [], chosen_places(answers)
     for depth, noise in sorted(groups):
-        points.append(CurvePoint(noise, depth, mean_rate(list(groups[depth, noise].values()))))
+        here = list(groups[depth, noise].values())
+        points.append(CurvePoint(noise, depth, mean_rate(here), _mean_validation(here), (noise, depth) in chosen))
     return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))
+
+
+def _mean_validation(answers: Sequence[PointResult]) -> float | None:
+    errors = [answer.validation_error for answer in answers if answer.validation_error is not None]
+    return sum(errors) / len(errors) if len(errors) == len(answers) else None
+
+
+def known_answers(
+    setting: Setting, bases: Sequence[RunSpec], stored: Sequence[StoredRun], done: Sequence[PointResult] = ()
+) -> dict[Place, dict[str, PointResult]]:
+    """Return what is known at each noise and depth of one setting: by the hash of the run, its answer.
+
+    A run without layers answers every noise there is. Of two runs of one model the one that did not start from a
+    neighbour is taken.
+
+    Parameters
+    ----------
+    bases : sequence of RunSpec
+        Of the data that are open, one for each of their folds.
+    stored : sequence of StoredRun
+        Those on other data, in other settings or of other versions of the numbers are passed over.
+    done : sequence of PointResult
+        Answers of a sweep that may not be stored yet.
+    """
+    by_data = {base.fingerprint: base for base in bases}
+    known: dict[tuple[object, ...], tuple[Setting, str, PointResult]] = {}
+
+    def take(key: str, way: Setting, answer: PointResult) -> None:
+        point = answer.point
+        where = point.spec.fingerprint, point.noise if point.depth else None, point.depth, point.split, point.seed
+        before = known.get(where)
+        if before is None or before[0].warm or not way.warm:
+            known[where] = way, key, answer
+
+    for run in stored:
+        base, way = by_data.get(run.fingerprint), Setting.from_text(run.setting)
+        if base is None or way is None or not run.is_current or not setting.covers(way):
+            continue
+        spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
+        point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
+        take(run.hash, way, PointResult(point, run.rate, run.validation_error, run.seconds, run.chosen_by or ""))
+    for answer in done:
+        spec = answer.point.spec
+        if spec.fingerprint in by_data and setting.covers(Setting.of(spec)):
+            take(spec.hash, Setting.of(spec), answer)
+    asked = {answer.point.noise for answer in done}
+    noises = sorted(asked | {answer.point.noise for _, _, answer in known.values() if answer.point.depth})
+    places: dict[Place, dict[str, PointResult]] = {}
+    for _, key, answer in known.values():
+        point = answer.point
+        for noise in (point.noise,) if point.depth else noises or (point.noise,):
+            places.setdefault((noise, point.depth), {})[key] = replace(answer, point=replace(point, noise=noise))
+    return places
 
 
 @dataclass(frozen=True)

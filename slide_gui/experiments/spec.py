@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import Field, asdict, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
@@ -19,7 +21,20 @@ from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
 from slide_gui.numerics import Version, numerics
 
-__all__ = ["EVALUATE", "FIT_ROWS", "TRAINING", "RunSpec", "SweepPoint", "SweepSpec", "document_hash", "on_every_fold"]
+__all__ = [
+    "CHOOSE",
+    "EVALUATE",
+    "FIT_ROWS",
+    "TRAINING",
+    "RunSpec",
+    "SweepPoint",
+    "SweepSpec",
+    "axis_text",
+    "depth_axis",
+    "document_hash",
+    "noise_axis",
+    "on_every_fold",
+]
 
 
 TRAINING = table_of(
@@ -36,6 +51,12 @@ FIT_ROWS = table_of(
     Choice("training", "fitted on all training rows", "fit the representation on the whole training part"),
     Choice("split", "fitted on the split", "fit it on the split’s 80 %, so that validation rows are new to it"),
     Choice("labelled", "fitted on the labelled rows only", "fit it on the labelled rows only"),
+)
+
+CHOOSE = table_of(
+    Choice("none", "nothing", "choose nothing"),
+    Choice("each", "for each split", "choose noise and depth for each split and seed by its own validation error"),
+    Choice("pooled", "once for all splits", "choose noise and depth once, by the mean validation error of all splits"),
 )
 
 
@@ -221,6 +242,69 @@ _ALWAYS = {
 }  # fmt: skip
 """Stated in every document; whatever came later is stated where it is not at its default, so that hashes stay."""
 
+_MOST = 1000  # values of one axis
+
+
+def noise_axis(text: str) -> tuple[float, ...]:
+    """Return the noises of ``0:0.9:0.1`` or ``0.1,0.5``.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither, or names more than 1000.
+
+    Examples
+    --------
+    >>> noise_axis("0:0.3:0.1"), noise_axis("0.2")
+    ((0.0, 0.1, 0.2, 0.3), (0.2,))
+    """
+    try:
+        if ":" not in text:
+            return tuple(float(part) for part in text.split(","))
+        first, last, step = (float(part) for part in text.split(":"))
+        count = int((last - first) / step + 1e-9) + 1
+        if not (step > 0 and 1 <= count <= _MOST):
+            raise ValueError
+    except (ValueError, ZeroDivisionError, OverflowError):
+        expected = "FROM:TO:STEP, both ends included, or values with commas between"
+        raise ValueError(f"noise {text!r}: expected {expected}") from None
+    # Rounded, so that 0:0.9:0.1 holds 0.3 and not 0.30000000000000004.
+    return tuple(round(first + i * step, 12) for i in range(count))
+
+
+def depth_axis(text: str) -> tuple[int, ...]:
+    """Return the depths of ``0:4`` or ``1,3``; also other whole numbers, such as seeds.
+
+    Raises
+    ------
+    ValueError
+        If the text is neither.
+    """
+    if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
+        raise ValueError(f"depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
+    if ":" not in text:
+        return tuple(int(part) for part in text.split(","))
+    first, last = (int(part) for part in text.split(":"))
+    return tuple(range(first, last + 1))
+
+
+def axis_text(values: Sequence[float]) -> str:
+    """Return the text that `noise_axis` or `depth_axis` reads: the ends and the step where that is shorter.
+
+    Examples
+    --------
+    >>> axis_text((0.0, 0.1, 0.2, 0.3)), axis_text((0, 1, 2, 3, 4)), axis_text((0.2, 0.5))
+    ('0:0.3:0.1', '0:4', '0.2,0.5')
+    """
+    whole = all(isinstance(value, int) for value in values)
+    step = round(values[1] - values[0], 12) if len(values) > 2 else 0
+    if step > 0 and all(abs(values[0] + i * step - value) < 1e-9 for i, value in enumerate(values)):
+        if not whole:
+            return f"{values[0]:g}:{values[-1]:g}:{step:g}"
+        if step == 1:
+            return f"{values[0]}:{values[-1]}"
+    return ",".join(f"{value:g}" for value in values)
+
 
 def _normal_svm(svm: SvmParameters, method: Method) -> SvmParameters:
     """Return the parameters with what the method does not use at its default."""
@@ -287,6 +371,11 @@ class SweepSpec:
         Whether a run whose widths are learned starts from that of the noise before it, of the same depth.
     held_out : HeldOut or None
         As in `RunSpec`.
+    labels : int or None
+        As in `RunSpec`.
+    choose : {"none", "each", "pooled"}
+        What is chosen by validation error once all points are answered, trained again on the whole training part, and
+        tested.
     """
 
     fingerprint: str
@@ -303,6 +392,8 @@ class SweepSpec:
     test_rows: int | None = None
     warm: bool = True
     held_out: HeldOut | None = None
+    labels: int | None = None
+    choose: str = "none"
 
     def points(self) -> tuple[SweepPoint, ...]:
         """Return all points: splits outermost, then seeds, noises and depths.
@@ -310,8 +401,10 @@ class SweepSpec:
         Raises
         ------
         ValueError
-            If an axis is empty, or a point is out of range.
+            If an axis is empty, a point is out of range, or there are no validation rows to choose by.
         """
+        if check_choice("choose", self.choose, CHOOSE).key != "none" and self.training != "split":
+            raise ValueError("to choose needs validation rows; train on the split")
         for name in ("noises", "depths", "splits", "seeds"):
             axis = getattr(self, name)
             if not isinstance(axis, (tuple, list)) or not axis:
@@ -347,6 +440,7 @@ class SweepSpec:
             self.evaluate,
             self.test_rows,
             near,
+            labels=self.labels,
             held_out=self.held_out,
         ).checked()
 

@@ -18,6 +18,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
 from slide_gui.numerics import numerics
 from slide_gui.text import NONE, TextColumn, count, dataset_title, fixed, number
@@ -80,6 +81,8 @@ class StoredRun:
         What chose the widths, a criterion or the guard; empty where they were not learned, None where it is not known.
     held_out : str or None
         How the test part was taken from rows that had none, in words; empty where it came with the data.
+    setting : str or None
+        What the run has in common with others on one curve, as `Setting.text`; None where it is not known.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -105,6 +108,7 @@ class StoredRun:
     numerics: str | None = stored(lambda result: result.numerics, added=True)
     chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
     held_out: str | None = stored(lambda result: str(result.spec.held_out or ""), added=True)
+    setting: str | None = stored(lambda result: Setting.of(result.spec).text, added=True)
 
     @classmethod
     def of(

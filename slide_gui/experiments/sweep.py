@@ -8,15 +8,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.cost import CostModel, RunKind
+from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
+from slide_gui.experiments.cost import CostModel, RunKind, RunShape, kind_of, typical_seconds
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, run
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.store import DamagedRun, RunStore
+from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
+from slide_gui.text import about, count, counted
 
-__all__ = ["Pause", "SweepState", "run_points", "run_sweep", "stored_or_run"]
+__all__ = ["Pause", "SweepPlan", "SweepState", "plan_sweep", "run_points", "run_sweep", "stored_or_run"]
 
 _LOOK = 0.05  # seconds between two looks at whether a paused sweep goes on, or is cancelled
 
@@ -102,6 +104,10 @@ class SweepState:
         None until something was measured.
     faults : tuple of str
         Stored runs that could not be trusted and were made again.
+    chosen : tuple of PointResult
+        Of those done, what was chosen by validation error, and
+    final : tuple of PointResult
+        what each had on the test part, trained again on the whole training part; as far as it is answered.
     """
 
     points: tuple[SweepPoint, ...]
@@ -110,6 +116,83 @@ class SweepState:
     live: RunProgress | None = None
     seconds_left: float | None = None
     faults: tuple[str, ...] = ()
+    chosen: tuple[PointResult, ...] = ()
+    final: tuple[PointResult, ...] = ()
+
+
+@dataclass(frozen=True)
+class SweepPlan:
+    """What a sweep will cost.
+
+    Attributes
+    ----------
+    n_runs, n_stored : int
+        All its runs, and those of them that the store holds.
+    seconds : float
+        For the others, about.
+    measured : bool
+        Whether runs on the same data were measured, so that the seconds are this computer's.
+    """
+
+    n_runs: int
+    n_stored: int
+    seconds: float
+    measured: bool
+
+    def __str__(self) -> str:
+        there = f", {count(self.n_stored)} already there" if self.n_stored else ""
+        if self.n_stored == self.n_runs:
+            return f"{counted(self.n_runs, 'run')}, all already there"
+        guessed = "" if self.measured else ", before any was measured on these data"
+        return f"{counted(self.n_runs, 'run')}{there}, {about(self.seconds)}{guessed}"
+
+
+def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) -> SweepPlan:
+    """Say what a sweep will cost, its last runs on the test part included.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        The one of the sweep.
+    stored : sequence of StoredRun
+        What the store holds.
+
+    Raises
+    ------
+    ValueError
+        If the sweep is empty or out of range.
+    """
+    points = _points(sweep, dataset)
+    known = {line.hash for line in stored if line.is_current}
+    shape = RunShape.of(dataset)
+    cost, same = CostModel(), {point.spec.fingerprint for point in points}
+    for line in stored:
+        kind = None if line.fingerprint not in same else kind_of(line, shape.rows)
+        if kind is not None:
+            cost.add(kind, line.seconds)
+    wanted = {point.spec.hash: point.spec for point in points}
+    left = [spec for spec_hash, spec in wanted.items() if spec_hash not in known]
+    last = [replace(points[-1].spec, training="whole", evaluate="test", labels=None, neighbour=None)]
+    last *= _n_last(sweep, points)
+
+    def seconds(spec: RunSpec) -> float:
+        measured = cost.seconds(RunKind.of(spec, shape.rows))
+        return typical_seconds(spec, shape) if measured is None else measured
+
+    total = sum(map(seconds, [*left, *last]))
+    return SweepPlan(len(wanted) + len(last), len(wanted) - len(left), total, cost.measured)
+
+
+def _points(sweep: SweepSpec, dataset: Dataset) -> tuple[SweepPoint, ...]:
+    return tuple(point for each in on_every_fold(sweep, dataset) for point in each.points())
+
+
+def _n_last(sweep: SweepSpec, points: Sequence[SweepPoint]) -> int:
+    """Return how many runs on the test part end a sweep: one for each fold, or for each split and seed of each."""
+    if sweep.choose == "none":
+        return 0
+    many = {(point.fold, *((point.split, point.seed) if sweep.choose == "each" else ())) for point in points}
+    return len(many)
 
 
 def run_sweep(
@@ -120,7 +203,7 @@ def run_sweep(
     progress: Progress = NO_PROGRESS,
     pause: Pause | None = None,
 ) -> SweepState:
-    """Answer all points of a sweep, on every fold where the data are dealt into folds.
+    """Answer all points of a sweep, on every fold where the data are dealt into folds, and judge what it chooses.
 
     Each result is kept before the next point begins, so that after a crash, a kill or a cancellation the same call
     goes on where it was. The results are the same to the bit, however often it was broken off.
@@ -143,8 +226,31 @@ def run_sweep(
     Cancelled
         By the progress.
     """
-    points = tuple(point for each in on_every_fold(sweep, dataset) for point in each.points())
-    return run_points(dataset, points, store, progress=progress, pause=pause)
+    points = _points(sweep, dataset)
+    reuse, cost = Reuse(deepest=max(point.depth for point in points)), CostModel()
+    n_last = _n_last(sweep, points)
+    kind = RunKind.of(replace(points[-1].spec, training="whole", evaluate="test", neighbour=None), len(dataset.train))
+    share = len(points) / (len(points) + n_last)
+
+    def first(fraction: float, payload: object) -> None:
+        if isinstance(payload, SweepState) and payload.seconds_left is not None:
+            payload = replace(payload, seconds_left=payload.seconds_left + (cost.left([kind] * n_last, 0.0) or 0.0))
+        progress.report(share * fraction, payload)
+
+    state = run_points(dataset, points, store, progress=Listener(first), pause=pause, reuse=reuse, cost=cost)
+    if sweep.choose == "none":
+        return state
+    state = replace(state, chosen=choose(pooled(state.done) if sweep.choose == "pooled" else state.done))
+
+    def last(fraction: float, payload: object) -> None:
+        if isinstance(payload, SweepState):
+            payload = replace(payload, points=state.points, done=state.done, chosen=state.chosen, final=payload.done)
+        progress.report(share + (1.0 - share) * fraction, payload)
+
+    finals = final_points(state.chosen)
+    end = run_points(dataset, finals, store, progress=Listener(last), pause=pause, reuse=reuse, cost=cost)
+    faults = state.faults + end.faults
+    return replace(state, final=end.done, seconds_left=0.0, faults=faults)
 
 
 def run_points(

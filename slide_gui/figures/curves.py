@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from slide_gui.experiments.curves import ErrorCurves, LabelCurves
+from slide_gui.experiments.curves import CurvePoint, ErrorCurves, LabelCurves
 from slide_gui.experiments.evaluation.protocol import Published
 from slide_gui.figures.canvas import (
     INK,
@@ -62,8 +62,11 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
     axes = plot.axes(box, "error against noise")
+    chosen = [point for point in curves.points if point.chosen]
     for depth in curves.depths:
         _draw_line(axes, curves, depth, s)
+    if chosen:
+        _ring(axes, chosen, s)
     _set_limits(axes, curves, marks)
     plot.axis_titles(axes, "noise 1 − p", f"{curves.evaluate} error (%)")
     ends = [(100 * curves.line(d)[-1].rate.error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
@@ -86,6 +89,11 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
     head = ["dataset", "method", "part", "depth", "noise", "p", *RATE_HEAD]
     same = [dataset_title(curves.dataset, curves.generated), curves.method, curves.evaluate]
     rows = [[*same, q.depth, q.noise, 1 - q.noise, *rate_cells(q.rate)] for q in curves.points]
+    if any(q.validation_error is not None for q in curves.points):
+        head += ["validation error %", "best on validation"]
+        for row, q in zip(rows, curves.points, strict=True):
+            validation = "" if q.validation_error is None else f"{100 * q.validation_error:.6g}"
+            row += [validation, "yes" if q.chosen else ""]
     save_table(path, head, rows)
 
 
@@ -96,7 +104,8 @@ def _label(depth: int) -> str:
 def _second(curves: ErrorCurves) -> str:
     runs, n_test = max(q.rate.n_splits for q in curves.points), max(q.rate.n for q in curves.points)
     what = f"{curves.method}, {count(n_test)} {curves.evaluate} rows"
-    return what + (f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals")
+    what += f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals"
+    return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
 
 
 def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
@@ -105,6 +114,14 @@ def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:
     low, y, high = in_per_cent([q.rate for q in line])
     band(axes, x, low, high, color, s)
     marked_line(axes, x, y, color, s)
+
+
+def _ring(axes: Axes, chosen: Sequence[CurvePoint], s: float) -> None:
+    """Ring the points that are best on the validation rows."""
+    axes.plot(
+        [q.noise for q in chosen], [100 * q.rate.error for q in chosen], marker="o", markersize=6.4 * s,
+        markerfacecolor="none", markeredgecolor=INK, markeredgewidth=0.8 * s, linestyle="none", clip_on=False, zorder=6,
+    )  # fmt: skip
 
 
 def _set_limits(axes: Axes, curves: ErrorCurves, marks: Sequence[Published]) -> None:

@@ -389,7 +389,7 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def show_problem(self, problem: Problem) -> None:
         """Show a problem below the page."""
-        self.tell("error", problem.title, problem.sentence)
+        self.tell(problem.kind, problem.title, problem.sentence, remedy=problem.remedy, run=problem.run)
 
     @Slot(object)
     def _show_export(self, path: Path) -> None:
@@ -498,7 +498,7 @@ class MainWindow(QMainWindow):
         """Cancel, wait for the worker, and go."""
         self.lateness.stop()
         self.keeper.close()
-        self.lane.close()
+        self.session.close()
         self.faults.close()
         super().closeEvent(event)
 

@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
-from slide_gui.cli.console import UsageError
 from slide_gui.cli.options import data_source
 from slide_gui.cli.parser import build_parser
-from slide_gui.cli.runs import parse_depths, parse_noises
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.open import open_data
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.run import run
 from slide_gui.experiments.source import DataSource, HeldOut, Reading
-from slide_gui.experiments.spec import RunSpec, SweepSpec
+from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.numerics import numerics
@@ -74,7 +72,7 @@ def test_that_train_and_sweep_say_what_chose_the_widths(data: Path, capsys: Capt
     assert main(["train", "tiny.npz", *learned]) == 0
     assert "\nwidths by span: " in capsys.readouterr().out
     assert main(["sweep", "tiny.npz", *learned, "--store", "s.sqlite"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith(" span")
+    assert capsys.readouterr().out.splitlines()[-2].endswith(" span")
     with RunStore("s.sqlite") as store:
         (stored,) = store.runs()
         found = store.load(stored.hash)
@@ -82,7 +80,7 @@ def test_that_train_and_sweep_say_what_chose_the_widths(data: Path, capsys: Capt
     with RunStore("guard.sqlite") as store:
         store.save(replace(found, classifier=replace(found.classifier, chosen=overruled)))
     assert main(["sweep", "tiny.npz", *learned, "--store", "guard.sqlite"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].endswith(" median widths (guard)")
+    assert capsys.readouterr().out.splitlines()[-2].endswith(" median widths (guard)")
     assert main(["sweep", "tiny.npz", *learned, "--store", "guard.sqlite", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["points"][0]["chosen_by"] == "median widths (guard)"
     assert main(["runs", "show", "guard.sqlite", stored.hash]) == 0
@@ -218,7 +216,7 @@ def test_that_stored_runs_are_listed_shown_hidden_and_exported(data: Path, capsy
         (["train", "tiny.npz", "--method", "sda", "--units", "0"], 2),
         (["train", "tiny.npz", "--labels", "1000"], 1),
         (["sweep", "tiny.npz", "--store", "r", "--labels", "ten"], 2),
-        (["sweep", "tiny.npz", "--store", "r", "--labels", "10", "--depth", "1,2"], 2),
+        (["sweep", "tiny.npz", "--store", "r", "--labels", "10,20", "--depth", "1,2"], 2),
         (["sweep", "tiny.npz", "--store", "r", "--method", "pca-svm"], 2),
         (["train", "absent.npz"], 1),
         (["train", "tiny.npz", "-o", "tiny.npz"], 1),
@@ -241,16 +239,53 @@ def test_that_what_cannot_be_meant_is_one_sentence(
     assert not Path("r").exists()
 
 
+def test_that_a_sweep_says_what_it_costs_and_marks_what_is_best_on_validation(data: Path, capsys: Capture) -> None:
+    asked = [
+        "sweep",
+        "tiny.npz",
+        "--noise",
+        "0.2,0.4",
+        "--depth",
+        "0:1",
+        "--widths",
+        "median",
+        "-C",
+        "10",
+        "--on-split",
+    ]
+    asked += ["--on-split", "--labels", "40", "--choose", "--pooled", "--splits", "2", "--store", "s.sqlite"]
+    assert main([*asked, "--dry-run", "--json"]) == 0
+    plan = json.loads(capsys.readouterr().out)["plan"]
+    assert (plan["n_runs"], plan["n_stored"]) == (7, 0)
+    with RunStore("s.sqlite") as store:
+        assert store.runs() == []
+    assert main([*asked, "--json"]) == 0
+    said = capsys.readouterr()
+    assert said.err.startswith("7 runs, about ")
+    document = json.loads(said.out)
+    (best,) = document["best_on_validation"]
+    assert [(p["noise"], p["depth"]) for p in document["points"] if p["best_on_validation"]] == [
+        (best["noise"], best["depth"])
+    ] * 2
+    assert [(p["noise"], p["depth"]) for p in document["chosen"]] == [(best["noise"], best["depth"])]
+    with RunStore("s.sqlite") as store:
+        assert {json.loads(run.setting or "")["labels"] for run in store.runs() if run.training == "split"} == {40}
+    assert main([*asked, "--dry-run"]) == 0
+    assert "7 runs, 6 already there, about" in capsys.readouterr().out
+    assert main(asked) == 0
+    assert f"best on validation: noise {best['noise']:g}, depth {best['depth']}\n" in capsys.readouterr().out
+
+
 def test_that_axes_are_read_with_both_ends() -> None:
-    assert parse_noises("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
-    assert parse_noises("0.5") == (0.5,)
-    assert parse_depths("0:4") == (0, 1, 2, 3, 4)
-    assert parse_depths("3,1") == (3, 1)
+    assert noise_axis("0:0.9:0.1") == (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+    assert noise_axis("0.5") == (0.5,)
+    assert depth_axis("0:4") == (0, 1, 2, 3, 4)
+    assert depth_axis("3,1") == (3, 1)
     for text in ("", "1:2", "a", "0:1:1e-9", "0:inf:1", "nan:1:1"):
-        with pytest.raises(UsageError, match="--noise"):
-            parse_noises(text)
-    with pytest.raises(UsageError, match="--depth"):
-        parse_depths("-1")
+        with pytest.raises(ValueError, match="noise"):
+            noise_axis(text)
+    with pytest.raises(ValueError, match="depth"):
+        depth_axis("-1")
 
 
 def test_that_runs_of_another_version_of_the_numbers_are_marked(data: Path, capsys: Capture) -> None:

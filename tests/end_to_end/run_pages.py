@@ -52,6 +52,9 @@ def begin_sweep(program: Program) -> None:
     turn_to(program, "curves")
     program.click(main_button(program))
     program.rest()
+    program.wait_for("Sweep")
+    program.key("Return")  # Start, with the usual choices
+    program.wait_gone("Sweep")
 
 
 def store_of(program: Program) -> Path:

@@ -22,7 +22,7 @@ from slide_gui.core.svm.criteria import LEARNED_BY
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, SvmParameters
 from slide_gui.core.svm.widths import WidthOptions
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.spec import EVALUATE, FIT_ROWS, TRAINING, RunSpec, SweepSpec
+from slide_gui.experiments.spec import CHOOSE, EVALUATE, FIT_ROWS, TRAINING, RunSpec, SweepSpec
 from slide_gui.figures.style import LEVELS
 
 DTYPES = ("float32", "float64")
@@ -59,7 +59,11 @@ def with_value(spec: RunSpec, part: str, name: str, value: object) -> RunSpec:
 
 def test_that_each_word_of_a_spec_has_a_table() -> None:
     assert {name for _, name in choices()} == TABLES.keys()
-    assert {item.name for item in fields(SweepSpec) if isinstance(item.default, str)} <= TABLES.keys() | FREE_TEXT
+    assert {item.name for item in fields(SweepSpec) if isinstance(item.default, str)} <= TABLES.keys() | FREE_TEXT | {
+        "choose"
+    }
+    with pytest.raises(ValueError, match=f"choose is 'all'; it must be one of {', '.join(CHOOSE)}"):
+        replace(SWEEP, choose="all").points()
 
 
 @pytest.mark.parametrize("method", [*METHODS])

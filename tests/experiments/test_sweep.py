@@ -14,12 +14,12 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments import sweep as sweep_module
-from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
+from slide_gui.experiments.choice import PointResult, best_words, choose, chosen_places, final_points, pooled
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
+from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause, SweepState, run_points, run_sweep
+from slide_gui.experiments.sweep import Pause, SweepState, plan_sweep, run_points, run_sweep
 from slide_gui.progress import Cancelled, Progress
 from tests.experiments.tiny import rectangles, same_numbers
 
@@ -265,3 +265,66 @@ def test_that_pooled_answers_choose_by_the_mean_validation_error_over_the_splits
         pooled(answers[:3])
     with pytest.raises(ValueError, match="train on the split"):
         pooled([answer(0.2, 0, None)])
+
+
+def test_that_a_sweep_says_before_it_starts_what_it_costs_and_what_is_there_already(tmp_path: Path) -> None:
+    asked = replace(FAST, choose="pooled")
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        first = plan_sweep(asked, DATA, store.runs())
+        assert (first.n_runs, first.n_stored, first.measured) == (2 * (3 * 2 + 1) + 1, 0, False)
+        assert str(first).startswith("15 runs, about ")
+        run_sweep(DATA, replace(FAST, splits=(0,)), store)
+        second = plan_sweep(asked, DATA, store.runs())
+        assert (second.n_runs, second.n_stored, second.measured) == (15, 7, True)
+        assert str(second).startswith("15 runs, 7 already there, about ")
+        each = plan_sweep(replace(asked, choose="each"), DATA, store.runs())
+        assert each.n_runs == 16
+        whole = plan_sweep(replace(FAST, splits=(0,)), DATA, store.runs())
+        assert (str(whole), whole.seconds) == ("7 runs, all already there", 0.0)
+
+
+def test_that_the_measured_cost_of_a_plan_is_the_median_of_runs_of_its_kind(tmp_path: Path) -> None:
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        run_sweep(DATA, replace(FAST, splits=(0,), depths=(1,)), store)
+        lines = [replace(line, seconds=seconds) for line, seconds in zip(store.runs(), (1.0, 2.0, 30.0), strict=True)]
+    plan = plan_sweep(replace(FAST, splits=(1,), depths=(1,)), DATA, lines)
+    assert plan.seconds == pytest.approx(3 * 2.0)
+
+
+def test_that_a_sweep_that_chooses_ends_with_the_test_error_of_what_it_chose(tmp_path: Path) -> None:
+    asked = replace(FAST, evaluate="validation", choose="pooled", seeds=(0, 1))
+    fractions: list[float] = []
+
+    class Listen(Progress):
+        def report(self, fraction: float, payload: object = None) -> None:
+            fractions.append(fraction)
+
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        state = run_sweep(DATA, asked, store, progress=Listen())
+        assert [answer.point for answer in state.chosen] == [answer.point for answer in choose(pooled(state.done))]
+        (final,) = state.final
+        assert chosen_places(state.done) == ((final.point.noise, final.point.depth),)
+        result = store.load(final.point.spec.hash)
+        assert (result.n_train, result.n_test) == (60, 100)
+        assert fractions == sorted(fractions)
+        assert len(run_sweep(DATA, replace(asked, choose="each"), store).final) == 4
+    assert best_words(state.done) == f"best on validation: noise {final.point.noise:g}, depth {final.point.depth}"
+
+
+def test_that_nothing_is_chosen_without_validation_rows_or_before_all_splits_are_there() -> None:
+    assert chosen_places([answer(0.1, 1, None)]) == ()
+    assert chosen_places([]) == ()
+    assert chosen_places([answer(0.1, 1, 0.2), answer(0.2, 1, 0.1), answer(0.1, 1, 0.1, split=1)]) == ()
+    with pytest.raises(ValueError, match="to choose needs validation rows; train on the split"):
+        replace(FAST, training="whole", choose="each").points()
+
+
+def test_that_labels_are_a_part_of_every_run_of_a_sweep() -> None:
+    assert {point.spec.labels for point in replace(FAST, labels=20).points()} == {20}
+
+
+def test_that_an_axis_is_written_as_it_is_read() -> None:
+    for text in ("0:0.9:0.1", "0.2,0.5", "0.3", "0.1:0.5:0.2"):
+        assert axis_text(noise_axis(text)) == text
+    for text in ("0:4", "1,3", "2"):
+        assert axis_text(depth_axis(text)) == text

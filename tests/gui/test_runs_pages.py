@@ -5,12 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QSlider
+from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QSlider, QSpinBox
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.run import RunProgress, run
 from slide_gui.experiments.store import RunStore
+from slide_gui.gui.pages.sweep_dialog import SweepDialog
 from slide_gui.gui.plots.points import lines_of
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.progress import Stage
@@ -104,6 +105,20 @@ def test_that_a_training_shows_its_first_sign_with_the_click(window):
     wait(lambda: not window.lane.busy)
 
 
+def start_sweep(curves, **changes):
+    """Start the usual sweep from the dialog, with some fields of it changed."""
+    curves.sweep_button.click()
+    dialog = curves.findChild(SweepDialog)
+    for name, value in changes.items():
+        field = getattr(dialog, name)
+        setter = {QLineEdit: "setText", QSpinBox: "setValue", QCheckBox: "setChecked"}.get(type(field))
+        getattr(field, setter)(value) if setter else field.setCurrentIndex(field.findData(value))
+    dialog.count()
+    assert dialog.start.isEnabled(), dialog.cost.text()
+    dialog.start.click()
+    return dialog
+
+
 def _ten_classes(n=200):
     random = np.random.default_rng(0)
     labels = np.arange(2 * n) % 10
@@ -164,7 +179,7 @@ def test_that_curves_and_runs_name_what_decided_the_widths(window):
     assert window.session.runs.library.runs[0].chosen_by == window.session.runs.result.chosen_by == "span"
     (point,) = [point for point in show_page(window, "curves").points() if point.key]
     assert point.by == "widths by span"
-    assert show_page(window, "curves").course.text().endswith("widths by span")
+    assert show_page(window, "curves").course.text().startswith("widths by span")
     runs = show_page(window, "runs")
     model = runs.run_table.view().model()
     assert "\nWidths by span\n" in model.data(model.index(0, 0), Qt.ItemDataRole.ToolTipRole)
@@ -187,7 +202,7 @@ def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_p
     window.session.runs.library.refresh()
     wait(lambda: len(window.session.runs.library.runs) == 3)
     curves = show_page(window, "curves")
-    assert curves.course.text().endswith("widths by span at 2 points, median widths (guard) at 1 point")
+    assert curves.course.text().startswith("widths by span at 2 points, median widths (guard) at 1 point")
     (point,) = [point for point in curves.points() if point.noise == 0.4]
     assert "median widths (guard)" in lines_of(point)
     wait(lambda: not window.lane.busy)
@@ -204,9 +219,9 @@ def test_that_data_without_labels_say_why_they_cannot_be_trained_on(window):
 
 def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
     curves = show_page(window, "curves")
-    curves.sweep_button.click()
+    start_sweep(curves)
     wait(lambda: not window.session.runs.sweep.running, 100)
-    wait(lambda: len(window.session.runs.library.runs) == 3, 10)  # depth 0 is one run for all noises
+    wait(lambda: len(window.session.runs.library.runs) == 4, 10)  # depth 0 is one run for all noises, and one is tested
     points = curves.points()
     assert {(point.noise, point.depth) for point in points if point.key} >= {(0.2, 0), (0.5, 0), (0.2, 1), (0.5, 1)}
     with RunStore(tmp_path / "runs.sqlite") as store:
@@ -214,6 +229,112 @@ def test_that_a_sweep_fills_the_curves_and_is_kept(window, tmp_path):
     for point in points:
         if point.key:
             assert point.error == pytest.approx(100 * errors[point.key])
+
+
+def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_what_makes_no_sense(window):
+    curves = show_page(window, "curves")
+    wait(lambda: not window.lane.busy, 60)
+    curves.sweep_button.click()
+    dialog = curves.findChild(SweepDialog)
+    assert dialog.cost.text().startswith("4 runs, about ")
+    assert not window.session.runs.sweep.running
+    for name, text, said in (
+        ("noises", "0:1:0", "Noise '0:1:0': expected FROM:TO:STEP"),
+        ("noises", "1.5", "Noise is 1.5"),
+        ("depths", "x", "Depth 'x': expected FROM:TO"),
+        ("seeds", "-1", "Seeds '-1': expected FROM:TO"),
+        ("seeds", "0:999", "points are too many"),
+    ):
+        before = getattr(dialog, name).text()
+        getattr(dialog, name).setText(text)
+        dialog.count()
+        assert said in dialog.cost.text()
+        assert not dialog.start.isEnabled()
+        getattr(dialog, name).setText(before)
+    dialog.splits.setValue(3)
+    dialog.count()
+    assert dialog.cost.text().startswith("10 runs, about ")
+    dialog.choice.setChecked(False)
+    assert not dialog.splits.isEnabled()
+    dialog.count()
+    assert dialog.cost.text().startswith("3 runs, about ")
+    dialog.reject()
+
+
+def test_that_a_sweep_of_chosen_labels_criterion_and_part_makes_just_those_runs_and_shows_them(window):
+    curves = show_page(window, "curves")
+    start_sweep(
+        curves, noises="0.2,0.5", depths="1", seeds="0,1", labels=60, criterion="radius-margin", part="validation"
+    )
+    wait(lambda: not window.session.runs.sweep.running, 100)
+    state = window.session.runs.sweep.latest
+    assert len(state.done) == 4
+    for answer in state.done:
+        spec = answer.point.spec
+        assert (spec.labels, spec.svm.criterion, spec.evaluate) == (60, "radius-margin", "validation")
+        assert spec.neighbour is None
+    wait(lambda: len(window.session.runs.library.runs) == 5)
+    assert curves.shown.currentText() == "validation error · trained on 80 % · 60 labels · widths by radius-margin"
+    (best,) = [point for point in curves.points() if point.chosen]
+    (final,) = state.final
+    assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
+    assert f"trained again on all rows: test error {final.rate}" in curves.course.text()
+    assert best.rate.n_splits == 2
+    assert "yes" in curves.table()
+
+
+def test_that_the_classifier_finds_the_run_of_the_sweep_and_two_errors_of_one_model_are_explained(window):
+    curves = show_page(window, "curves")
+    start_sweep(curves, noises="0.2,0.5", depths="1", labels=20)
+    wait(lambda: not window.session.runs.sweep.running, 100)
+    wait(lambda: len(window.session.runs.library.runs) == 3)
+    (final,) = window.session.runs.sweep.latest.final
+    window.workspace.set_parameters(noise=final.point.noise, depth=1)
+    wait(lambda: not window.lane.busy, 60)
+    classifier = show_page(window, "classifier")
+    classifier.train_button.click()
+    wait(lambda: window.session.runs.result is not None, 60)
+    assert window.session.runs.result.hash == final.point.spec.hash
+    assert len(window.session.runs.library.runs) == 3
+    (point,) = [point for point in curves.points() if point.noise == final.point.noise]
+    assert point.rate.value != final.rate.value
+    assert f"another run here has {point.rate.value} %: trained on 80 %, 20 labels" in classifier.details.text()
+    show_page(window, "curves")
+    assert f"the Classifier page has {final.rate.value} % at noise" in curves.course.text()
+    assert curves.course.text().endswith("trained on all rows, not 20 labels")
+
+
+def test_that_the_criterion_of_the_classifier_page_is_that_of_the_curves_unless_told(window):
+    classifier = show_page(window, "classifier")
+    classifier.choose({"criterion": "press"})
+    curves = show_page(window, "curves")
+    curves.sweep_button.click()
+    dialog = curves.findChild(SweepDialog)
+    assert dialog.criterion.currentData() == "press"
+    dialog.reject()
+    assert curves.setting().spec.svm.criterion == "press"
+    wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_points_of_other_settings_are_not_on_the_same_curves_and_can_be_chosen(window, tmp_path):
+    spec = window.session.runs.spec_of(SvmParameters(C=1.0))
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for noise in (0.2, 0.4):
+            for change in ({}, {"labels": 40}):
+                asked = replace(spec, stack=replace(spec.stack, depth=1, noise=noise), **change)
+                store.save(run(labelled(), asked))
+    window.session.runs.library.refresh()
+    wait(lambda: len(window.session.runs.library.runs) == 4)
+    curves = show_page(window, "curves")
+    assert curves.shown.count() == 2
+    assert len([point for point in curves.points() if point.key]) == 2
+    few = next(i for i in range(2) if "40 labels" in curves.shown.itemText(i))
+    curves.shown.setCurrentIndex(few)
+    curves.shown.activated.emit(few)
+    assert {curves.setting().spec.labels for _ in curves.points()} == {40}
+    assert curves.choices()["shown"] == curves.shown.itemData(few)
+    assert "nothing is chosen: every row was trained on" in curves.course.text()
+    wait(lambda: not window.lane.busy, 60)
 
 
 def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
@@ -284,19 +405,19 @@ def test_that_runs_on_other_data_are_compared_without_weights_and_say_why(window
 
 def test_that_escape_stops_training_and_sweep_and_the_pages_know(window):
     classifier, curves = show_page(window, "classifier"), show_page(window, "curves")
-    curves.sweep_button.click()
+    start_sweep(curves)
     classifier.train_button.click()
     settle(0.05)
     window.actions_by_name["cancel"].trigger()
     assert not window.session.runs.sweep.running
     assert not window.session.runs.training.running
-    assert (classifier.train_button.text(), curves.sweep_button.text()) == ("Train", "Sweep")
+    assert (classifier.train_button.text(), curves.sweep_button.text()) == ("Train", "Sweep…")
     wait(lambda: not window.lane.busy)
 
 
 def test_that_other_data_stop_what_ran_on_the_old(window):
     curves = show_page(window, "curves")
-    curves.sweep_button.click()
+    start_sweep(curves)
     settle(0.05)
     window.workspace.open(Given(labelled(seed=1)))
     wait(lambda: not window.lane.busy and not window.session.runs.sweep.running, 60)
@@ -331,14 +452,14 @@ def test_that_the_table_of_runs_says_that_it_is_being_read_until_it_is(window):
     runs = window.pages.shown()
     assert runs.subtitle.text() == "reading…"
     assert not [label.text() for label in runs.findChildren(QLabel) if label.text().startswith("0")]
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.session.library.reading)
     assert runs.subtitle.text() == "0 kept"
 
 
 def test_that_a_store_which_another_process_is_only_making_is_read_once_it_is_made(window, tmp_path):
     (tmp_path / "runs.sqlite").touch()
     runs = show_page(window, "runs")
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.session.library.reading)
     assert runs.subtitle.text() == "0 kept"
     assert not window.notice.isVisible()
 
@@ -346,6 +467,97 @@ def test_that_a_store_which_another_process_is_only_making_is_read_once_it_is_ma
 def test_that_a_store_that_cannot_be_read_is_not_said_to_be_empty(window, tmp_path):
     (tmp_path / "runs.sqlite").write_bytes(b"no database at all" * 100)
     runs = show_page(window, "runs")
-    wait(lambda: not window.lane.busy)
+    wait(lambda: not window.session.library.reading)
     assert runs.subtitle.text() == "could not be read"
     assert "The runs could not be read" in window.notice.accessibleName()
+
+
+def test_that_the_table_is_read_while_the_lane_computes(window):
+    go_on = threading.Event()
+    window.lane.submit("Computing", lambda _progress: go_on.wait(20), channel="other")
+    runs = show_page(window, "runs")
+    wait(lambda: runs.subtitle.text() == "0 kept")
+    assert window.lane.busy
+    go_on.set()
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_the_points_of_a_sweep_are_listed_as_they_are_finished(window):
+    curves, runs = show_page(window, "curves"), show_page(window, "runs")
+    listed = []
+    window.session.library.changed.connect(
+        lambda: listed.append(len(runs.run_table.shown())) if window.session.runs.sweep.running else None
+    )
+    window.actions_by_name["page_curves"].trigger()
+    start_sweep(curves, noises="0.1,0.3,0.5,0.7", depths="1,2")
+    show_page(window, "runs")
+    wait(lambda: not window.session.runs.sweep.running, 100)
+    assert len(set(listed)) > 2
+    wait(lambda: len(runs.run_table.shown()) == 9)
+
+
+def _saved(path, seed):
+    data = labelled(seed)
+    labels = {"y_train": data.train_labels, "y_test": data.test_labels}
+    np.savez(path, X_train=data.train, X_test=data.test, **labels)
+    return path
+
+
+def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window, tmp_path):
+    first, second = _saved(tmp_path / "first.npz", 1), _saved(tmp_path / "second.npz", 2)
+    window.open_files([first])
+    wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    key = window.session.runs.result.hash
+    window.open_files([second])
+    wait(lambda: window.workspace.dataset.name == "second" and not window.lane.busy, 60)
+    window.workspace.set_parameters(noise=0.7)
+    window.session.runs.open_run(key)
+    wait(lambda: window.notice.isVisible())
+    assert window.notice.accessibleName().startswith("A run of other data: It was made with first")
+    (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]
+    button.click()
+    wait(lambda: window.workspace.dataset.name == "first" and window.session.runs.result is not None, 60)
+    assert window.session.runs.result.hash == key
+    assert window.workspace.state.parameters.noise == 0.3
+    assert not window.notice.isVisible()
+    wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_data_that_are_no_longer_those_of_the_run_are_said_not_to_be(window, tmp_path):
+    first, second = _saved(tmp_path / "first.npz", 1), _saved(tmp_path / "second.npz", 2)
+    window.open_files([first])
+    wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    key = window.session.runs.result.hash
+    window.open_files([second])
+    wait(lambda: window.workspace.dataset.name == "second" and not window.lane.busy, 60)
+    _saved(first, 3)
+    window.session.runs.open_run(key)
+    wait(lambda: window.notice.isVisible())
+    (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]
+    button.click()
+    wait(lambda: "Not the data of the run" in window.notice.accessibleName(), 60)
+    wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_a_cell_narrows_the_gallery_with_a_ring_and_show_all_lifts_it(window):
+    classifier = show_page(window, "classifier")
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=0.001)))
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    result = window.session.runs.result
+    total = len(result.misclassified)
+    cell = (0, 1) if result.confusion[0, 1] else (1, 0)
+    assert not classifier.show_all.isVisible()
+    classifier.confusion.cell_clicked.emit(cell)
+    assert classifier.confusion.chosen == cell
+    assert len(classifier.gallery.images) == result.confusion[cell]
+    assert classifier.filter.text().startswith(f"{result.confusion[cell]} of {total} misclassified image")
+    classifier.show_all.click()
+    assert (classifier.confusion.chosen, len(classifier.gallery.images)) == (None, total)
+    assert not classifier.show_all.isVisible()
+    classifier.confusion.cell_clicked.emit(cell)
+    classifier.confusion.cell_clicked.emit(cell)
+    assert classifier.confusion.chosen is None

@@ -17,6 +17,7 @@ from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import RunProgress
+from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_chosen, describe_widths
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
@@ -47,6 +48,7 @@ class ClassifierPage(Page):
         super().__init__("Classifier", "an RBF support vector machine with one learned width a layer", parent=parent)
         self._workspace, self._controller = workspace, controller
         self._steps = 0
+        self._shown: RunResult | None = None
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         body = nested(self.column, QHBoxLayout(), 1, spacing=20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
@@ -66,6 +68,11 @@ class ClassifierPage(Page):
         right.addWidget(self.rate)
         right.addWidget(self.details)
         right.addWidget(self.confusion, 3)
+        filtered = nested(right, QHBoxLayout(), spacing=8)
+        self.filter = label("", self)
+        filtered.addWidget(self.filter, 1)
+        self.show_all = add_button(self, filtered, "Show all", "Every misclassified image again", kind="small")
+        self.show_all.clicked.connect(self._widen)
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
@@ -92,11 +99,16 @@ class ClassifierPage(Page):
         box.setAccessibleName(name)
         box.setToolTip(tip)
         add_choices(box, choices)
-        box.currentIndexChanged.connect(self.chosen)
+        box.currentIndexChanged.connect(self._choose_svm)
         caption.setBuddy(box)
         row.addWidget(caption)
         row.addWidget(box)
         return box
+
+    @Slot()
+    def _choose_svm(self) -> None:
+        self._controller.svm = self.svm()  # for the curves too
+        self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
         boxes = {"method": self._method, "criterion": self._by, "loss": self._loss}
@@ -122,6 +134,7 @@ class ClassifierPage(Page):
 
     @Slot(int)
     def _show_layers(self, row: int) -> None:
+        self.gallery.set_chosen(row)
         self.page_requested.emit("weights", row)
 
     # Export -----------------------------------------------------------------------------------------------------
@@ -179,6 +192,7 @@ class ClassifierPage(Page):
             self._shares.set_shares([])
             self.confusion.set_counts([], ())
             self.gallery.set_images([])
+            self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress) -> None:
         self.criterion.set_placeholder("The criterion is drawn as the widths are learned.")
@@ -245,12 +259,25 @@ class ClassifierPage(Page):
             judged = f"test error over all folds, {count(over_folds.n)} {rows} each judged once · "
         if result.spec.held_out is not None:
             judged += f"below: {result.spec.held_out}, {result.rate}" if over_folds else f" · {result.spec.held_out}"
-        self.details.setText(
-            f"{judged}{behind} · training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
-        )
+        said = f"{judged}{behind} · training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
+        self.details.setText(said + self._elsewhere(result))
         names = self._names(result)
+        if result is not self._shown:
+            self._shown = result
+            self.confusion.set_chosen(None)
+            self.gallery.set_chosen(None)
         self.confusion.set_counts(result.confusion, names, stale)
-        self._show_gallery(result, None, stale)
+        self._show_gallery(result, self.confusion.chosen, stale)
+
+    def _elsewhere(self, result: RunResult) -> str:
+        """Say why another stored run of the same noise and depth has another error; nothing where none has."""
+        other = self._controller.other_error(result.spec, result.error)
+        setting = None if other is None else Setting.from_text(other.setting)
+        if other is None or setting is None:
+            return ""
+        why = Setting.of(result.spec).difference(setting, self._controller.n_classes)
+        split = "" if (other.split, other.seed) == (result.spec.split, result.spec.seed) else ", another split or seed"
+        return f" · another run here has {other.rate.value} %: {why or 'made in the same way'}{split}"
 
     def _is_stale(self, result: RunResult) -> bool:
         """Whether the layers set in the panel are not those of the result."""
@@ -263,13 +290,28 @@ class ClassifierPage(Page):
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:
+        """Show the images of one cell; of the one that is shown, or one without mistakes, all again."""
+        chosen = None if cell[0] == cell[1] or cell == self.confusion.chosen else cell
+        self.confusion.set_chosen(chosen)
         if self._controller.result is not None:
-            self._show_gallery(self._controller.result, cell, self._is_stale(self._controller.result))
+            self._show_gallery(self._controller.result, chosen, self._is_stale(self._controller.result))
+
+    @Slot()
+    def _widen(self) -> None:
+        if self.confusion.chosen is not None:
+            self._narrow(self.confusion.chosen)
+
+    def _show_filter(self, shown: int, total: int, words: str) -> None:
+        rows = "image" if self._workspace.dataset is None or self._workspace.dataset.image_shape else "row"
+        said = f"{count(shown)} of {counted(total, f'misclassified {rows}')}: {words}" if words else ""
+        self.filter.setText(said or (counted(total, f"misclassified {rows}") if total else ""))
+        self.show_all.setVisible(bool(words))
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
             self.gallery.set_images([])
+            self._show_filter(0, 0, "")
             return
         if dataset.test_labels is None:
             return
@@ -278,7 +320,7 @@ class ClassifierPage(Page):
         items = []
         for row, predicted in zip(result.misclassified, result.predicted, strict=True):
             true = place.get(int(dataset.test_labels[row]), -1)
-            if cell is not None and cell[0] != cell[1] and (true, int(predicted)) != cell:
+            if cell is not None and (true, int(predicted)) != cell:
                 continue
             pixels = dataset.test[row]
             shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
@@ -291,6 +333,8 @@ class ClassifierPage(Page):
         if not len(result.misclassified):
             self.gallery.set_placeholder(f"None of the {counted(len(dataset.test), 'test row')} is misclassified.")
         self.gallery.set_images(items, stale)
+        words = "" if cell is None else f"{names[cell[0]]}, taken for {names[cell[1]]}"
+        self._show_filter(len(items), len(result.misclassified), words)
 
 
 _BAR_HEIGHT = 32

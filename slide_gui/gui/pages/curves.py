@@ -2,52 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QTimer, Slot
+from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
-from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.choice import Place, PointResult, choose, chosen_places, final_points, mean_rate, pooled
+from slide_gui.experiments.curves import known_answers
 from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
 from slide_gui.experiments.run import Estimate, RunProgress
+from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
+from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.sweep import SweepState
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Page
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
-from slide_gui.gui.plots.points import ErrorMark, ErrorPoint
+from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import StartPause, label
 from slide_gui.progress import Progress
-from slide_gui.text import time_left
+from slide_gui.text import fixed, time_left
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
+    from slide_gui.gui.pages.sweep_dialog import SweepDialog
 
 __all__ = ["CurvesPage"]
 
-_SUBTITLES = ("test error against noise, one line a depth", "test error of every noise and depth")
+_SUBTITLES = ("error against noise, one line a depth", "error of every noise and depth")
 _REST_MILLISECONDS = 250  # a slider that rests this long asks for an estimate
 _NEAR = 0.004  # noises closer than this are the same point
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What one run says at a place of the curves."""
-
-    rate: ErrorRate
-    key: str
-    by: str
-    seconds: float
 
 
 class CurvesPage(Page):
@@ -57,6 +52,11 @@ class CurvesPage(Page):
         tabs = ("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")
         super().__init__("Error curves", _SUBTITLES[0], tabs, parent=parent)
         self._workspace, self._controller = workspace, controller
+        self._chosen: str | None = None
+        self._counts: Counter[str] = Counter()
+        self._places: tuple[object, tuple[Place, ...]] = (None, ())
+        self._finals: tuple[str, ...] = ()
+        self._dialog: SweepDialog | None = None
         self.tabs.idClicked.connect(self._show_view)
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         self._plot, self._map = ErrorPlot(self), HeatMap(self)
@@ -74,29 +74,94 @@ class CurvesPage(Page):
         workspace.dataset_changed.connect(self._refresh_soon)
         for source in (controller.library, controller.sweep, controller.estimate):
             source.changed.connect(self.refresh)
+        controller.result_changed.connect(self.refresh)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        tip = "Learn and judge at every noise 0 … 0.9 by 0.1 and depth 0 … 4; goes on where it was, also after a crash"
-        self._buttons = StartPause(("Sweep", "Stop"), tip, "sweep", self)
+        tip = "Learn and judge at every noise and depth asked for; goes on where it was, also after a crash"
+        self._buttons = StartPause(("Sweep…", "Stop"), tip, "sweep", self)
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
-        self.course = label("", self)
+        self.shown = QComboBox(self)
+        self.shown.setAccessibleName("What is shown")
+        self.shown.setToolTip(
+            "Runs that were made in the same way are points of the same curves; which of them to show"
+        )
+        self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.shown.setMinimumContentsLength(20)
+        self.shown.activated.connect(self._choose_shown)
         row.addWidget(self._buttons)
-        row.addWidget(self.course, 1)
+        row.addWidget(self.shown)
+        row.addStretch(1)
+        self.course = label("", self, wraps=True)
+        self.course.setMinimumHeight(32)
+        self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.column.addWidget(self.course)
 
     # What is asked ---------------------------------------------------------------------------------------------
 
-    def svm(self) -> SvmParameters:
-        """Return how the points of this page are classified: widths and C learned."""
-        return SvmParameters()
+    def setting(self) -> Setting | None:
+        """Return how the runs were made whose errors are shown; None without labelled data.
+
+        That is what a person chose, else what is asked of the sweep, else what most runs have.
+        """
+        controller, spec = self._controller, self._controller.spec_of(self._controller.svm)
+        if spec is None:
+            return None
+        asked = Setting.from_text(self._chosen)
+        if asked is None and controller.asked is not None:
+            asked = Setting.of(controller.asked.points()[-1].spec)
+        if asked is None:
+            usual = Setting.of(spec)
+            asked = max(self._settings(), key=lambda each: (self._counts[each.text], each == usual), default=usual)
+        return asked
+
+    def _settings(self) -> list[Setting]:
+        """Return the settings of the runs on the data that are open, those that others cover left out."""
+        counts = Counter(run.setting for run in self._controller.current_runs() if run.method == "slide-svm")
+        settings = [each for each in map(Setting.from_text, counts) if each is not None and not each.warm]
+        cold = [each for each in settings if each.spec.stack.depth]
+        cold += [each for each in settings if not each.spec.stack.depth and not any(map(each.covers, cold))]
+        self._counts = Counter({each.text: counts[each.text] for each in cold})
+        return sorted(cold, key=lambda each: each.text)
+
+    @Slot(int)
+    def _choose_shown(self, place: int) -> None:
+        self._chosen = self.shown.itemData(place)
+        self._controller.drop_estimate()
+        self.refresh()
+        self._rest.start()
+        self.chosen.emit()
+
+    def choices(self) -> dict[str, str]:
+        return super().choices() | {"shown": self._chosen or ""}
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        self._chosen = choices.get("shown", self._chosen or "") or None
+        self.refresh()
 
     @Slot()
     def _toggle_sweep(self) -> None:
         if self._controller.sweep.running:
             self._controller.sweep.stop()
-        else:
-            self._controller.start_sweep(self.svm())
+            return
+        dataset, usual = self._workspace.dataset, self._controller.asked or self._controller.usual_sweep()
+        if dataset is None or usual is None:
+            self._controller.start_sweep()  # says why not
+            return
+        if self._dialog is None:
+            from slide_gui.gui.pages.sweep_dialog import SweepDialog
+
+            self._dialog = SweepDialog(self)
+            self._dialog.requested.connect(self._start_sweep)
+        stack = self._workspace.state.parameters
+        self._dialog.ask(replace(usual, stack=stack), len(dataset.train), self._controller.plan)
+
+    @Slot(object)
+    def _start_sweep(self, sweep: SweepSpec) -> None:
+        self._chosen = None
+        self._controller.start_sweep(sweep)
 
     @Slot(int)
     def _show_view(self, view: int) -> None:
@@ -122,15 +187,15 @@ class CurvesPage(Page):
     @Slot()
     def _estimate(self) -> None:
         """Compute the point under the sliders, unless it is there already or the sweep is at work."""
-        parameters = self._workspace.state.parameters
-        spec = self._controller.spec_of(self.svm())
-        known = [
-            run
-            for run in self._controller.current_runs()
-            if run.depth == parameters.depth and abs(run.noise - parameters.noise) < _NEAR
-        ]
-        if spec is not None and not known and not self._controller.sweep.running and self.isVisible():
-            self._controller.ask_estimate(spec)
+        parameters, setting, bases = self._workspace.state.parameters, self.setting(), self._controller.bases()
+        if setting is None or not bases or self._controller.sweep.running or not self.isVisible():
+            return
+        known = self._known(setting)
+        if any(depth == parameters.depth and abs(noise - parameters.noise) < _NEAR for noise, depth in known):
+            return
+        base = self._controller.spec_of(self._controller.svm)
+        if base is not None:
+            self._controller.ask_estimate(setting.at(base, parameters.noise, parameters.depth))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -145,21 +210,18 @@ class CurvesPage(Page):
 
     def export_options(self) -> tuple[ExportOption, ...]:
         dataset, source, load = self._workspace.dataset, self._workspace.source, self._controller.library.load_results
-        answers = sorted(self._answers().items())
-        shown = [(noise, depth, each.key) for (noise, depth), folds in answers for each in folds.values()]
+        setting = self.setting()
+        places = {} if setting is None else self._known(setting)
+        shown = [(answer.point, key) for place in sorted(places) for key, answer in places[place].items()]
         if dataset is None or source is None or not shown:
             return ()
 
         def export(progress: Progress) -> FigureExport:
             from slide_gui.experiments.provenance import FigureProvenance
-            from slide_gui.experiments.spec import SweepPoint
             from slide_gui.figures.run_exports import run_export
 
-            results = load([key for _, _, key in shown], progress)
-            points = [
-                SweepPoint(noise, depth, result.spec.split, result.spec.seed, result.spec)
-                for (noise, depth, _), result in zip(shown, results, strict=True)
-            ]
+            results = load([key for _, key in shown], progress)
+            points = [replace(point, spec=result.spec) for (point, _), result in zip(shown, results, strict=True)]
             return run_export(FigureProvenance("curves", source, tuple(points)), dataset, results)
 
         return (ExportOption("curves", "the error curves", export),)
@@ -168,9 +230,12 @@ class CurvesPage(Page):
         return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
 
     def table(self) -> str:
-        points = [(point, point.rate) for point in self.points() if point.rate is not None]
-        lines = ["\t".join(("noise", "depth", "error %", "low %", "high %", "n"))]
-        lines += [f"{p.noise:g}\t{p.depth}\t{p.error:.3f}\t{p.low:.3f}\t{p.high:.3f}\t{rate.n}" for p, rate in points]
+        points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
+        lines = ["\t".join(("noise", "depth", "error %", "low %", "high %", "n", "validation %", "best on validation"))]
+        for p, rate in points:
+            validation = "" if math.isnan(p.validation) else f"{p.validation:.3f}"
+            line = f"{p.noise:g}\t{p.depth}\t{p.error:.3f}\t{p.low:.3f}\t{p.high:.3f}\t{rate.n}\t{validation}"
+            lines.append(f"{line}\t{'yes' if p.chosen else ''}")
         return "\n".join(lines) if points else ""
 
     # What is shown ---------------------------------------------------------------------------------------------
@@ -186,57 +251,92 @@ class CurvesPage(Page):
         """Show what the controller holds now."""
         if not self.isVisible():
             return
+        setting = self.setting()
+        self._show_settings(setting)
         points = self.points()
+        part = "test" if setting is None else setting.spec.evaluate
         for view in (self._plot, self._map):
+            view.set_part(part)
             view.set_points(points)
             view.set_placeholder(
                 self._controller.why_not() or "No point yet: press Sweep, or let the noise slider rest."
             )
-        self._plot.set_cursor(self._workspace.state.parameters.noise)
-        self._plot.set_marks(self._marks())
-        self._show_sweep(_decided(points))
+        parameters = self._workspace.state.parameters
+        self._plot.set_cursor(parameters.noise)
+        self._plot.set_depth(parameters.depth)
+        self._plot.set_marks(self._marks() if part == "test" else [])
+        self._show_course(points, setting)
+
+    def _show_settings(self, shown: Setting | None) -> None:
+        settings = self._settings()
+        if shown is not None and shown.text not in {each.text for each in settings}:
+            settings.append(shown)
+        items = [(each.text, each.words(self._controller.n_classes)) for each in settings]
+        if items != [(self.shown.itemData(i), self.shown.itemText(i)) for i in range(self.shown.count())]:
+            self.shown.clear()
+            for text, words in items:
+                self.shown.addItem(words, text)
+        self.shown.setVisible(bool(items))
+        self.shown.setEnabled(len(items) > 1)
+        self.shown.setCurrentIndex(-1 if shown is None else self.shown.findData(shown.text))
 
     def points(self) -> list[ErrorPoint]:
         """Return the points shown: stored, running, and estimated."""
-        points = {place: self._point(place, folds) for place, folds in self._answers().items()}
-        sweep: SweepState | None = self._controller.sweep.latest
-        if sweep is not None and sweep.current is not None and self._controller.sweep.running:
+        setting, controller = self.setting(), self._controller
+        if setting is None:
+            return []
+        known = self._known(setting)
+        chosen = self._chosen_places(known)
+        points = {place: self._point(place, answers, chosen) for place, answers in known.items()}
+        sweep: SweepState | None = controller.sweep.latest
+        if sweep is not None and sweep.current is not None and controller.sweep.running:
             place = sweep.current.noise, sweep.current.depth
-            points[place] = _running(*place, sweep.live)
-        if self._controller.estimated is not None:
-            stack = self._controller.estimated.stack
-            points[stack.noise, stack.depth] = _running(stack.noise, stack.depth, self._controller.estimate.latest)
+            if place not in points and setting.covers(Setting.of(sweep.current.spec)):
+                points[place] = _running(*place, sweep.live, setting.spec.evaluate)
+        if controller.estimated is not None:
+            stack = controller.estimated.stack
+            if (stack.noise, stack.depth) not in points:
+                seen = controller.estimate.latest
+                points[stack.noise, stack.depth] = _estimated(stack.noise, stack.depth, seen, setting.spec.evaluate)
         return [points[place] for place in sorted(points)]
 
-    def _answers(self) -> dict[tuple[float, int], dict[str, _Answer]]:
-        """Return what is known at each noise and depth, one answer for each fold of the data, by its fingerprint."""
-        answers: dict[tuple[float, int], dict[str, _Answer]] = {}
-        stored = [run for run in self._controller.current_runs() if run.method == "slide-svm"]
-        noises = sorted({run.noise for run in stored if run.depth})
-        for run in stored:
-            # Without layers there is no noise: one run answers them all.
-            for noise in (run.noise,) if run.depth else noises or [run.noise]:
-                answer = _Answer(run.rate, run.hash, run.chosen_by or "", run.seconds)
-                answers.setdefault((noise, run.depth), {})[run.fingerprint] = answer
+    def _known(self, setting: Setting) -> dict[Place, dict[str, PointResult]]:
         sweep: SweepState | None = self._controller.sweep.latest
-        for done in () if sweep is None else sweep.done:
-            spec, place = done.point.spec, (done.point.noise, done.point.depth)
-            answers.setdefault(place, {})[spec.fingerprint] = _Answer(
-                done.rate, spec.hash, done.chosen_by, done.seconds
-            )
-        return answers
+        done = () if sweep is None else sweep.done
+        return known_answers(setting, self._controller.bases(), self._controller.library.runs, done)
 
-    def _point(self, place: tuple[float, int], folds: dict[str, _Answer]) -> ErrorPoint:
-        """Return a point: of data dealt into folds the error on all the rows that were judged."""
+    def _chosen_places(self, known: dict[Place, dict[str, PointResult]]) -> tuple[Place, ...]:
+        """Return what is chosen on validation among all points there are; nothing while the sweep goes on."""
+        keys = tuple((place, tuple(answers)) for place, answers in known.items())
+        if self._controller.sweep.running:
+            return ()
+        if keys != self._places[0]:
+            answers = [answer for place in known.values() for answer in place.values()]
+            places = chosen_places(answers)
+            finals = final_points(choose(pooled(answers))) if places else ()
+            self._places = keys, places
+            self._finals = tuple(point.spec.hash for point in finals)
+        return self._places[1]
+
+    def _point(self, place: Place, known: dict[str, PointResult], chosen: tuple[Place, ...]) -> ErrorPoint:
+        """Return a point: the mean of its splits and seeds; of data dealt into folds the error on all rows judged."""
         dataset = self._workspace.dataset
         held_out = None if dataset is None else dataset.held_out
-        shown = folds.get("" if dataset is None else dataset.fingerprint) or next(iter(folds.values()))
-        note = f"{sum(answer.seconds for answer in folds.values()):.1f} s"
-        rate = shown.rate
+        fingerprint = "" if dataset is None else dataset.fingerprint
+        answers = list(known.values())
+        of_open = (key for key, each in known.items() if each.point.spec.fingerprint == fingerprint)
+        key = next(of_open, next(iter(known)))
+        rate, draws = mean_rate(answers), {(each.point.split, each.point.seed) for each in answers}
+        note = f"{sum(each.seconds for each in answers):.1f} s"
         if held_out is not None and held_out.folds:
-            rate = ErrorRate.of_folds([answer.rate for answer in folds.values()])
+            folds = {each.point.spec.fingerprint for each in answers}
             note = f"{len(folds)} of {held_out.folds} folds · {note}"
-        return ErrorPoint(*place, rate, shown.key, "done", note, describe_widths(shown.by))
+        if len(draws) > 1:
+            note = f"mean of {len(draws)} splits and seeds · {note}"
+        errors = [each.validation_error for each in answers if each.validation_error is not None]
+        validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else math.nan
+        by = describe_widths(known[key].chosen_by)
+        return ErrorPoint(*place, rate, key, "done", note, by, validation, place in chosen)
 
     def _marks(self) -> list[ErrorMark]:
         dataset = self._workspace.dataset
@@ -250,18 +350,58 @@ class CurvesPage(Page):
             self._plot.setToolTip(" ".join(sensitivity().statements))
         return marks
 
-    def _show_sweep(self, decided: str) -> None:
-        """Say how far the sweep is, or what is being estimated, and what chose the widths of the points there are."""
+    def _show_course(self, points: list[ErrorPoint], setting: Setting | None) -> None:
+        """Say how far the sweep is, what is chosen, what chose the widths, and what another page says otherwise."""
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused)
-        if running and sweep is not None:
+        parts = [_decided(points), self._best(points, setting), self._elsewhere(points, setting)]
+        if running and sweep is None:
+            parts.insert(0, "looking for what is there already…")
+        elif running and sweep is not None:
             left = "" if sweep.seconds_left is None else f" · about {time_left(sweep.seconds_left)}"
             held = " · paused" if controller.sweep.paused else ""
-            course = f"{len(sweep.done)} of {len(sweep.points)} points{left}{held}"
-        else:
-            course = "estimating the point under the sliders…" if controller.estimate.running else ""
-        self.course.setText(" · ".join(filter(None, [course, decided])))
+            last = " · testing what was chosen" if sweep.chosen else ""
+            parts.insert(0, f"{len(sweep.done)} of {len(sweep.points)} points{last}{left}{held}")
+        elif controller.estimate.running:
+            parts.insert(0, "estimating the point under the sliders…")
+        self.course.setText(" · ".join(filter(None, parts)))
+
+    def _best(self, points: list[ErrorPoint], setting: Setting | None) -> str:
+        """Say what is chosen on validation and what it has on the test part, or why nothing is chosen."""
+        if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in points) < 2:
+            return ""
+        if setting.spec.training != "split":
+            return "nothing is chosen: every row was trained on, and the least test error is no choice"
+        chosen = chosen_of(points)
+        if not chosen:
+            return ""
+        said = "; ".join(f"noise {fixed(point.noise, 2)}, depth {point.depth}" for point in chosen)
+        rate = self._final_rate()
+        tested = "" if rate is None else f", trained again on all rows: test error {rate}"
+        return f"best on validation{', by fold' if len(chosen) > 1 else ''}: {said}{tested}"
+
+    def _final_rate(self) -> ErrorRate | None:
+        """Return the test error of what was chosen, trained again on the whole training part, where it is known."""
+        stored = {run.hash: run.rate for run in self._controller.library.runs if run.hash in self._finals}
+        rates = [stored[key] for key in self._finals if key in stored]
+        return ErrorRate.of_folds(rates) if rates and len(rates) == len(self._finals) else None
+
+    def _elsewhere(self, points: list[ErrorPoint], setting: Setting | None) -> str:
+        """Say why the Classifier page shows another error of a model that stands here."""
+        result = self._controller.result
+        if result is None or setting is None or result.spec.method != setting.spec.method:
+            return ""
+        stack, dataset = result.spec.stack, self._workspace.dataset
+        here = [p for p in points if p.depth == stack.depth and (not p.depth or p.noise == stack.noise)]
+        if dataset is None or result.spec.fingerprint != dataset.fingerprint or not here or here[0].rate is None:
+            return ""
+        rate = result.rate if self._controller.folds_rate is None else self._controller.folds_rate
+        if here[0].state != "done" or here[0].rate.value == rate.value:
+            return ""
+        why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
+        place = f"noise {fixed(stack.noise, 2)}, depth {stack.depth}"
+        return f"the Classifier page has {rate.value} % at {place}{': ' if why else ''}{why}"
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:
@@ -272,9 +412,15 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
     return ", ".join(f"{by} at {many} point{'s' if many > 1 else ''}" for by, many in counts)
 
 
-def _running(noise: float, depth: int, seen: RunProgress | None) -> ErrorPoint:
-    estimate: Estimate | None = None if seen is None else seen.test
-    if estimate is None or estimate.done == 0:
-        return ErrorPoint(noise, depth, None, "", "running")
+def _running(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
+    """Return the point that a sweep is at."""
+    estimate: Estimate | None = None if seen is None else getattr(seen, part)
+    rate = None if estimate is None or estimate.done == 0 else estimate.rate
+    return ErrorPoint(noise, depth, rate, "", "running")
+
+
+def _estimated(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
+    """Return the point under the sliders, which is not learned like the others."""
+    point = _running(noise, depth, seen, part)
     note = "live estimate: median widths, or those of the nearest run"
-    return ErrorPoint(noise, depth, estimate.rate, "", "refining" if estimate.done < estimate.total else "done", note)
+    return replace(point, state="refining", note=note) if point.is_known else point

@@ -9,13 +9,14 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.experiments.comparison import Comparison, compare_errors
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.stored_run import SHOWN, StoredRun
+from slide_gui.experiments.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLE, ExportOption
@@ -50,12 +51,6 @@ class RunsPage(Page):
         self.tabs.idClicked.connect(self._show_view)
         self._undelete = add_button(self, self.head, "Undo delete", "Bring the runs deleted last back")
         self._undelete.clicked.connect(self._library.undelete)
-        copy = add_button(self, self.head, "Copy table", "Copy the chosen lines, or all that are shown, tab-separated")
-        copy.clicked.connect(self._copy)
-        export = add_button(
-            self, self.head, "Export CSV…", "Write the chosen lines, or all that are shown, as CSV (Ctrl+E)"
-        )
-        export.clicked.connect(self.export_requested)
         self.run_table = RunTable(SHOWN, self)
         self.run_table.set_placeholder("No runs yet: train a classifier or start a sweep.")
         self.run_table.open_requested.connect(controller.open_run)
@@ -70,9 +65,22 @@ class RunsPage(Page):
         self._views.addWidget(self.comparison)
         self.column.addWidget(self._views, 1)
         self._library.changed.connect(self.refresh)
+        self._sweep, self._n_finished = controller.sweep, 0
+        self._sweep.changed.connect(self._follow_sweep)
+
+    @Slot()
+    def _follow_sweep(self) -> None:
+        """List the points of a sweep as they are finished."""
+        state: SweepState | None = self._sweep.latest
+        finished = 0 if state is None else len(state.done) + len(state.final)
+        if finished != self._n_finished and self.isVisible() and not self._library.reading:
+            self._n_finished = finished
+            self._library.refresh()
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        if self._sweep.running:
+            self._library.refresh()
         self.refresh()
 
     @Slot()
@@ -83,7 +91,7 @@ class RunsPage(Page):
             subtitle, empty = self._words()
             self.subtitle.setText(subtitle)
             self.run_table.set_placeholder(empty)
-            self._undelete.setEnabled(self._library.can_undelete)
+            self._undelete.setVisible(self._library.can_undelete)
             self._choose_wanted()
 
     def _words(self) -> tuple[str, str]:
@@ -147,10 +155,6 @@ class RunsPage(Page):
 
     def table(self) -> str:
         return self.run_table.text() if self.run_table.shown() else ""
-
-    @Slot()
-    def _copy(self) -> None:
-        QApplication.clipboard().setText(self.run_table.text())
 
     # Comparison -------------------------------------------------------------------------------------------------
 

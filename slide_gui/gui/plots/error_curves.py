@@ -13,7 +13,7 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QP
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot, apart, nice_ticks
-from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_of, depth_pen, lines_of, spoken
+from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_words, chosen_of, depth_pen, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
@@ -27,10 +27,11 @@ NOISE_STEP = 0.01
 LABEL_GAP = 16
 WAITING = 10
 """How far one point without an estimate stands above the next, pixels."""
-BAND, LIGHTER = 0.2, 0.45
+BAND = 0.2
 _ROOM = 0.03  # of the height
 RADIUS, SWATCH = 3.5, 16
 LEGEND = "paper"  # of the hollow marks
+CHOSEN = "best on validation"  # of the ring
 SIDE = 0.02
 """Room beside noise 0 and 1, for the points that stand there."""
 
@@ -38,7 +39,7 @@ Thing = TypeVar("Thing")
 
 
 class ErrorPlot(Plot):
-    """Error in per cent against noise, with intervals, published values and a cursor.
+    """Error in per cent against noise, with published values and a cursor; intervals of the line pointed at or chosen.
 
     Left and Right move along a line, Up and Down from line to line, Enter clicks the point; Shift+Left and
     Shift+Right move the cursor, which the mouse drags by its line or along the axis, and fetches by a click.
@@ -57,10 +58,13 @@ class ErrorPlot(Plot):
         self._before_click: float | None = None
         self._current: ErrorPoint | None = None
         self._mark: ErrorMark | None = None
+        self._depth: int | None = None
         self._dots: Any = None
+        self._open: Any = None
         super().__init__(Margins(head=36, foot=48, left=44, right=84), ("Noise 1 − p", "Test error (%)"), parent=parent)
         self._placeholder = "No points yet."
         self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
+        self._open = self._scatter(2, size=2 * RADIUS + 1.5)
         self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 220)
         self.setAccessibleName("Error against noise, one line a depth")
@@ -94,6 +98,24 @@ class ErrorPlot(Plot):
             self._marks, self._mark = tuple(marks), None
             self._renew()
 
+    def set_depth(self, depth: int | None) -> None:
+        """Choose the line whose intervals are shown while the mouse points at no other."""
+        if depth != self._depth:
+            self._depth = depth
+            self._draw(theme_of(self))
+            self._changed()
+
+    def set_part(self, part: str) -> None:
+        """Say on which rows the errors are: test or validation."""
+        titles = ("Noise 1 − p", f"{part[:1].upper()}{part[1:]} error (%)")
+        if titles != self._titles:
+            self._titles = titles
+            self._changed()
+
+    def banded(self) -> int | None:
+        """Return the depth of the line whose intervals are shown."""
+        return self._depth if self._current is None else self._current.depth
+
     def set_cursor(self, noise: float | None) -> None:
         """Put the cursor at a noise, or take it away, without emitting anything."""
         if noise != self._noise:
@@ -121,10 +143,8 @@ class ErrorPlot(Plot):
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
 
     def _describe(self) -> None:
-        best = best_of(self._points)
         text = f"{len(self._points)} points" if self._points else self._placeholder
-        if best is not None:
-            text += f"; best {per_cent(best.error)} at noise {fixed(best.noise, 2)}, depth {best.depth}"
+        text = "; ".join(filter(None, [text, best_words(self._points)]))
         self.setAccessibleDescription(spoken(self._current) if self._current is not None else text)
 
     # Items
@@ -142,17 +162,23 @@ class ErrorPlot(Plot):
         drawn = set()
         for depth, line in self._lines.items():
             known = [p for p in line if p.is_known]
-            if len(known) == 1:
-                drawn.add(self._draw_whisker(theme, known[0]))
-            drawn |= self._draw_bands(theme, depth, [p for p in known if math.isfinite(p.low + p.high)])
+            if depth == self.banded():
+                drawn |= self._draw_intervals(theme, depth, known)
             drawn |= self._draw_lines(theme, depth, known)
         self._empty_others(drawn)
-        settled = [p for p in self._points if p.is_known and p.state != "running"]
+        settled = [p for p in self._points if p.is_known and p.state == "done"]
         self._dots.setData(
             x=[p.noise for p in settled],
             y=[p.error for p in settled],
             pen=self._pen(theme.background, 1.5),
-            brush=[self._brush(_thinned(theme, p)) for p in settled],
+            brush=[self._brush(theme.pin(p.depth).name()) for p in settled],
+        )
+        estimated = [p for p in self._points if p.is_known and p.state == "refining"]
+        self._open.setData(
+            x=[p.noise for p in estimated],
+            y=[p.error for p in estimated],
+            pen=self._pen(theme.muted, 1.5),
+            brush=self._brush(theme.background),
         )
         self._hollow.setData(
             x=[m.noise for m in self._marks],
@@ -161,42 +187,40 @@ class ErrorPlot(Plot):
             brush=None,
         )
 
-    def _draw_bands(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
-        """Draw the 95 % intervals, as far as the axis goes."""
+    def _draw_intervals(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
+        """Draw the 95 % intervals of the measured points of a line, as far as the axis goes."""
         low, high = self._whole[1]
-        for kind, runs in _runs(known).items():
-            xs = [[*(p.noise for p in run), *(p.noise for p in run[::-1]), math.nan] for run in runs]
-            ys = [[*(p.high for p in run), *(p.low for p in run[::-1]), math.nan] for run in runs]
-            colour = theme.pin(depth)
-            colour.setAlphaF(BAND if kind == "done" else 0.6 * BAND)
-            self._curve(("band", depth, kind), 0).setData(
-                np.concatenate(xs), np.clip(np.concatenate(ys), low, high),
-                pen=None, fillLevel="enclosed", brush=QBrush(colour),
-            )  # fmt: skip
-        return {("band", depth, kind) for kind in _runs(known)}
+        colour, drawn = theme.pin(depth), set()
+        measured = [p for p in known if p.state == "done" and math.isfinite(p.low + p.high)]
+        if len(measured) == 1:
+            colour.setAlphaF(0.7)
+            (point,) = measured
+            ends = np.clip([point.low, point.high], low, high)
+            self._curve(("whisker", depth), 0).setData(np.full(2, point.noise), ends, pen=self._pen(colour, 1.5))
+            drawn.add(("whisker", depth))
+        elif measured:
+            colour.setAlphaF(BAND)
+            xs = [*(p.noise for p in measured), *(p.noise for p in measured[::-1])]
+            ys = np.clip([*(p.high for p in measured), *(p.low for p in measured[::-1])], low, high)
+            self._curve(("band", depth), 0).setData(
+                np.array(xs), ys, pen=None, fillLevel="enclosed", brush=QBrush(colour)
+            )
+            drawn.add(("band", depth))
+        return drawn
 
     def _draw_lines(self, theme: Theme, depth: int, known: list[ErrorPoint]) -> set[Any]:
-        """Draw a line, lighter where a point is not final."""
+        """Draw a line; dashed and grey to and from what is no measurement."""
         for kind, runs in _runs(known).items():
             pen = depth_pen(theme, depth, 2.0 * self.devicePixelRatioF())
             pen.setCosmetic(True)
             if kind != "done":
-                colour = theme.pin(depth)
-                colour.setAlphaF(LIGHTER)
-                pen.setColor(colour)
+                pen = QPen(QColor(theme.muted), 1.5 * self.devicePixelRatioF())
+                pen.setCosmetic(True)
+                pen.setDashPattern([2.0, 3.0])
             xs = [[*(p.noise for p in run), math.nan] for run in runs]
             ys = [[*(p.error for p in run), math.nan] for run in runs]
             self._curve(("line", depth, kind), 1).setData(np.concatenate(xs), np.concatenate(ys), pen=pen)
         return {("line", depth, kind) for kind in _runs(known)}
-
-    def _draw_whisker(self, theme: Theme, point: ErrorPoint) -> Any:
-        """Draw the interval of a point without neighbours as a thin line."""
-        colour = theme.pin(point.depth)
-        colour.setAlphaF(0.7 if point.state == "done" else 0.4)
-        ends = np.clip([point.low, point.high], *self._whole[1])
-        key = ("whisker", point.depth)
-        self._curve(key, 0).setData(np.full(2, point.noise), ends, pen=self._pen(colour, 1.5))
-        return key
 
     # What stands beside the axes, and what moves above
 
@@ -208,6 +232,12 @@ class ErrorPlot(Plot):
             painter.setPen(QPen(QColor(theme.text), 1.5))
             middle = QPointF(box.right() - wide - 12, 12.5)
             painter.drawPolygon([middle + QPointF(*step) for step in ((0, -6), (5, 0), (0, 6), (-5, 0))])
+        if chosen_of(self._points):
+            painter.setPen(QColor(theme.text))
+            left = QFontMetricsF(painter.font()).horizontalAdvance(self._titles[1]) + 32
+            _ring(painter, theme, QPointF(left, 12.0), RADIUS + 2.0)
+            painter.setPen(QColor(theme.muted))
+            painter.drawText(QRectF(left + 12, 2, box.right() - left, 20), MIDDLE, CHOSEN)
         self._paint_ends(painter, theme, box)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
@@ -225,29 +255,31 @@ class ErrorPlot(Plot):
             place = self.position(point)
             if point.state == "running" or (cursor is not None and abs(cursor - place.x()) <= RADIUS):
                 self._paint_point(painter, theme, point, place)
+            if point.chosen and point.state == "done":
+                _ring(painter, theme, place, RADIUS + 3.0)
             if self._current is not None and point.key == self._current.key:
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(theme.text), 2.0)):
-                    painter.setPen(pen)
-                    painter.drawEllipse(place, 7.0, 7.0)
+                _ring(painter, theme, place, 10.0 if point.chosen else 7.0)
         painter.restore()
         if cursor is not None and noise is not None:
             self._paint_cursor_values(painter, theme, box, noise)
             self._paint_cursor_noise(painter, theme, box, noise)
 
     def _paint_point(self, painter: QPainter, theme: Theme, point: ErrorPoint, place: QPointF) -> None:
-        """Draw a point that pulses, or one that the cursor's line would cover."""
-        level, page, colour = self._pulse.level, QColor(theme.background), theme.pin(point.depth)
+        """Draw a point that pulses, hollow, or one that the cursor's line would cover."""
+        level, page = self._pulse.level, QColor(theme.background)
         painter.setPen(Qt.PenStyle.NoPen)
-        circles = [(page, RADIUS + 1.5), (QColor(_thinned(theme, point)), RADIUS)]
-        if point.state == "running":
-            halo, dot = QColor(colour), QColor(colour)
-            halo.setAlphaF(0.32 * level)
-            dot.setAlphaF(0.45 + 0.55 * level)
-            circles = [(page, RADIUS + 1.5), (halo, RADIUS + 2.0 + 2.5 * level), (dot, RADIUS - 0.5)]
-        for fill, radius in circles:
-            painter.setBrush(fill)
-            painter.drawEllipse(place, radius, radius)
+        if point.state == "done":
+            for fill, radius in ((page, RADIUS + 1.5), (theme.pin(point.depth), RADIUS)):
+                painter.setBrush(fill)
+                painter.drawEllipse(place, radius, radius)
+            return
+        painter.setBrush(page)
+        painter.drawEllipse(place, RADIUS + 1.5, RADIUS + 1.5)
+        grey = QColor(theme.muted)
+        grey.setAlphaF(0.4 + 0.6 * level if point.state == "running" else 1.0)
+        painter.setPen(QPen(grey, 1.5))
+        radius = RADIUS + 1.5 * level if point.state == "running" else RADIUS
+        painter.drawEllipse(place, radius, radius)
 
     def end_labels(self) -> list[tuple[int, QPointF, float]]:
         """Return depth, end of the line as far as it is seen, and height of its label, none overlapping."""
@@ -349,7 +381,11 @@ class ErrorPlot(Plot):
         if mark != self._mark:
             self._mark = mark
             self.update()
+        line = self.banded()
         super()._hover(point)
+        if self.banded() != line:
+            self._draw(theme_of(self))
+            self._changed()
 
     def _pointer(self, target: ErrorPoint | ErrorMark | None, place: QPointF) -> Qt.CursorShape:
         if isinstance(target, ErrorPoint):
@@ -424,12 +460,11 @@ class ErrorPlot(Plot):
         return now if to == at else column[to]
 
 
-def _thinned(theme: Theme, point: ErrorPoint) -> str:
-    """Return the colour of a point, mixed with the page's where it is not final: nothing shines through it."""
-    share = 1.0 if point.state == "done" else LIGHTER
-    dot, page = theme.pin(point.depth), QColor(theme.background)
-    pairs = ((dot.red(), page.red()), (dot.green(), page.green()), (dot.blue(), page.blue()))
-    return QColor(*(round(share * a + (1.0 - share) * b) for a, b in pairs)).name()
+def _ring(painter: QPainter, theme: Theme, place: QPointF, radius: float) -> None:
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    for pen in (QPen(QColor(theme.background), 4.0), QPen(QColor(theme.text), 2.0)):
+        painter.setPen(pen)
+        painter.drawEllipse(place, radius, radius)
 
 
 def _read(line: Sequence[ErrorPoint], noise: float) -> tuple[float, bool]:

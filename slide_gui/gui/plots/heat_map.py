@@ -16,12 +16,12 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot
-from slide_gui.gui.plots.points import ErrorPoint, best_of, lines_of, spoken
+from slide_gui.gui.plots.points import ErrorPoint, best_words, chosen_of, lines_of, spoken
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
-from slide_gui.text import fixed, per_cent
+from slide_gui.text import fixed
 
 __all__ = ["HeatMap"]
 
@@ -31,7 +31,7 @@ EMPTY, FIRST = 0, 1
 
 
 class HeatMap(Plot):
-    """Error in per cent, one row a depth, one column a noise; the best finished cell is ringed.
+    """Error in per cent, one row a depth, one column a noise; what was chosen on validation is ringed.
 
     Arrow keys move between cells, Enter clicks.
     """
@@ -45,7 +45,7 @@ class HeatMap(Plot):
         self._noises: tuple[float, ...] = ()
         self._depths: tuple[int, ...] = ()
         self._limits = (0.0, 1.0)
-        self._best: ErrorPoint | None = None
+        self._chosen: tuple[ErrorPoint, ...] = ()
         self._current: tuple[int, int] | None = None
         self._image: Any = None
         super().__init__(
@@ -80,9 +80,9 @@ class HeatMap(Plot):
         rows = {d: i for i, d in enumerate(self._depths)}
         columns = {n: i for i, n in enumerate(self._noises)}
         self._cells = {(rows[p.depth], columns[_same(p.noise)]): p for p in points}
-        errors = [p.error for p in points if p.is_known]
+        errors = [p.error for p in points if p.is_known and p.state == "done"]
         self._limits = (min(errors, default=0.0), max(errors, default=1.0))
-        self._best = best_of(points)
+        self._chosen = chosen_of(points)
         key = None if before is None else before.key
         self._current = next((at for at, p in self._cells.items() if p.key == key), None)
         self._pulse.set_wanted(any(p.state == "running" for p in points))
@@ -129,14 +129,15 @@ class HeatMap(Plot):
     def _describe(self) -> None:
         point = self.current()
         text = f"{len(self._cells)} points" if self._cells else self._placeholder
-        if self._best is not None:
-            text += f"; {self._best_text()}"
+        text = "; ".join(filter(None, [text, best_words(self._points)]))
         self.setAccessibleDescription(spoken(point) if point is not None else text)
 
-    def _best_text(self) -> str:
-        assert self._best is not None
-        best = self._best
-        return f"best {per_cent(best.error)} at noise {fixed(best.noise, 2)}, depth {best.depth}"
+    def set_part(self, part: str) -> None:
+        """Say on which rows the errors are: test or validation."""
+        titles = (self._titles[0], f"{part[:1].upper()}{part[1:]} error (%)")
+        if titles != self._titles:
+            self._titles = titles
+            self._changed()
 
     # Items
 
@@ -145,7 +146,7 @@ class HeatMap(Plot):
             return
         entries = np.full((len(self._depths), len(self._noises)), EMPTY, np.uint8)
         for place, point in self._cells.items():
-            if point.is_known:
+            if point.is_known and point.state == "done":
                 entries[place] = FIRST + round(self._share(point) * (255 - FIRST))
         self._image.setLookupTable(_table(theme))
         # The first row is at the top. pyqtgraph hands the memory to Qt as it lies.
@@ -192,8 +193,9 @@ class HeatMap(Plot):
         painter.drawText(QRectF(0, 2, ramp.left() - 6, 20), MIDDLE | right, low)
         start = 8 + metrics.horizontalAdvance(self._titles[1]) + 16
         room = ramp.left() - 30 - metrics.horizontalAdvance(low)
-        if self._best is not None and start + metrics.horizontalAdvance(self._best_text()) < room:
-            painter.drawText(QRectF(start, 2, room, 20), MIDDLE, self._best_text())
+        words = best_words(self._points)
+        if words and start + metrics.horizontalAdvance(words) < room:
+            painter.drawText(QRectF(start, 2, room, 20), MIDDLE, words)
 
     def _paint_cell(self, painter: QPainter, theme: Theme, box: QRectF, point: ErrorPoint | None) -> None:
         if point is None or not point.is_known:
@@ -201,15 +203,18 @@ class HeatMap(Plot):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
             return
-        ink = ink_on(self.colour(point))
-        if point.state == "refining":
-            painter.fillRect(_underline(box), washed(ink.name(), 0.35))
-        painter.setFont(figure_font(self, SECONDARY, strong=point == self._best))
-        painter.setPen(ink)
-        metrics, text = QFontMetricsF(painter.font()), fixed(point.error, self.decimals())
-        if point.state in ("running", "refining") and metrics.horizontalAdvance("≈ " + text) + 6 < box.width():
-            text = "≈ " + text
-        if metrics.horizontalAdvance(text) <= box.width() and box.height() >= 12:
+        text = fixed(point.error, self.decimals())
+        if point.state == "done":
+            painter.setFont(figure_font(self, SECONDARY, strong=point in self._chosen))
+            painter.setPen(ink_on(self.colour(point)))
+        else:
+            painter.setPen(QPen(QColor(theme.muted), 1.0, Qt.PenStyle.DashLine))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(box.adjusted(0.5, 0.5, -0.5, -0.5))
+            painter.setFont(figure_font(self, SECONDARY))
+            wide = QFontMetricsF(painter.font()).horizontalAdvance("≈ " + text) + 6
+            text = "≈ " + text if wide < box.width() else text
+        if QFontMetricsF(painter.font()).horizontalAdvance(text) <= box.width() and box.height() >= 12:
             painter.drawText(box, CENTRE, text)
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
@@ -217,12 +222,9 @@ class HeatMap(Plot):
         painter.save()
         painter.setClipRect(self.box().adjusted(-3, -3, 3, 3))
         for at, point in self._cells.items():
-            if point.state == "running" and point.is_known:
-                level = 0.2 + 0.6 * self._pulse.level
-                painter.fillRect(_underline(self.cell(*at)), washed(ink_on(self.colour(point)).name(), level))
-            elif point.state == "running":
-                painter.fillRect(self.cell(*at), washed(theme.accent, 0.08 + 0.22 * self._pulse.level))
-            if self._best is not None and point.key == self._best.key:
+            if point.state == "running":
+                painter.fillRect(_underline(self.cell(*at)), washed(theme.accent, 0.2 + 0.6 * self._pulse.level))
+            if point in self._chosen:
                 self._ring(painter, theme, self.cell(*at), theme.text)
         if self._current is not None:
             self._ring(painter, theme, self.cell(*self._current), theme.muted)
@@ -261,7 +263,7 @@ class HeatMap(Plot):
         if not self._cells:
             return None
         if self._current is None:
-            return self.place_of(self._best) if self._best is not None else min(self._cells)
+            return self.place_of(self._chosen[0]) if self._chosen else min(self._cells)
         row, column = here = self._current
         while 0 <= row < len(self._depths) and 0 <= column < len(self._noises):
             row, column = row + step[0], column + step[1]

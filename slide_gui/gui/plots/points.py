@@ -12,9 +12,9 @@ from PySide6.QtGui import QPen
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
-from slide_gui.text import count, fixed
+from slide_gui.text import count, fixed, per_cent
 
-__all__ = ["ErrorMark", "ErrorPoint", "State", "best_of", "depth_pen", "lines_of", "spoken"]
+__all__ = ["ErrorMark", "ErrorPoint", "State", "best_words", "chosen_of", "depth_pen", "lines_of", "spoken"]
 
 State = Literal["done", "running", "refining"]
 
@@ -34,11 +34,16 @@ class ErrorPoint:
     key : str
         What the owner of the point calls it.
     state : {"done", "running", "refining"}
-        Running: being computed, pulses. Refining: its interval still shrinks, lighter.
+        Running: being computed, pulses. Refining: an estimate. Neither is a measurement, nor drawn like one: hollow,
+        grey, without an interval.
     note : str
         A further line of the tooltip, e.g. the widths.
     by : str
         What chose the widths, in words: a line of the tooltip too.
+    validation : float
+        Error on the validation rows in per cent; NaN where none were held out.
+    chosen : bool
+        Whether noise and depth are those chosen on the validation rows.
     """
 
     noise: float
@@ -48,6 +53,8 @@ class ErrorPoint:
     state: State = "done"
     note: str = ""
     by: str = ""
+    validation: float = math.nan
+    chosen: bool = False
 
     @property
     def is_known(self) -> bool:
@@ -84,9 +91,14 @@ def lines_of(point: ErrorPoint) -> list[str]:
     place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
     if point.rate is None:
         return [place, "being computed", *filter(None, [point.by, point.note])]
-    state = {"running": "being computed, so far", "refining": "first estimate, so far", "done": ""}[point.state]
-    many = f"{state} n = {count(point.rate.n)}".strip()
-    return [str(point.rate), place, many, *filter(None, [point.by]), *point.note.splitlines()]
+    if point.state != "done":
+        said = "being computed, so far" if point.state == "running" else "an estimate, so far"
+        head = [f"≈ {per_cent(point.error)}", place, f"{said} n = {count(point.rate.n)}"]
+        return [*head, *filter(None, [point.by]), *point.note.splitlines()]
+    lines = [str(point.rate), place, f"n = {count(point.rate.n)}"]
+    if math.isfinite(point.validation):
+        lines.append(f"{per_cent(point.validation)} of the validation rows{': chosen by it' if point.chosen else ''}")
+    return [*lines, *filter(None, [point.by]), *point.note.splitlines()]
 
 
 def spoken(point: ErrorPoint) -> str:
@@ -94,10 +106,16 @@ def spoken(point: ErrorPoint) -> str:
     return "; ".join(lines_of(point))
 
 
-def best_of(points: Sequence[ErrorPoint]) -> ErrorPoint | None:
-    """Return the finished point of least error, the shallowest and least noisy among equals."""
-    finished = [p for p in points if p.state == "done" and p.is_known]
-    return min(finished, key=lambda p: (p.error, p.depth, p.noise), default=None)
+def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
+    """Return the finished points that were chosen on the validation rows: one, or some of the folds'."""
+    return tuple(point for point in points if point.chosen and point.state == "done" and point.is_known)
+
+
+def best_words(points: Sequence[ErrorPoint]) -> str:
+    """Say which point was chosen on the validation rows; empty where none was: the least error is no choice."""
+    chosen = chosen_of(points)
+    said = "; ".join(f"noise {fixed(p.noise, 2)}, depth {p.depth}: {per_cent(p.error)}" for p in chosen)
+    return f"best on validation: {said}" if chosen else ""
 
 
 def depth_pen(theme: Theme, depth: int, width: float) -> QPen:

@@ -16,7 +16,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import subset
 from slide_gui.experiments.store import RunStore
 from slide_gui.gui.state.jobs import Lane
-from slide_gui.gui.state.library import RunLibrary
+from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.gui.state.task import Task
 from slide_gui.progress import Progress
 
@@ -123,7 +123,7 @@ class EvaluationController(QObject):
         table, path = self.choice.table(), self._library.path
 
         def work(progress: Progress) -> tuple[tuple[CellPlan, ...], EvaluationState]:
-            with RunStore(path, read_only=path.exists()) as store:
+            with opened_store(path) as store:
                 return table, stored_evaluation(table, store, progress=progress)
 
         self.reading.start(work)

@@ -43,10 +43,20 @@ class JobStatus:
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that went wrong, as the person should read it."""
+    """Something that went wrong, or that a person is to know, as it should be read.
+
+    Attributes
+    ----------
+    remedy : str
+        What a button says that calls `run`; no button if empty.
+    kind : {"error", "information"}
+    """
 
     title: str
     sentence: str
+    remedy: str = ""
+    run: Callable[[], object] = lambda: None
+    kind: str = "error"
 
 
 def sentence(error: Exception) -> str:

@@ -15,11 +15,14 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun, tags_of
 from slide_gui.gui.state.history import Step
+from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 from slide_gui.text import counted
 
-__all__ = ["RunLibrary", "RunSelection"]
+__all__ = ["RunLibrary", "RunSelection", "opened_store"]
+
+_FAILURE = "The runs could not be read"
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,7 @@ class RunSelection:
 
 
 class RunLibrary(QObject):
-    """Reads and changes the store in the lane; pages read it.
+    """Reads and changes the store, its table beside the lane and results in it; pages read it.
 
     Parameters
     ----------
@@ -52,6 +55,9 @@ class RunLibrary(QObject):
         self.runs: tuple[StoredRun, ...] = ()
         self.listed = False
         """Whether `runs` is what the store held once, be it nothing."""
+        self._lane = Lane(self)
+        """Reads and changes the table while the lane of the window computes: no product of matrices is made here."""
+        self._lane.problem.connect(workspace.problem)
         self._deleted: list[tuple[str, ...]] = []
         self._jobs = 0
         self._last_job = 0
@@ -59,7 +65,11 @@ class RunLibrary(QObject):
     @property
     def reading(self) -> bool:
         """Whether `runs` is about to be another list."""
-        return self._workspace.lane.wants(self._last_job)
+        return self._lane.wants(self._last_job)
+
+    def close(self) -> None:
+        """Wait until what is being read or changed is."""
+        self._lane.close()
 
     @Slot()
     def refresh(self) -> None:
@@ -149,13 +159,20 @@ class RunLibrary(QObject):
 
     def _change_and_read(self, change: Callable[[RunStore], object] | None) -> None:
         def work(_progress: Progress) -> tuple[StoredRun, ...]:
-            with RunStore(self.path) if change is not None else _opened(self.path) as store:
+            with RunStore(self.path) if change is not None else opened_store(self.path) as store:
                 if change is not None:
                     change(store)
                 return tuple(store.runs())
 
         self._jobs += 1  # every change counts: none may supersede the one before
-        self._last_job = self._submit("Reading the runs", work, f"store-{self._jobs}", self._list)
+        self._last_job = self._lane.submit(
+            "Reading the runs",
+            work,
+            channel=f"store-{self._jobs}",
+            on_result=self._list,
+            on_failure=self._fail,
+            failure=_FAILURE,
+        )
         self.changed.emit()
 
     @Slot(object)
@@ -168,11 +185,11 @@ class RunLibrary(QObject):
         self.changed.emit()
 
     def _submit(self, title: str, work: Callable[[Progress], Any], channel: str, deliver: Callable[[Any], None]) -> int:
-        lane, failure = self._workspace.lane, "The runs could not be read"
-        return lane.submit(title, work, channel=channel, on_result=deliver, on_failure=self._fail, failure=failure)
+        lane = self._workspace.lane
+        return lane.submit(title, work, channel=channel, on_result=deliver, on_failure=self._fail, failure=_FAILURE)
 
 
-def _opened(path: Path) -> RunStore:
+def opened_store(path: Path) -> RunStore:
     """Open a store to read; one that is not there yet, or that another process is only making, is made."""
     if not path.exists():
         return RunStore(path)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 from PySide6.QtCore import QObject, Signal, Slot
 
 from slide_gui.core.svm.parameters import SvmParameters
@@ -11,16 +12,19 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
+from slide_gui.experiments.setting import Setting
+from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepSpec, on_every_fold
 from slide_gui.experiments.splits import can_hold_out
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.experiments.sweep import SweepState, run_sweep, stored_or_run
+from slide_gui.experiments.sweep import SweepPlan, SweepState, plan_sweep, run_sweep, stored_or_run
 from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.progress import Progress
+from slide_gui.text import dataset_title
 
 __all__ = ["RunController"]
 
@@ -69,6 +73,11 @@ class RunController(QObject):
         self.folds_rate: ErrorRate | None = None
         """The error over all folds, where `result` is one of them and all were trained."""
         self.estimated: RunSpec | None = None
+        self.svm = SvmParameters()
+        """How everything is classified that is not told otherwise: as the Classifier page is set."""
+        self.asked: SweepSpec | None = None
+        """The last sweep that was asked for on these data."""
+        self._classes: tuple[object, int] = (None, 0)
         self._reuse = Reuse()
         self._awaited: RunResult | None = None
         self.training.ended.connect(self._trained)
@@ -85,6 +94,24 @@ class RunController(QObject):
             return None
         stack = self._workspace.state.parameters
         return RunSpec(dataset.fingerprint, source.argument, method, stack, svm, held_out=dataset.held_out)
+
+    def bases(self) -> tuple[RunSpec, ...]:
+        """Return runs of nothing in particular on the data that are open, one for each of their folds."""
+        dataset, source = self._workspace.dataset, self._workspace.source
+        if dataset is None or source is None:
+            return ()
+        return on_every_fold(RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out), dataset)
+
+    @property
+    def n_classes(self) -> int:
+        """Classes of the data that are open; 0 where they have none."""
+        dataset = self._workspace.dataset
+        labels = None if dataset is None else dataset.train_labels
+        if labels is None:
+            return 0
+        if self._classes[0] is not labels:
+            self._classes = labels, len(np.unique(labels))
+        return self._classes[1]
 
     def why_not(self) -> str:
         """Return why nothing can be trained on what is open, or nothing."""
@@ -141,7 +168,11 @@ class RunController(QObject):
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
         if dataset is None or self.estimated == spec:
             return
-        same = [r for r in self.current_runs() if r.depth == spec.stack.depth and r.method == spec.method]
+        setting = Setting.of(spec)
+        with_settings = [
+            (run, Setting.from_text(run.setting)) for run in self.current_runs() if run.depth == spec.stack.depth
+        ]
+        same = [each for each, how in with_settings if how is not None and setting.covers(how)]
         nearest = min(same, key=lambda r: abs(r.noise - spec.stack.noise), default=None)
 
         def work(progress: Progress) -> None:
@@ -165,21 +196,42 @@ class RunController(QObject):
 
     # Sweeps ----------------------------------------------------------------------------------------------------
 
-    def start_sweep(self, svm: SvmParameters) -> None:
-        """Answer every noise and depth of the paper's figure; what the store holds is not run again."""
-        dataset, spec = self._workspace.dataset, self.spec_of(svm)
-        if dataset is None or spec is None:
+    def usual_sweep(self) -> SweepSpec | None:
+        """Return the sweep of the paper's figure, the best point chosen on validation; None without labelled data.
+
+        No run starts from another, so that each is the one that the Classifier page would make.
+        """
+        spec = self.spec_of(self.svm)
+        if spec is None:
+            return None
+        return SweepSpec(
+            spec.fingerprint, spec.source, SWEEP_NOISES, SWEEP_DEPTHS, method=spec.method, stack=spec.stack,
+            svm=spec.svm, training="split", warm=False, held_out=spec.held_out, choose="pooled",
+        )  # fmt: skip
+
+    def plan(self, sweep: SweepSpec) -> SweepPlan | None:
+        """Say what a sweep on the data that are open will cost; None where it cannot be made.
+
+        Raises
+        ------
+        ValueError
+            If it is empty or out of range.
+        """
+        dataset = self._workspace.dataset
+        return None if dataset is None or self.why_not() else plan_sweep(sweep, dataset, self.library.runs)
+
+    def start_sweep(self, sweep: SweepSpec | None = None) -> None:
+        """Answer every point of a sweep, the usual one where none is given; what the store holds is not run again."""
+        dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
+        if dataset is None or sweep is None:
             self._workspace.problem.emit(Problem("No sweep yet", self.why_not()))
             return
-        sweep = SweepSpec(
-            spec.fingerprint, spec.source, SWEEP_NOISES, SWEEP_DEPTHS, method=spec.method, stack=spec.stack, svm=svm,
-            held_out=spec.held_out,
-        )  # fmt: skip
-        path, pause = self.library.path, self.sweep.pause
+        path, pause, asked = self.library.path, self.sweep.pause, sweep
+        self.asked, self.sweep.latest = asked, None
 
         def work(progress: Progress) -> SweepState:
             with RunStore(path) as store:
-                return run_sweep(dataset, sweep, store, progress=progress, pause=pause)
+                return run_sweep(dataset, asked, store, progress=progress, pause=pause)
 
         self.sweep.start(work)
 
@@ -192,18 +244,21 @@ class RunController(QObject):
     # Stored runs -----------------------------------------------------------------------------------------------
 
     def current_runs(self) -> list[StoredRun]:
-        """Return the stored runs on the data that are open, on all their folds, judged on the test part.
+        """Return the stored runs on the data that are open, on all their folds.
 
         Those that this program would not repeat are left out.
         """
-        dataset = self._workspace.dataset
-        if dataset is None:
-            return []
-        held_out, wanted = dataset.held_out, {dataset.fingerprint}
-        if held_out is not None:
-            wanted = {each.fingerprint(dataset.whole) for each in held_out.each}
-        same = [r for r in self.library.runs if r.fingerprint in wanted and r.evaluate == "test"]
-        return [r for r in same if r.is_current]
+        wanted = {base.fingerprint for base in self.bases()}
+        return [run for run in self.library.runs if run.fingerprint in wanted and run.is_current]
+
+    def other_error(self, shown: RunSpec, error: float) -> StoredRun | None:
+        """Return the last run on the same data at the same noise and depth that has another error; None without."""
+        for line in reversed(self.library.runs):
+            same = line.fingerprint == shown.fingerprint and line.is_current and line.method == shown.method
+            here = line.depth == shown.stack.depth and (not line.depth or line.noise == shown.stack.noise)
+            if same and here and line.rate.value != f"{100 * error:.2f}":
+                return line
+        return None
 
     @Slot(str)
     def open_run(self, key: str) -> None:
@@ -224,11 +279,26 @@ class RunController(QObject):
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
             self._workspace.set_parameters(**panel_parameters(stack))
+        elif result.spec.source:
+            self._offer_data(result)
         self._show(result)
+
+    def _offer_data(self, result: RunResult) -> None:
+        """Offer to open the data of a run that was made with others than those that are open."""
+        title = dataset_title(result.dataset, result.generated)
+
+        def open_data() -> None:
+            self._awaited = result
+            self._workspace.open(replace(DataSource.parse(result.spec.source), held_out=result.spec.held_out))
+
+        said = f"It was made with {title}, not with the data that are open: images and weights are not to be seen."
+        self._workspace.problem.emit(
+            Problem("A run of other data", said, f"Open {result.dataset}", open_data, "information")
+        )
 
     @Slot(object)
     def _forget(self, dataset: Dataset) -> None:
-        self._reuse = Reuse()
+        self._reuse, self.asked = Reuse(), None
         self.drop_estimate()
         self.sweep.stop(forget=True)
         self.training.stop(forget=True)
@@ -236,3 +306,6 @@ class RunController(QObject):
         awaited, self._awaited = self._awaited, None
         if awaited is not None and awaited.spec.fingerprint == dataset.fingerprint:
             self._loaded(awaited)
+        elif awaited is not None:
+            said = f"{dataset.source} is open, but no longer holds what the run was made with, or was read otherwise."
+            self._workspace.problem.emit(Problem("Not the data of the run", said))

@@ -62,13 +62,16 @@ class Session(QObject):
 
         return EvaluationController(self.lane, self.library, self)
 
+    def close(self) -> None:
+        """Cancel everything and wait for the workers to end."""
+        self.lane.close()
+        if "library" in vars(self):
+            self.library.close()
+
     def stop(self) -> None:
-        """Stop what runs; what is shown stays, what is finished is stored, and what was being read is read again."""
+        """Stop what runs; what is shown stays, and what is finished is stored."""
         parts = vars(self)
-        was_reading = "library" in parts and self.library.reading
         self.workspace.cancel()
-        if was_reading:
-            self.library.refresh()
         if "runs" in parts:
             self.runs.stop()
         if "evaluation" in parts:

@@ -52,7 +52,8 @@ class ConfusionMatrix(Pointed):
         self._placeholder = "No predictions yet."
         self._still, self._version = CachedPixmap(), 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(300, 240)
+        self._chosen: tuple[int, int] | None = None
+        self.setMinimumSize(280, 168)
         self.setAccessibleName("Confusion matrix")
 
     def sizeHint(self) -> QSize:
@@ -95,10 +96,21 @@ class ConfusionMatrix(Pointed):
         self._shares = matrix / np.maximum(matrix.sum(axis=1, keepdims=True), 1) if matrix.size else np.zeros((0, 0))
         self._worst = worst_mistake(matrix) if worst is None else worst
         if not same:
-            self._current = None
+            self._current = self._chosen = None
             self.updateGeometry()
         self._describe()
         self.update()
+
+    def set_chosen(self, cell: tuple[int, int] | None) -> None:
+        """Ring a cell whose samples are shown elsewhere, or none."""
+        if cell != self._chosen:
+            self._chosen = cell
+            self.update()
+
+    @property
+    def chosen(self) -> tuple[int, int] | None:
+        """The cell that is ringed."""
+        return self._chosen
 
     def text_of(self, true: int, predicted: int) -> str:
         """Return a cell in words, e.g. "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
@@ -155,6 +167,11 @@ class ConfusionMatrix(Pointed):
             focus_ring(painter, self)
             return
         self._still.draw(painter, self, self._version, self._paint_still)
+        if self._chosen is not None:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            for pen in (QPen(QColor(theme.background), 5.0), QPen(QColor(theme.accent), 3.0)):
+                painter.setPen(pen)
+                painter.drawRect(self.cell(*self._chosen))
         if self._current is not None:
             box = self.cell(*self._current)
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -87,7 +87,8 @@ class Thumbnails(Pointed):
         self.bar = QScrollBar(Qt.Orientation.Vertical, self)
         self.bar.valueChanged.connect(self.update)
         self.setContentsMargins(0, 0, self.bar.sizeHint().width(), 0)
-        self.setMinimumSize(160, 120)
+        self._chosen: int | None = None
+        self.setMinimumSize(160, 88)
         self.setAccessibleName("Images")
 
     def sizeHint(self) -> QSize:
@@ -116,6 +117,12 @@ class Thumbnails(Pointed):
     def _lines(self, number: int) -> list[str]:
         item = self._items[number]
         return [item.caption or f"image {item.index}", *filter(None, [item.note])]
+
+    def set_chosen(self, index: int | None) -> None:
+        """Ring the image of this index, or none."""
+        if index != self._chosen:
+            self._chosen = index
+            self.update()
 
     @property
     def images(self) -> tuple[Thumbnail, ...]:
@@ -224,6 +231,10 @@ class Thumbnails(Pointed):
     def _paint_frame(self, painter: QPainter, number: int, box: QRectF) -> None:
         theme = theme_of(self)
         frame(painter, box, theme.line)
+        if self._items[number].index == self._chosen:
+            painter.setPen(QPen(QColor(theme.accent), 3.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRect(box.adjusted(-2, -2, 2, 2))
         if number == self._current:
             painter.setPen(QPen(QColor(theme.text), 2.0))
             painter.setBrush(Qt.BrushStyle.NoBrush)

@@ -77,13 +77,40 @@ def test_that_points_stand_at_their_values_in_the_colour_of_their_depth(plot: Er
 
 def test_that_the_interval_is_a_band_of_20_percent(plot: ErrorPlot) -> None:
     inside = place(plot, 0.5, 1.335) + QPoint(12, 0)
+    assert colour(plot, inside) == QColor(LIGHT.background)
+    plot.set_depth(2)
     assert far(colour(plot, inside), mixed(LIGHT.pin(2).name(), 0.2, LIGHT.background)) <= 4
 
 
-def test_that_a_band_that_still_shrinks_is_lighter(plot: ErrorPlot) -> None:
-    plot.set_points([*(p for p in points() if p.depth < 2), *points(state="refining")[6:]])
-    inside = place(plot, 0.5, 1.47) + QPoint(12, 0)
-    assert far(colour(plot, inside), mixed(LIGHT.pin(2).name(), 0.12, LIGHT.background)) <= 5
+def test_that_the_line_pointed_at_has_its_band_in_place_of_the_chosen_one(plot: ErrorPlot) -> None:
+    plot.set_depth(2)
+    inside = place(plot, 0.3, 1.94)
+    assert colour(plot, inside) == QColor(LIGHT.background)
+    QTest.mouseMove(plot, at(plot, "0.5/1"))
+    assert plot.banded() == 1
+    assert far(colour(plot, inside), mixed(LIGHT.pin(1).name(), 0.2, LIGHT.background)) <= 4
+    QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
+    assert plot.banded() == 2
+    assert colour(plot, inside) == QColor(LIGHT.background)
+
+
+def test_that_what_is_no_measurement_is_hollow_grey_and_has_no_interval(plot: ErrorPlot) -> None:
+    plot.set_depth(2)
+    for state in ("refining", "running"):
+        plot.set_points([*(p for p in points() if p.depth < 2), *points(state=state)[6:]])
+        inside = place(plot, 0.5, 1.335) + QPoint(12, 0)
+        assert colour(plot, inside) == QColor(LIGHT.background)
+        assert colour(plot, at(plot, "0.5/2")) == QColor(LIGHT.background)
+
+
+def test_that_what_was_chosen_on_validation_is_ringed_and_said(plot: ErrorPlot) -> None:
+    chosen = [replace(p, chosen=p.key == "0.5/1", validation=1.7) for p in points()]
+    plot.set_points(chosen)
+    ring = at(plot, "0.5/1")
+    dark = QColor(LIGHT.text)
+    assert min(far(colour(plot, ring + QPoint(d, 0)), dark) for d in (6, 7, 8)) < 60
+    assert "best on validation: noise 0.50, depth 1" in plot.accessibleDescription()
+    assert "1.70\u202f% of the validation rows: chosen by it" in lines_of(next(p for p in chosen if p.chosen))
 
 
 def test_that_there_is_no_frame_and_the_grid_is_horizontal(plot: ErrorPlot) -> None:
@@ -214,15 +241,15 @@ def test_that_hover_tells_the_point_and_shows_it_and_click_emits_it(
     assert [p.key for p in heard["clicked"]] == ["0.5/2"]
     QApplication.sendEvent(plot, QEvent(QEvent.Type.Leave))
     assert plot.current() is None
-    assert plot.accessibleDescription() == "9 points; best 1.40\u202f% at noise 0.50, depth 2"
+    assert plot.accessibleDescription() == "9 points"
 
 
 def test_that_the_tooltip_says_what_is_known_and_how_sure_it_is() -> None:
     point = ErrorPoint(0.3, 2, rate(1.414, 1.31, 1.52), "k", "refining", "σ 2.1, 3.4", "widths by span")
     assert lines_of(point) == [
-        "1.41 % (1.31–1.52)",
+        "≈ 1.41\u202f%",
         "noise 0.30 · depth 2",
-        "first estimate, so far n = 50\u202f000",
+        "an estimate, so far n = 50\u202f000",
         "widths by span",
         "σ 2.1, 3.4",
     ]
@@ -301,7 +328,7 @@ def test_that_points_waiting_for_an_estimate_stand_above_the_axis_one_over_the_o
     low, high = at(plot, "0.9/1"), at(plot, "0.9/2")
     assert low.x() == high.x() == place(plot, 0.9, 0.0).x()
     assert plot.box().bottom() - 30 < high.y() < low.y() < plot.box().bottom()
-    assert far(colour(plot, high), LIGHT.pin(2)) < 100
+    assert colour(plot, high) == QColor(LIGHT.background)
     plot.set_points(points())
 
 

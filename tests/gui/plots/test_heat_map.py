@@ -20,7 +20,7 @@ ERRORS = {(0.0, 0): 2.2, (0.5, 0): 2.2, (0.0, 1): 2.2, (0.5, 1): 1.5, (0.9, 1): 
 
 
 def points() -> list[ErrorPoint]:
-    return [ErrorPoint(x, d, rate(e), f"{x}/{d}") for (x, d), e in ERRORS.items()]
+    return [ErrorPoint(x, d, rate(e), f"{x}/{d}", chosen=(x, d) == (0.5, 1)) for (x, d), e in ERRORS.items()]
 
 
 @pytest.fixture
@@ -45,13 +45,14 @@ def test_that_a_cell_has_the_colour_of_its_error_and_more_error_is_darker(view: 
     assert lightness == sorted(lightness, reverse=True)
 
 
-def test_that_the_best_finished_cell_is_ringed(view: HeatMap) -> None:
+def test_that_the_cell_chosen_on_validation_is_ringed_and_a_lesser_error_is_not(view: HeatMap) -> None:
     shot = view.grab().toImage()
     box = view.cell(1, 1)
     assert QColor(LIGHT.text).rgb() in {shot.pixel(int(box.left()) + d, int(box.center().y())) for d in (-1, 0)}
     first = [replace(p, rate=rate(1.0), state="refining") if p.key == "0.0/0" else p for p in points()]
     view.set_points(first)
-    assert "best 1.50\u202f% at noise 0.50, depth 1" in view.accessibleDescription()
+    assert "best on validation: noise 0.50, depth 1: 1.50\u202f%" in view.accessibleDescription()
+    assert view.grab().toImage().pixelColor(corner(view, "0.0/0")) == QColor(LIGHT.background)
 
 
 def test_that_hover_and_click_tell_the_point_and_holes_nothing(view: HeatMap) -> None:

@@ -1,0 +1,167 @@
+"""What the points of a curve have in common: all of a run but its data, its noise and depth, its split and seed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.criteria import AUTO, LEARNED_BY, resolved
+from slide_gui.core.svm.parameters import LOSSES, SvmParameters
+from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.spec import FIT_ROWS, RunSpec
+from slide_gui.text import counted
+
+__all__ = ["Setting"]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How runs were made that can be compared as points of one curve.
+
+    Attributes
+    ----------
+    spec : RunSpec
+        In its normal form, of no data, at no noise, depth, split or seed in particular.
+    warm : bool
+        Whether the run started from that of another noise: the same model, learned from another start.
+    """
+
+    spec: RunSpec
+    warm: bool = False
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> Setting:
+        """Return the setting of a run."""
+        usual = StackParameters()
+        stack = replace(spec.stack, noise=usual.noise, depth=usual.depth if spec.stack.depth else 0)
+        svm = replace(spec.svm, groups=None, seed=0, near=None)
+        anywhere = replace(
+            spec, fingerprint="", source="", split=0, seed=0, neighbour=None, held_out=None, stack=stack, svm=svm
+        )
+        return cls(anywhere, spec.neighbour is not None)
+
+    @classmethod
+    def from_text(cls, text: str | None) -> Setting | None:
+        """Return what `text` says; None where it says nothing that can be read."""
+        return None if text is None else _parsed(text)
+
+    @property
+    def text(self) -> str:
+        """A JSON document of what is not as usual; equal texts are equal settings."""
+        different = _different(self.spec.document(), RunSpec("").document())
+        return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
+
+    def at(self, base: RunSpec, noise: float, depth: int, split: int = 0, seed: int = 0) -> RunSpec:
+        """Return a run in this setting, on the data of `base`."""
+        stack = replace(self.spec.stack, noise=noise, depth=depth)
+        spec = replace(
+            self.spec,
+            fingerprint=base.fingerprint,
+            source=base.source,
+            held_out=base.held_out,
+            stack=stack,
+            split=split,
+            seed=seed,
+        )
+        return spec.checked()
+
+    def covers(self, other: Setting) -> bool:
+        """Whether a run made so is a point of this curve; where it has no layers, theirs do not count."""
+        mine, theirs = self.spec, other.spec
+        if theirs.stack.depth == 0 or mine.stack.depth == 0:
+            mine, theirs = (replace(each, stack=StackParameters(), fit_rows="training") for each in (mine, theirs))
+        return mine == theirs
+
+    def words(self, n_classes: int = 0) -> str:
+        """Say what it is: which error, of what was trained on, and what chose the widths.
+
+        Parameters
+        ----------
+        n_classes : int
+            Of the data, where they are known: then an automatic criterion is named.
+        """
+        parts = self.parts(n_classes)
+        return " · ".join([f"{self.spec.evaluate} error", *parts.values()])
+
+    def parts(self, n_classes: int = 0) -> dict[str, str]:
+        """Return by name what may differ from one setting to another, in words; what is as usual is left out."""
+        spec, usual = self.spec, RunSpec("")
+        said = {"rows": "trained on 80 %" if spec.training == "split" else "trained on all rows"}
+        if spec.labels is not None:
+            said["labels"] = counted(spec.labels, "label")
+        if METHODS[spec.method].learns:
+            said["widths"] = _widths(spec.svm, n_classes)
+        else:
+            said["widths"] = METHODS[spec.method].text
+        if spec.svm.loss != usual.svm.loss:
+            said["loss"] = LOSSES[spec.svm.loss].text
+        if spec.svm.C is not None:
+            said["C"] = f"C = {spec.svm.C:g}"
+        if spec.test_rows is not None:
+            said["judged"] = f"judged on {counted(spec.test_rows, 'row')}"
+        if spec.fit_rows != usual.fit_rows:
+            said["fit"] = FIT_ROWS[spec.fit_rows].text
+        other = _different(
+            vars(replace(spec.stack, noise=0.0, depth=0)), vars(replace(usual.stack, noise=0.0, depth=0))
+        )
+        said |= {name: f"{name} {value}" for name, value in other.items()}
+        rest = _different(vars(spec.svm), {**vars(usual.svm), **{name: vars(spec.svm)[name] for name in _SAID}})
+        return said | {name: f"{name} {value}" for name, value in rest.items()}
+
+    def difference(self, other: Setting, n_classes: int = 0) -> str:
+        """Say how another run of the same noise and depth was made otherwise; empty where it was not."""
+        mine, theirs = self.parts(n_classes), other.parts(n_classes)
+        said = [f"judged on the {other.spec.evaluate} rows"] * (self.spec.evaluate != other.spec.evaluate)
+        said += [words for name, words in theirs.items() if mine.get(name) != words]
+        said += [f"not {words}" for name, words in mine.items() if name not in theirs]
+        if other.warm != self.warm:
+            said.append("started from the noise before it" if other.warm else "started afresh")
+        return ", ".join(said)
+
+
+_SAID = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # of an SVM, said in words
+
+
+def _widths(svm: SvmParameters, n_classes: int) -> str:
+    if svm.widths == "learn":
+        if svm.criterion == AUTO and n_classes > 1:
+            return f"widths by {resolved(AUTO, n_classes)} (automatic)"
+        return f"widths by {LEARNED_BY[svm.criterion].text.partition(' (')[0]}"
+    return "median widths" if svm.widths == "median" else "given widths"
+
+
+def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what of a document is not as usual, at any depth."""
+    different = {}
+    for name, value in document.items():
+        before = usual.get(name)
+        if isinstance(value, Mapping) and isinstance(before, Mapping):
+            inner = _different(value, before)
+            if inner:
+                different[name] = inner
+        elif value != before:
+            different[name] = value
+    return different
+
+
+def _merged(usual: Mapping[str, Any], different: Mapping[str, Any]) -> dict[str, Any]:
+    whole = dict(usual)
+    for name, value in different.items():
+        before = whole.get(name)
+        nested = isinstance(value, dict) and isinstance(before, Mapping)
+        whole[name] = _merged(before, value) if nested and before is not None else value
+    return whole
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str) -> Setting | None:
+    try:
+        different = json.loads(text)
+        warm = bool(different.pop("warm", False))
+        return Setting(RunSpec.from_document(_merged(RunSpec("").document(), different)), warm)
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        return None
