@@ -320,7 +320,7 @@ def _describe(result: RunResult) -> str:
 def _sentence(shown: Comparison) -> str:
     first, second = shown.first, shown.second
     difference = signed(100 * (first.error - second.error), 2)
-    said = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B {difference}"
+    said = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
     test = compare_errors(first, second)
     if test is None:
         return f"{said} points, judged on different rows: no test of significance."
