@@ -387,7 +387,8 @@ class Workspace(QObject):
         stack = self.stack
         if stack is None or len(stack.layers) < layer:
             return False
-        return replace(stack.parameters, depth=0) == replace(self.state.parameters, depth=0)
+        ours, wanted = stack.parameters, self.state.parameters
+        return ours is wanted or replace(ours, depth=wanted.depth) == wanted
 
     def _fit(self, settle: float) -> None:
         explorer, parameters, features = self._explorer, self.state.parameters, self._watched

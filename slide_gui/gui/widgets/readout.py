@@ -88,9 +88,9 @@ class Readout(QWidget):
     def _first_column(self) -> float:
         return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
-    def _cells(self) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
+    def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
         """Return the columns' titles and the lines as they are shown."""
-        if not self.is_turned():
+        if not turned:
             return self._columns, list(self._rows)
         names = tuple(name for name, _ in self._rows)
         lines = [
@@ -100,7 +100,8 @@ class Readout(QWidget):
         return names, lines
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        theme, (titles, lines) = theme_of(self), self._cells()
+        theme, turned = theme_of(self), self.is_turned()
+        titles, lines = self._cells(turned)
         painter = QPainter(self)
         first = self._first_column()
         step = (self.width() - EDGE - first) / max(len(titles), 1)
@@ -122,7 +123,7 @@ class Readout(QWidget):
             painter.drawText(QRectF(EDGE, top, first, LINE), middle, name)
             painter.setFont(body)
             for number, text in enumerate(texts[: len(titles)]):
-                layer = line if self.is_turned() else number
+                layer = line if turned else number
                 old = layer < len(self._stale) and self._stale[layer]
                 painter.setPen(washed(theme.text, STALE) if old else QColor(theme.text))
                 painter.drawText(QRectF(first + number * step, top, step, LINE), right, text)
