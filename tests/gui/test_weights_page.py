@@ -30,11 +30,10 @@ def page(app, monkeypatch, tmp_path):
     lane, workspace = session.lane, session.workspace
     page = WeightsPage(workspace, lambda: session.runs, window)
     window.show()
-    page.show()
     workspace.open(Given(dataset()))
     wait(lambda: workspace.model() is not None and not lane.busy)
     yield page
-    session.lane.close()
+    session.close()
     tear_down(window)
 
 
