@@ -369,6 +369,7 @@ class WeightsPage(Page):
             self._wall = LayerWall(self._context, self.window())
             self._wall.left.connect(self.refresh)
         self.refresh()  # so that colours are those of the theme
+        self._wall.setGeometry(self.screen().geometry())  # that of this window, also where nothing manages windows
         self._wall.showFullScreen()
         self._wall.activateWindow()
 
