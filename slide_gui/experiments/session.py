@@ -7,7 +7,9 @@ import json
 import os
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.source import DataSource
+from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
     "PICTURES",
@@ -26,6 +29,7 @@ __all__ = [
     "SessionRecord",
     "file_content",
     "located",
+    "look_for",
     "picture_text",
     "read_session",
     "write_session",
@@ -38,6 +42,7 @@ PICTURES = (".png", ".svg", ".pdf", ".gif", ".apng", ".mp4")
 _FORMAT, _VERSION = "slide-gui session", 2
 _MOST_BYTES = 1 << 20
 _MOST_PICTURE_BYTES = 256 << 20
+_MOST_LISTED, _MOST_CANDIDATES, _MOST_CANDIDATE_BYTES = 10_000, 64, 512 << 20  # of a search for moved data
 _MARK, _END = "slide-gui-session:", ";"
 _MARKED = re.compile(rb"slide-gui-session:([A-Za-z0-9+/]{8,}={0,2})")
 _EXPECTED = "a session of slide-gui"
@@ -240,10 +245,7 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     known = [*beside, *folders]
     paths, missing = [], []
     for name in record.source.paths:
-        said = Path(name)
-        places = [said] if said.is_absolute() else [folder / said for folder in beside]
-        places += [folder / said.name for folder in known]
-        place = next((place for place in places if _exists(place)), None)
+        place = _place(Path(name), beside, known)
         if place is None:
             missing.append(name)
         else:
@@ -251,6 +253,71 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
     if missing:
         raise MissingData(missing, "" if path is None else str(path))
     return _with_paths(record, tuple(paths))
+
+
+def look_for(
+    record: SessionRecord, path: Path, folders: Iterable[Path], *, progress: Progress = NO_PROGRESS
+) -> SessionRecord | None:
+    """Return the session with the one file of its data that has another name now, told by the data's own hash.
+
+    Files of the same kind beside the session and in the other folders are read, the smallest first: at most 64, of
+    512 MB together.
+
+    Parameters
+    ----------
+    path : Path
+        The file that the session was read from.
+    folders : iterable of Path
+        Where else data may be.
+    progress : Progress
+        Gets the share of the files that were read; may break the search off.
+
+    Returns
+    -------
+    SessionRecord or None
+        None if none is there, or more than one file is missing.
+    """
+    beside = [path.absolute(), path.absolute().parent] if path.is_dir() else [path.absolute().parent]
+    known = list(dict.fromkeys([*beside, *folders]))
+    places = [_place(Path(name), beside, known) for name in record.source.paths]
+    if places.count(None) != 1 or not record.fingerprint:
+        return None
+    missing = places.index(None)
+    candidates = _alike(Path(record.source.paths[missing]).suffix.lower(), known)
+    for number, candidate in enumerate(candidates):
+        progress.report(number / len(candidates))
+        paths = [candidate if place is None else place for place in places]
+        there = _with_paths(record, tuple(map(os.path.normpath, paths)))
+        with suppress(DataError, OSError, MemoryError):
+            part = progress.part(number / len(candidates), (number + 1) / len(candidates))
+            if there.source.load(progress=part).fingerprint == record.fingerprint:
+                return there
+    return None
+
+
+def _alike(suffix: str, folders: Iterable[Path]) -> list[Path]:
+    """Return the files with this suffix, the smallest first, as many as are looked into."""
+    sizes: dict[Path, int] = {}
+    for folder in folders:
+        with suppress(OSError), os.scandir(folder) as entries:
+            for entry in islice(entries, _MOST_LISTED):
+                with suppress(OSError):
+                    if entry.name.lower().endswith(suffix) and entry.is_file():
+                        sizes[Path(entry.path)] = entry.stat().st_size
+    chosen, total = [], 0
+    for place in sorted(sizes, key=lambda each: (sizes[each], each))[:_MOST_CANDIDATES]:
+        total += sizes[place]
+        if total > _MOST_CANDIDATE_BYTES:
+            break
+        chosen.append(place)
+    return chosen
+
+
+def _place(said: Path, beside: list[Path], known: list[Path]) -> Path | None:
+    """Return where a file is by its name."""
+    places = [said] if said.is_absolute() else [folder / said for folder in beside]
+    places += [folder / said.name for folder in known]
+    return next((place for place in places if _exists(place)), None)
 
 
 def _with_paths(record: SessionRecord, paths: tuple[str, ...]) -> SessionRecord:

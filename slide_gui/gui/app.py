@@ -56,6 +56,7 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     interruption.came.connect(app.closeAllWindows)
     window = make_window(files, source, keeps_session=True)
     collect_in_turn(window)
+    window.restore_place()
     window.show()
     code = int(app.exec())
     tear_down(window)

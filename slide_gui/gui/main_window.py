@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from PySide6.QtCore import QSettings, QSize, Qt, Slot
+from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QScreen
 from PySide6.QtWidgets import (
     QApplication,
@@ -44,7 +44,7 @@ from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.notice import Notice
 from slide_gui.text import time_left
 
-__all__ = ["MainWindow"]
+__all__ = ["MainWindow", "within"]
 
 
 _ICONS = {
@@ -167,6 +167,17 @@ class Navigation(QFrame):
 
 
 _OPENS_AT, _LEAST = QSize(1280, 800), QSize(880, 480)
+_PLACE = "window/geometry"
+
+
+def within(frame: QRect, room: QRect) -> QRect:
+    """Return a rectangle, made smaller and moved as far as it must be to lie within another."""
+    size = frame.size().boundedTo(room.size())
+    left = min(max(frame.left(), room.left()), room.left() + room.width() - size.width())
+    top = min(max(frame.top(), room.top()), room.top() + room.height() - size.height())
+    return QRect(QPoint(left, top), size)
+
+
 _PRIVATE = "nothing leaves this computer"
 
 
@@ -215,9 +226,12 @@ class MainWindow(QMainWindow):
     def _build(self, sessions: Path | None) -> None:
         self._title_bar = TitleBar(self.actions_by_name, self)
         self._navigation = Navigation(self.actions_by_name, self)
-        self.panel = ParameterPanel(self.workspace, self)
+        self.panel = ParameterPanel(self.workspace, self, recent=self.recent)
         self.pages = PageStack(self.session, self)
+        # Before the sessions are told, which may have something to say of the data that stays in sight.
+        self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
+        self.keeper.known_folders = self._known_folders
         self.reading_preview = ReadingPreview(self.workspace, self)
         central = QWidget(self)
         layout = flush(QVBoxLayout(central), 0)
@@ -249,12 +263,12 @@ class MainWindow(QMainWindow):
 
     def _connect(self) -> None:
         self.panel.dataset_chosen.connect(self.open_entry)
+        self.panel.files_chosen.connect(self.open_files)
         self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.lane.status_changed.connect(self._show_job)
         self.job_bar.cancel_requested.connect(self.actions_by_name["cancel"].trigger)
-        self.workspace.dataset_changed.connect(self._show_title)
         self.workspace.problem.connect(self.show_problem)
         self.exports.problem.connect(self.show_problem)
         self.exports.written.connect(self._show_export)
@@ -300,10 +314,25 @@ class MainWindow(QMainWindow):
         """Open files or a folder as one data set; a session, a picture or a bundle brings back what it shows."""
         sessions = [path for path in paths if path.suffix.lower() == SUFFIX]
         paths = sessions if len(sessions) == 1 else paths  # of a bundle whose files were taken together
-        if len(paths) != 1 or not self.keeper.open(paths[0], self.opening.folders()):
+        if len(paths) != 1 or not self.keeper.open(paths[0]):
             self.workspace.open_paths(paths)
         else:
             self.recent.add(paths)
+
+    def _known_folders(self) -> list[Path]:
+        """Return where data may be that a session does not find where it says."""
+        return [*self.opening.folders(), *self.recent.folders]
+
+    def restore_place(self) -> None:
+        """Be as large and where the window was when it was closed last, as far as the screen allows."""
+        place = self.settings.value(_PLACE)
+        if isinstance(place, QByteArray):
+            self.restoreGeometry(place)
+        if not self.isMaximized() and not self.isFullScreen():
+            decoration = self.frameGeometry().size() - self.size()
+            frame = within(self.frameGeometry(), self.screen().availableGeometry())
+            self.resize(frame.size() - decoration)
+            self.move(frame.topLeft())
 
     def save_session(self) -> None:
         """Ask for a place, and write there what is shown."""
@@ -329,7 +358,7 @@ class MainWindow(QMainWindow):
             "slide-gui did not close last time",
             "What it showed was kept; the example is open meanwhile.",
             remedy="Bring it back",
-            run=lambda: self.keeper.open(path, self.opening.folders()),
+            run=lambda: self.keeper.open(path),
         )
 
     @Slot(object)
@@ -497,6 +526,7 @@ class MainWindow(QMainWindow):
     def closeEvent(self, event: QCloseEvent) -> None:
         """Cancel, wait for the worker, and go."""
         self.lateness.stop()
+        self.settings.setValue(_PLACE, self.saveGeometry())
         self.keeper.close()
         self.session.close()
         self.faults.close()

@@ -28,6 +28,7 @@ from slide_gui.experiments.splits import can_hold_out
 from slide_gui.figures.color_scale import DIVERGING, MAPS
 from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.state.recent import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices
 from slide_gui.gui.widgets.number_slider import NumberSlider
@@ -37,6 +38,8 @@ __all__ = ["ParameterPanel"]
 
 _WIDTH = 240
 _OPEN = "open"
+_MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
+_ENABLED = Qt.ItemDataRole.UserRole - 1  # where an item of a box says whether it can be chosen
 _RIDGES = (*(float(f"{digit}e{power}") for power in range(-8, 3) for digit in (1, 2, 5)), 1000.0)
 _SHARE, _FOLDS, _NOTHING = "share", "folds", "nothing"
 
@@ -85,6 +88,22 @@ class _ChoiceBox(QComboBox):
     def set_choice(self, key: str) -> None:
         """Show a choice by its key."""
         self.setCurrentIndex(self.findData(key))
+
+
+class _DataMenu(QComboBox):
+    """Says when it is about to open.
+
+    Signals
+    -------
+    asked()
+        A person opens it.
+    """
+
+    asked = Signal()
+
+    def showPopup(self) -> None:
+        self.asked.emit()
+        super().showPopup()
 
 
 class SplitControls(QWidget):
@@ -206,6 +225,8 @@ class ParameterPanel(QScrollArea):
     -------
     dataset_chosen(object)
         Key of a catalogue entry.
+    files_chosen(object)
+        Paths that were opened before, to be opened together.
     open_requested()
         The person wants to open files of their own.
     download_requested(object)
@@ -215,13 +236,16 @@ class ParameterPanel(QScrollArea):
     """
 
     dataset_chosen = Signal(object)
+    files_chosen = Signal(object)
     open_requested = Signal()
     download_requested = Signal(object)
     reading_requested = Signal()
 
-    def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, parent: QWidget | None = None, *, recent: RecentFiles | None = None
+    ) -> None:
         super().__init__(parent)
-        self._workspace = workspace
+        self._workspace, self._recent = workspace, recent
         self.setFixedWidth(_WIDTH)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -288,13 +312,11 @@ class ParameterPanel(QScrollArea):
 
     def _build_data(self) -> None:
         self._heading("DATA")
-        self._datasets = QComboBox(self)
+        self._datasets = _DataMenu(self)
         self._datasets.setAccessibleName("Data set")
         self._datasets.setToolTip("The benchmark data sets of the paper (§6), or files of your own")
-        for entry in entries():
-            self._datasets.addItem(entry.title, entry.key)
-        self._datasets.insertSeparator(self._datasets.count())
-        self._datasets.addItem("Open files…", _OPEN)
+        self._fill_menu()
+        self._datasets.asked.connect(self._fill_menu)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())
@@ -389,6 +411,8 @@ class ParameterPanel(QScrollArea):
         self._restore_dataset()
         if key == _OPEN:
             self.open_requested.emit()
+        elif isinstance(key, RecentOpening):
+            self.files_chosen.emit(list(key.paths))
         elif key is not None:
             self.dataset_chosen.emit(key)
 
@@ -427,6 +451,27 @@ class ParameterPanel(QScrollArea):
         # A generator asked for by name at the start may stand beside real files that are there already.
         self._fetch.setVisible(dataset.generated and source is not None and bool(source.key) and not source.generated)
         self._counts.setToolTip(tip)
+        self._restore_dataset()
+
+    @Slot()
+    def _fill_menu(self) -> None:
+        """Offer the benchmark data sets, the files opened last, those that are gone greyed, and others."""
+        self._datasets.clear()
+        for entry in entries():
+            self._datasets.addItem(entry.title, entry.key)
+        self._datasets.insertSeparator(self._datasets.count())
+        recent = () if self._recent is None else self._recent.openings[:_MOST_RECENT]
+        for opening in recent:
+            reason, row = opening.why_not, self._datasets.count()
+            self._datasets.addItem(f"{opening.name} ({reason})" if reason else opening.name, opening)
+            self._datasets.setItemData(row, str(opening.paths[0]), Qt.ItemDataRole.ToolTipRole)
+            if reason:
+                self._datasets.setItemData(row, 0, _ENABLED)
+        if recent:
+            self._datasets.insertSeparator(self._datasets.count())
+        self._datasets.addItem("Open files…", _OPEN)
+        shown = self._datasets.view()
+        shown.setMinimumWidth(min(shown.sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
         self._restore_dataset()
 
     def _restore_dataset(self) -> None:

@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QSettings
+from PySide6.QtCore import QRect, QSettings, Qt
 from PySide6.QtWidgets import QFileDialog
 
 from slide_gui.experiments.session import read_session
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.main_window import MainWindow, within
 from tests.gui.given import settle, wait
 from tests.gui.test_own_data import drop
 
@@ -188,6 +188,7 @@ def test_that_data_that_have_changed_are_said_to_have(windows, table):
     again = windows()
     quiet(again, "table")
     assert "is not what it was when the session was saved" in again.notice.accessibleName()
+    assert again.notice.isVisible()
 
 
 def test_that_a_damaged_last_session_leaves_the_example_open_and_says_so(windows, table, tmp_path):
@@ -239,3 +240,119 @@ def test_that_values_beyond_a_slider_are_taken_and_shown_at_its_end(windows, tab
     wait(lambda: window.workspace.state.parameters.threshold == 1e30)
     quiet(window, "table")
     assert window.panel.threshold_slider.value() == 1.0
+
+
+def test_that_data_that_have_another_name_now_are_recognised_by_their_hash(windows, table):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    tear_down(window)
+    other = table.with_name("another.csv")
+    other.write_text(table.read_text().replace("8", "7"))
+    table.rename(table.with_name("renamed.csv"))
+    again = windows()
+    quiet(again, "renamed")
+    assert is_changed(again)
+    assert again.notice.isVisible()
+    assert "renamed.csv" in again.notice.accessibleName()
+
+
+def test_that_data_of_another_name_are_looked_for_where_a_person_says_they_are(windows, table, tmp_path, monkeypatch):
+    window = windows(table)
+    quiet(window, "table")
+    changed(window)
+    tear_down(window)
+    (tmp_path / "elsewhere").mkdir()
+    table.rename(tmp_path / "elsewhere" / "renamed.csv")
+    again = windows()
+    quiet(again, "Rectangles")
+    assert "table.csv, which was not found" in again.notice.accessibleName()
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
+    again.notice.remedy_requested.emit()
+    quiet(again, "renamed")
+    assert is_changed(again)
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        ((100, 50, 1280, 800), (100, 50, 1280, 800)),
+        ((1500, 900, 1280, 800), (640, 280, 1280, 800)),
+        ((-300, -20, 1280, 800), (0, 0, 1280, 800)),
+        ((2000, 10, 3000, 2000), (0, 0, 1920, 1080)),
+    ],
+)
+def test_that_a_window_stays_on_a_screen_that_became_smaller(frame, expected):
+    assert within(QRect(*frame), QRect(0, 0, 1920, 1080)) == QRect(*expected)
+    beside = within(QRect(*frame).translated(1920, 30), QRect(1920, 30, 1920, 1080))
+    assert beside == QRect(*expected).translated(1920, 30)
+
+
+def test_that_the_place_of_a_window_that_is_closed_is_remembered_and_one_that_makes_no_sense_passed_over(
+    windows, table
+):
+    window = windows(table)
+    quiet(window, "table")
+    place = window.saveGeometry()
+    tear_down(window)
+    again = windows(table)
+    assert again.settings.value("window/geometry") == place
+    again.settings.setValue("window/geometry", "nowhere")
+    again.restore_place()
+    quiet(again, "table")
+
+
+def test_that_what_is_asked_of_the_benchmark_and_the_brush_are_taken_back_and_come_back(windows, table):
+    window = windows(table)
+    quiet(window, "table")
+    page = window.pages.page("evaluation")
+    window.pages.turn_to("evaluation")
+    quiet(window, "table")
+    first = page.choices()
+    page.controls.methods.boxes["pca-svm"].setChecked(False)
+    page.controls._splits.setValue(5)
+    assert "pca-svm" not in page.choices()["methods"].split(",")
+    window.workspace.history.undo()
+    assert page.choices()["splits"] == "0"
+    window.workspace.history.undo()
+    assert page.choices() == first
+    assert page.controls.methods.boxes["pca-svm"].isChecked()
+    window.workspace.history.redo()
+    window.weights_page.set_view("flow")
+    window.pages.turn_to("weights")
+    flow = window.weights_page.flow_part()
+    flow._brushes.button(3).click()
+    window.workspace.history.undo()
+    assert flow.view.canvas._brush == 1
+    window.workspace.history.redo()
+    assert flow.view.canvas._brush == 3
+    quiet(window, "table")
+    tear_down(window)
+    again = windows()
+    quiet(again, "table")
+    assert again.weights_page.flow_part().view.canvas._brush == 3
+    again.pages.turn_to("evaluation")
+    assert "pca-svm" not in again.pages.page("evaluation").choices()["methods"].split(",")
+    assert not again.pages.page("evaluation").controls.methods.boxes["pca-svm"].isChecked()
+    quiet(again, "table")
+
+
+def test_that_the_menu_of_data_holds_files_opened_before_and_greys_those_that_are_gone(windows, table):
+    window = windows(table)
+    quiet(window, "table")
+    other = table.with_name("other.csv")
+    other.write_text(table.read_text())
+    window.open_files([other])
+    quiet(window, "other")
+    table.unlink()
+    menu = window.panel._datasets
+    menu.asked.emit()
+    texts = [menu.itemText(row) for row in range(menu.count())]
+    assert "other.csv" in texts
+    gone = texts.index("table.csv (table.csv is no longer there)")
+    assert not menu.model().flags(menu.model().index(gone, 0)) & Qt.ItemFlag.ItemIsEnabled
+    window.open_entry("rectangles")
+    quiet(window, "Rectangles")
+    menu.asked.emit()
+    menu.activated.emit([menu.itemText(row) for row in range(menu.count())].index("other.csv"))
+    quiet(window, "other")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
@@ -52,7 +53,15 @@ _MOST_SPLITS = 50  # as many as the paper has
 
 
 class EvaluationControls(QWidget):
-    """One row of controls over the controller of the benchmark."""
+    """One row of controls over the controller of the benchmark.
+
+    Signals
+    -------
+    changed()
+        A person asked for something else.
+    """
+
+    changed = Signal()
 
     def __init__(self, controller: EvaluationController, parent: QWidget) -> None:
         super().__init__(parent)
@@ -108,6 +117,7 @@ class EvaluationControls(QWidget):
             self._extent.currentData(), self.data_sets.chosen(), self.methods.chosen(), self._splits.value() or None
         )
         self._controller.choose(choice)
+        self.changed.emit()
 
     @Slot()
     def refresh(self) -> None:
@@ -187,6 +197,7 @@ class EvaluationPage(Page):
         export = add_button(self, self.head, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self.controls = EvaluationControls(controller, self)
+        self.controls.changed.connect(self.chosen)
         self.column.addWidget(self.controls)
         self._build_course(nested(self.column, QHBoxLayout(), spacing=12))
         self.errors = EvaluationTable(self, name="Error rates")
@@ -239,6 +250,33 @@ class EvaluationPage(Page):
         return view
 
     # What is asked ---------------------------------------------------------------------------------------------
+
+    def choices(self) -> dict[str, str]:
+        choice = self._controller.choice
+        asked = {"protocol": choice.extent, "splits": str(choice.splits or 0)}
+        asked |= {"data sets": ",".join(choice.data), "methods": ",".join(choice.methods)}
+        return super().choices() | asked
+
+    def choose(self, choices: Mapping[str, str]) -> None:
+        super().choose(choices)
+        choice = self._controller.choice
+        extent, splits = choices.get("protocol", choice.extent), choices.get("splits", "")
+        if extent in ("full", "quick"):
+            choice = replace(choice, extent=extent)
+        if splits.isdecimal() and len(splits) < 4 and int(splits) <= _MOST_SPLITS:
+            choice = replace(choice, splits=int(splits) or None)
+        everything = EvaluationChoice.everything()
+        data, methods = (
+            choices.get(name, ",".join(now)).split(",")
+            for name, now in (("data sets", choice.data), ("methods", choice.methods))
+        )
+        choice = replace(
+            choice,
+            data=tuple(key for key in everything.data if key in data),
+            methods=tuple(key for key in everything.methods if key in methods),
+        )
+        self._controller.choose(choice)
+        self.refresh()
 
     @Slot(int)
     def _show_view(self, view: int) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
@@ -48,7 +48,15 @@ Shape = tuple[int, int] | None
 
 
 class FlowPart(View):
-    """The image to draw on, its corruption and all layers, with the tools for drawing."""
+    """The image to draw on, its corruption and all layers, with the tools for drawing.
+
+    Signals
+    -------
+    brush_chosen(int)
+        How many pixels wide a person wants strokes.
+    """
+
+    brush_chosen = Signal(int)
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
@@ -93,6 +101,13 @@ class FlowPart(View):
         self._tools.addWidget(corruption, 0, 3)
         self._narrow = False
 
+    @Slot(int)
+    def set_brush(self, side: int) -> None:
+        """Let strokes be so many pixels wide, if there is such a brush."""
+        if side in _BRUSHES:
+            self._brushes.choose(side)
+            self.view.canvas.set_brush(side)
+
     def _build_drawing(self) -> QWidget:
         drawing = QWidget(self)
         row = flush(QHBoxLayout(drawing), 4)
@@ -105,6 +120,7 @@ class FlowPart(View):
             button.setAccessibleName(f"brush {side}")
             row.addWidget(button)
         self._brushes.idClicked.connect(self.view.canvas.set_brush)
+        self._brushes.idClicked.connect(self.brush_chosen)
         self._undo = add_button(self, row, "Undo stroke", "Take the stroke that was done last back (Ctrl+Z)", "flat")
         self._undo.clicked.connect(self._workspace.history.undo)
         self._workspace.history.changed.connect(self._follow_history)

@@ -263,6 +263,7 @@ class WeightsPage(Page):
         self._context = ViewContext(workspace, self.shown, self.pixels, self._source, runs)
         self._view_of: dict[str, View] = {}
         self._wall: LayerWall | None = None
+        self._brush = 1
         self._sample = SamplePanel(self._context, self)
         self._views = QStackedWidget(self)
         self._views.setMinimumSize(200, 160)  # of the view that is shown, not of all
@@ -293,7 +294,16 @@ class WeightsPage(Page):
             if spec.name == ALL_ROWS:
                 cast("AllRows", view).wall_requested.connect(self.show_wall)
             self._views.addWidget(view)
+            if spec.name == FLOW:
+                flow = cast("FlowPart", view)
+                flow.set_brush(self._brush)
+                flow.brush_chosen.connect(self._note_brush)
         return self._view_of[spec.name]
+
+    @Slot(int)
+    def _note_brush(self, side: int) -> None:
+        self._brush = side
+        self.chosen.emit()
 
     @Slot(int)
     def _tab_chosen(self, number: int) -> None:
@@ -319,10 +329,16 @@ class WeightsPage(Page):
 
     def choices(self) -> dict[str, str]:
         feature = self.pixels.feature
-        return super().choices() | ({} if feature is None else {"pixel": str(feature)})
+        brush = {"brush": str(self._brush)}
+        return super().choices() | brush | ({} if feature is None else {"pixel": str(feature)})
 
     def choose(self, choices: Mapping[str, str]) -> None:
         super().choose(choices)
+        brush = choices.get("brush", "")
+        if brush.isdecimal() and len(brush) < 3:
+            self._brush = int(brush)
+            if FLOW in self._view_of:
+                cast("FlowPart", self._view_of[FLOW]).set_brush(self._brush)
         pixel, dataset = choices.get("pixel", ""), self._workspace.dataset
         if pixel.isdecimal() and dataset is not None and len(pixel) < 9 and int(pixel) < dataset.n_features:
             self.pixels.point_at(int(pixel))
