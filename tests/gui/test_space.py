@@ -48,6 +48,23 @@ def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window, size, least)
     assert abs(bar.bar().bottom() - min(layout.lowest, view.height() - 8)) <= 1
 
 
+@pytest.mark.parametrize("depth", [1, 4, 6, 8])
+@pytest.mark.parametrize("view", ["view_pinned", "view_explain", "view_copies"])
+def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_window(window, depth, view):
+    window.resize(960, 640)
+    window.workspace.set_parameters(depth=depth)
+    window.actions_by_name[view].trigger()
+    wait(lambda: window.workspace.model() is not None)
+    settle(0.1)
+    readout, tiles = window.weights_page.findChild(Readout), tiles_of(window)
+    wait(lambda: tiles.layout_of().columns > 0, 20)
+    assert readout.holds(5 if readout.is_turned() else depth, "+0.0")
+    area = tiles.parentWidget()
+    assert tiles.width() <= area.width()
+    assert max(tiles.layout_of().cell(0, c).right() for c in tiles.layout_of().shown_columns()) <= area.width()
+    window.lane.cancel()
+
+
 def test_that_no_more_than_a_fifth_of_a_large_page_is_left_blank_at_the_right(window):
     window.resize(1920, 1080)
     settle(0.1)
@@ -172,9 +189,10 @@ def test_that_a_notice_has_a_place_of_its_own_and_covers_nothing(window):
         assert place[0].y() + notice.height() <= window.statusBar().y()
         assert notice.height() >= notice.heightForWidth(notice.width())
         tall = pages.height()
-        window.actions_by_name["cancel"].trigger()
+        window.notice.dismiss()
         settle(0.05)
         assert pages.height() > tall
+    wait(lambda: not window.lane.busy)
     assert not window.actions_by_name["cancel"].isEnabled()
 
 

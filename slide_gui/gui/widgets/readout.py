@@ -70,7 +70,7 @@ class Readout(QWidget):
     def holds(self, columns: int, text: str) -> bool:
         """Return whether so many columns have room for a text."""
         advance = QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(text) + 6
-        return columns * advance <= self.width() - self._first_column() - EDGE
+        return columns * advance <= self.width() - self._first_column(self.is_turned()) - EDGE
 
     def hasHeightForWidth(self) -> bool:
         return True
@@ -85,7 +85,9 @@ class Readout(QWidget):
     def minimumSizeHint(self) -> QSize:
         return QSize(180, HEAD + 4 * LINE)
 
-    def _first_column(self) -> float:
+    def _first_column(self, turned: bool = False) -> float:
+        if turned:  # the title of the table stands in a line with those of the columns
+            return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + EDGE + 12
         return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
     def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
@@ -103,7 +105,7 @@ class Readout(QWidget):
         theme, turned = theme_of(self), self.is_turned()
         titles, lines = self._cells(turned)
         painter = QPainter(self)
-        first = self._first_column()
+        first = self._first_column(self.is_turned())
         step = (self.width() - EDGE - first) / max(len(titles), 1)
         small = figure_font(self, SECONDARY)
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

@@ -137,7 +137,11 @@ LARGEST, LARGEST_IN_ROOM, LEGIBLE, SMALLEST = 196, 448, 84, 24
 ENLARGED = 336
 """Side of an enlarged tile where no height is given."""
 BARS_HEIGHT, BARS_LARGEST = 72, 480
-MOST_BANDS = 4
+MOST_BANDS = MOST_FOLDS = 4
+COMFORTABLE = 48
+"""Width below which the tiles of a row go on in another line."""
+LEAST_PITCH = 40
+"""From one row to the next at least: the height of a row's label."""
 
 
 @dataclass(frozen=True)
@@ -227,6 +231,8 @@ class ImageLayout:
 class TileLayout(ImageLayout):
     """Geometry of `rows` × `columns` tiles; where it makes them larger, rows stand beside each other in bands.
 
+    Where the tiles of a row would be too small beside each other, they take several lines, each with its headings.
+
     Parameters
     ----------
     caption : tuple of (float, float)
@@ -246,9 +252,24 @@ class TileLayout(ImageLayout):
     @cached_property
     def bands(self) -> int:
         """How many groups of rows stand beside each other: as many as let tiles be largest, and all be seen."""
-        if not self.height_room or self.only is not None:
+        if not self.height_room or self.only is not None or self.folds > 1:
             return 1
         return max(range(1, min(self._rows, MOST_BANDS) + 1), key=self._worth)
+
+    @cached_property
+    def folds(self) -> int:
+        """On how many lines the tiles of a row stand."""
+        if not self.height_room or self.only is not None:
+            return 1
+        room = self.width - 2 * EDGE - self.label_width + self.gap
+        most = min(MOST_FOLDS, self._columns)
+        wide = (n for n in range(1, most) if room / -(-self._columns // n) - self.gap >= COMFORTABLE)
+        return next(wide, most)
+
+    @property
+    def _across(self) -> int:
+        """Tiles on one line."""
+        return -(-self._columns // self.folds)
 
     def _worth(self, bands: int) -> tuple[float, float, int]:
         size = self._size_in(bands)
@@ -279,7 +300,7 @@ class TileLayout(ImageLayout):
     def _room_in(self, bands: int) -> float:
         """Return the width that one tile may take."""
         band = (self.width - 2 * EDGE - (bands - 1) * BAND_GAP) / bands
-        return max((band - self.label_width - (self._columns - 1) * self.gap) / self._columns, SMALLEST)
+        return max((band - self.label_width - (self._across - 1) * self.gap) / self._across, SMALLEST)
 
     def _lines_in(self, bands: int) -> int:
         room = self._room_in(bands) + self.gap - 2
@@ -287,14 +308,17 @@ class TileLayout(ImageLayout):
 
     def _around(self, bands: int) -> float:
         """Return the height that is no tile's."""
-        return 2 * EDGE + HEAD + self._rows_in(bands) * (self._lines_in(bands) * LINE + GAP)
+        below = self._lines_in(bands) * LINE + GAP
+        if self.folds > 1:
+            return 2 * EDGE + self._rows * self.folds * (HEAD + below)
+        return 2 * EDGE + HEAD + self._rows_in(bands) * below
 
     def _size_in(self, bands: int) -> tuple[float, float]:
         room, rows = self._room_in(bands), self._rows_in(bands)
         tall = float(LARGEST if self.only is None else ENLARGED)
         if self.height_room:
             least = LEGIBLE if not self.bars else BARS_HEIGHT
-            tall = max((self.height_room - self._around(bands)) / rows, least)
+            tall = max((self.height_room - self._around(bands)) / (rows * self.folds), least)
         most = LARGEST_IN_ROOM if self.height_room else LARGEST
         if self.bars:
             tall = min(tall, 2 * BARS_HEIGHT) if self.height_room and self.only is None else tall
@@ -327,20 +351,22 @@ class TileLayout(ImageLayout):
         """From one tile to the next, across and down."""
         caption = self.caption[self.lines - 1] if self.lines else 0.0
         wide = max(self.size[0], min(caption, self._room_in(self.bands)))
-        return wide + self.gap, self.size[1] + self.lines * LINE + GAP
+        high = max(self.size[1] + self.lines * LINE + GAP, LEAST_PITCH)
+        return wide + self.gap, high + (HEAD if self.folds > 1 else 0)
 
     @property
     def height(self) -> int:
         """Height of everything."""
-        return int(2 * EDGE + HEAD + self._rows_in(self.bands) * self.pitch[1] + 0.5)
+        head = HEAD if self.folds == 1 else 0
+        return int(2 * EDGE + head + self._rows_in(self.bands) * self.folds * self.pitch[1] + 0.5)
 
     @property
     def lowest(self) -> float:
-        return self._boxes[self._rows_in(self.bands) - 1][0].bottom()
+        return self._boxes[self._rows_in(self.bands) - 1][-1].bottom()
 
     @property
     def _band_width(self) -> float:
-        return self.label_width + self._columns * self.pitch[0] - self.gap
+        return self.label_width + self._across * self.pitch[0] - self.gap
 
     @property
     def needed(self) -> float:
@@ -364,14 +390,18 @@ class TileLayout(ImageLayout):
         lefts = [
             [
                 snapped(EDGE + self.label_width + band * step + i * self.pitch[0], self.ratio)
-                for i in range(self._columns)
+                for i in range(self._across)
             ]
             for band in range(self.bands)
         ]
-        tops = [snapped(EDGE + HEAD + i * self.pitch[1], self.ratio) for i in range(rows)]
-        size = self.size
+        tops = [snapped(EDGE + HEAD + i * self.pitch[1], self.ratio) for i in range(rows * self.folds)]
+        size, across = self.size, self._across
         return tuple(
-            tuple(QRectF(left, tops[row % rows], *size) for left in lefts[row // rows]) for row in range(self._rows)
+            tuple(
+                QRectF(lefts[row // rows][k % across], tops[row % rows * self.folds + k // across], *size)
+                for k in range(self._columns)
+            )
+            for row in range(self._rows)
         )
 
     def captions(self, row: int, column: int) -> QRectF:
@@ -388,10 +418,15 @@ class TileLayout(ImageLayout):
         wide, below = max(self.size[0], self.pitch[0] - 2) - self.size[0] + 3, 3.0 + self.lines * LINE + 1
         return tuple(tuple(box.adjusted(-3, -3, wide, below) for box in row) for row in self._boxes)
 
-    def heading(self, column: int, band: int = 0) -> QRectF:
-        """Return the box of a column's title above a band."""
-        box = self.tile(band * self._rows_in(self.bands), column)
-        return QRectF(box.x(), EDGE, self.pitch[0] - 2, HEAD - 4)
+    @property
+    def groups(self) -> int:
+        """How often the columns' titles stand: above every band, or every row that takes several lines."""
+        return self.bands if self.folds == 1 else self._rows
+
+    def heading(self, column: int, group: int = 0) -> QRectF:
+        """Return the box of a column's title."""
+        box = self.tile(group * self._rows_in(self.bands) if self.folds == 1 else group, column)
+        return QRectF(box.x(), box.y() - HEAD, self.pitch[0] - 2, HEAD - 4)
 
     def label(self, row: int) -> QRectF:
         """Return the box of a row's title, in the middle of the row's height."""
@@ -407,12 +442,13 @@ class TileLayout(ImageLayout):
         """Return row and column of the tile under a point, None between tiles."""
         if self.only is not None:
             return self.only if self.tile(*self.only).contains(point) else None
-        band, inside = divmod(point.x() - EDGE, self._band_width + BAND_GAP)
-        column = int((inside - self.label_width) // self.pitch[0])
-        line = int((point.y() - EDGE - HEAD) // self.pitch[1])
-        row = int(band) * self._rows_in(self.bands) + line
-        if not (0 <= band < self.bands and 0 <= line < self._rows_in(self.bands)):
-            return None
-        if 0 <= row < self.rows and 0 <= column < self.columns and self.tile(row, column).contains(point):
-            return row, column
+        rows, line = self._rows_in(self.bands), int((point.y() - EDGE) // self.pitch[1])
+        if self.folds == 1:
+            line = int((point.y() - EDGE - HEAD) // self.pitch[1])
+        for band in range(self.bands):
+            row = band * rows + line // self.folds
+            if 0 <= line < rows * self.folds and row < self.rows:
+                for column in range(line % self.folds * self._across, self.columns):
+                    if self._boxes[row][column].contains(point):
+                        return row, column
         return None

@@ -196,8 +196,8 @@ class WeightTiles(Painted):
             layout = self.layout_of()
             for column in layout.shown_columns():
                 if old_columns[column] != columns[column]:
-                    for band in range(layout.bands):
-                        self.update(layout.heading(column, band).toAlignedRect())
+                    for group in range(layout.groups):
+                        self.update(layout.heading(column, group).toAlignedRect())
             for number in layout.shown_rows():
                 old, new = old_rows[number], rows[number]
                 if not old.same_label(new):
@@ -309,7 +309,7 @@ class WeightTiles(Painted):
         return QSize(560, self.heightForWidth(max(self.width(), self.minimumSizeHint().width())))
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(88 + 28 * max(len(self._columns), 1), 120)
+        return QSize(88 + 28 * min(max(len(self._columns), 1), 4), 120)
 
     # Painting
 
@@ -326,9 +326,9 @@ class WeightTiles(Painted):
         strong = figure_font(self, BODY, strong=True)
         painter.setFont(body)
         painter.setPen(QColor(theme.muted))
-        for band in range(layout.bands):
+        for group in range(layout.groups):
             for column in layout.shown_columns():
-                box = layout.heading(column, band)
+                box = layout.heading(column, group)
                 if box.intersects(dirty):
                     text = _fitting(self._columns[column], painter.fontMetrics(), box.width())
                     painter.drawText(box, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)

@@ -242,6 +242,26 @@ def test_that_everything_fits_the_width_in_whole_device_pixels(app: QApplication
     assert layout.captions(2, 0).bottom() <= layout.height
 
 
+@pytest.mark.parametrize("width", [240, 304, 420])
+def test_that_the_tiles_of_a_row_take_several_lines_where_they_would_be_small(app: QApplication, width: int) -> None:
+    view = WeightTiles()
+    view.set_content(("layer",) * 8, tuple(row(*(tile(c, (28, 28)) for c in range(8))) for _ in range(3)))
+    layout = view.layout_of(width, 512)
+    assert layout.folds > 1
+    assert layout.size[0] >= 28
+    boxes = [layout.cell(r, c).adjusted(3, 3, -3, -3) for r in range(3) for c in range(8)]
+    boxes += [layout.heading(c, r) for r in range(3) for c in range(8)]
+    assert not any(a.intersects(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    labels = [layout.label(r) for r in range(3)]
+    assert not any(a.intersects(b) for i, a in enumerate(labels) for b in [*labels[:i], *boxes])
+    assert max(box.right() for box in boxes) <= width
+    assert max(box.bottom() for box in boxes) <= layout.height
+    assert layout.lowest == layout.tile(2, 7).bottom()
+    for r in range(3):
+        for c in range(8):
+            assert layout.at(layout.tile(r, c).center()) == (r, c)
+
+
 def test_that_sixteen_rows_scroll_instead_of_shrinking(shown: Shown) -> None:
     area: QScrollArea = shown(QScrollArea(), 560, 400)
     view = WeightTiles(area)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
 from slide_gui.experiments.inspection.copies import MOST_COPIES, Copies, CopiesPoint, CopiesResult, CopiesStudy
@@ -20,7 +20,7 @@ from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
-from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.controls import ElidedLabel
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
 from slide_gui.progress import Progress
@@ -47,8 +47,7 @@ class CopiesPart(View):
         self._stopped = self._failed = self._behind = False
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
-        self._status = label("", self)
-        self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._status = ElidedLabel("", self)
         self._run = QPushButton("Stop", self)
         self._run.clicked.connect(self.toggle)
         self.plot = CopiesPlot(self)

@@ -47,7 +47,7 @@ __all__ = ["VIEWS", "WeightsPage"]
 
 _USUAL_SIDE = 252  # nine screen pixels for each of 28
 _LEAST_SIDE, _MOST_SIDE = 140, 504
-_LEAST_WIDTH = 204  # what the numbers below the image need
+_LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # what the numbers below the image need, one column a layer or one line
 _BETWEEN = 12
 _READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
 
@@ -87,6 +87,10 @@ class SamplePanel(QWidget):
             self.bars.set_values(values, dataset.feature_names)
         self._pointer.setCurrentWidget(self.image if dataset.image_shape else self.bars)
 
+    def least_width(self) -> int:
+        """Return the width that the numbers need."""
+        return _LEAST_WIDTH if self._workspace.state.parameters.depth <= len(_READOUT_ROWS) else _TURNED_WIDTH
+
     def set_room(self, width: int, height: int) -> None:
         """Be as wide as the image needs that fills so much room; 0 for any height."""
         below = 8 * 3 + 28 + self._readout.heightForWidth(width) + 2 * MARGIN
@@ -97,7 +101,12 @@ class SamplePanel(QWidget):
             longest, ratio = max(dataset.image_shape), self.devicePixelRatioF()
             side = math.ceil(longest * integer_scale(longest, room, ratio))
         self._pointer.setFixedSize(side + 2 * MARGIN, side + 2 * MARGIN)
-        self.setFixedWidth(max(side + 2 * MARGIN, _LEAST_WIDTH))
+        self.setFixedWidth(max(side + 2 * MARGIN, self.least_width()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show as many decimals as there is room for."""
+        super().resizeEvent(event)
+        self._refresh_readout()
 
     # Pins and numbers -------------------------------------------------------------------------------------------
 
@@ -318,7 +327,7 @@ class WeightsPage(Page):
         margins, head = self.column.contentsMargins(), self.head.sizeHint().height() + self.column.spacing()
         width = self.width() - margins.left() - margins.right()
         height = self.height() - margins.top() - margins.bottom() - head
-        least = max(_LEAST_WIDTH, _LEAST_SIDE + 2 * MARGIN) + _BETWEEN
+        least = self._sample.least_width() + _BETWEEN
         room = width - self.shown_view().width_for(width - least, height) - _BETWEEN
         self._sample.set_room(max(room, least - _BETWEEN), height)
 

@@ -54,7 +54,7 @@ class View(QWidget):
 
     def width_for(self, width: int, height: int) -> int:
         """Return how much of a width it uses when it is so high; the image beside it takes what is left."""
-        return width
+        return max(width - 56, min(width, 600))  # enough for an image of the usual size, where there is room
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
         """Return what can be exported of this view now; `style` is as the page is set."""
