@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,8 @@ from slide_gui.experiments.curves import error_curves
 from slide_gui.experiments.evaluation.protocol import Published, data_key, published
 from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.trial import Trial
 from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.export import FigureExport, all_forms, export_of
@@ -25,6 +28,7 @@ __all__ = [
     "curves_export",
     "figure_names",
     "run_export",
+    "trial_export",
     "widths_export",
 ]
 
@@ -91,6 +95,25 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
         _CURVES,
         lambda figure, style: draw_curves(figure, curves, style, marks),
         lambda path: curves_csv(path, curves),
+    )
+
+
+def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureExport:
+    """Return the points that a trial compared, on validation rows, with its sentence beside them."""
+    points = tuple(answer.point for answer in trial.answers)
+    curves = curves_export(dataset, trial.answers)
+    provenance = FigureProvenance(_CURVES, source, points)
+    name, said = "try", f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
+    words = " ".join(map(shlex.quote, [*(source.paths or [source.argument]), *source.words]))
+    remade = ["draw", f"{name}.json"]
+    return replace(
+        curves,
+        name=name,
+        commands=lambda style: (
+            f"slide-gui try {words} --out .\n" + all_forms(name, [*remade, "--width", style.width, "--dpi", style.dpi])
+        ),
+        script=lambda style: _SCRIPT.format(name=name, version=__version__, style=style),
+        extra={f"{name}.json": provenance.text(), f"{name}.txt": said},
     )
 
 

@@ -194,6 +194,13 @@ def _sweep(shell: Shell) -> None:
         page.sweep_button.click()
 
 
+def _try(shell: Shell) -> None:
+    """Turn to the Error curves and try SLIDE on the data that are open."""
+    shell.pages.turn_to("curves")
+    if not shell.session.runs.trial.running:
+        shell.session.runs.start_trial()
+
+
 def _import_library(_progress: Progress) -> object:
     from slide_gui.gui.state import library
 
@@ -318,6 +325,14 @@ COMMANDS = (
         lambda w: w.workspace.fit_again(),
         "Where that was cancelled or failed",
         why_not=_not_fittable,
+    ),
+    Command(
+        "try",
+        "Try on my data",
+        "Edit",
+        "Ctrl+Shift+T",
+        _try,
+        "A quick sweep of about a minute, and one sentence on what came out; opens the Error curves",
     ),
     Command(
         "train",

@@ -281,6 +281,7 @@ class MainWindow(QMainWindow):
         self.faults.reported.connect(self._show_fault)
         self.notice.remedy_requested.connect(self._remedy)
         self.opening.files_chosen.connect(self.open_files)
+        self.reading_preview.try_requested.connect(self.actions_by_name["try"].trigger)
         self.keeper.problem.connect(self.show_problem)
         self.keeper.told.connect(self._tell)
         self.keeper.missing.connect(self._ask_to_locate)

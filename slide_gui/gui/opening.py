@@ -128,7 +128,14 @@ class ReadingPreview(QFrame):
 
     It stands above the page and holds nothing up: the data are open as they were read at first. It comes by itself
     where something was guessed that a person might want otherwise.
+
+    Signals
+    -------
+    try_requested()
+        The data are open as they are to be read, and to be tried.
     """
+
+    try_requested = Signal()
 
     def __init__(self, workspace: Workspace, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -150,10 +157,15 @@ class ReadingPreview(QFrame):
         self.open_button = QPushButton("Open like this", self)
         self.open_button.setProperty("kind", "primary")
         self.open_button.setToolTip("Keep it so, also when the same file is opened again")
+        self.try_button = QPushButton("Try on my data", self)
+        self.try_button.setToolTip("Keep it so, and say in about a minute what SLIDE makes of it")
         self._arrange()
         self.shape.activated.connect(self._show_images)
         self.transposed.toggled.connect(self._show_images)
         self.open_button.clicked.connect(self._open)
+        self.try_button.clicked.connect(self._try)
+        self._wants_try = False
+        workspace.problem.connect(self._give_up)
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.confirmed_changed.connect(self._close)
         self.hide()
@@ -168,6 +180,7 @@ class ReadingPreview(QFrame):
         column = flush(QVBoxLayout(self), 6, (20, 10, 20, 10))
         top = nested(column, QHBoxLayout(), spacing=8)
         top.addWidget(self._title, 1)
+        top.addWidget(self.try_button)
         top.addWidget(self.open_button)
         grid = flush(QGridLayout(self._table))
         grid.setHorizontalSpacing(16)
@@ -193,6 +206,9 @@ class ReadingPreview(QFrame):
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
+        if self._wants_try:
+            self._wants_try = False
+            self.try_requested.emit()
         if self._workspace.confirmed:
             self.hide()
         else:
@@ -339,6 +355,18 @@ class ReadingPreview(QFrame):
     @Slot()
     def _open(self) -> None:
         self._workspace.read_as(self.reading())
+
+    @Slot()
+    def _try(self) -> None:
+        source = self._workspace.source
+        self._wants_try = source is not None and self.reading() != source.reading  # then once they are read again
+        self._open()
+        if not self._wants_try:
+            self.try_requested.emit()
+
+    @Slot()
+    def _give_up(self) -> None:
+        self._wants_try = False
 
 
 def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np.float32]:

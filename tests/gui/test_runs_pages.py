@@ -10,11 +10,13 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QSlider
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.run import RunProgress, run
+from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.trial import Trial, try_data
 from slide_gui.gui.pages.sweep_dialog import SweepDialog
 from slide_gui.gui.plots.points import lines_of
 from slide_gui.gui.state import runs as runs_module
-from slide_gui.progress import Stage
+from slide_gui.progress import NO_PROGRESS, Stage
 from tests.gui.given import Given, labelled, settle, show_page, wait
 
 
@@ -561,3 +563,47 @@ def test_that_a_cell_narrows_the_gallery_with_a_ring_and_show_all_lifts_it(windo
     classifier.confusion.cell_clicked.emit(cell)
     classifier.confusion.cell_clicked.emit(cell)
     assert classifier.confusion.chosen is None
+
+
+def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_points_and_bundle(window, tmp_path):
+    path = _saved(tmp_path / "first.npz", 1)
+    window.open_files([path])
+    wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
+    window.actions_by_name["try"].trigger()
+    assert window.pages.name == "curves"
+    curves = window.pages.shown()
+    assert curves.sentence.text().startswith("Trying these data: ")
+    wait(lambda: not window.session.runs.trial.running, 100)
+    source = DataSource.of([str(path)])
+    assert curves.sentence.text() == try_data(source.load(), source).sentence
+    wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 16, 20)
+    assert curves.shown.currentText() == "validation error · trained on 80 % · median widths"
+    options = curves.export_options()
+    assert [option.name for option in options] == ["try", "curves"]
+    export = options[0].export(NO_PROGRESS)
+    assert curves.sentence.text() in export.extra["try.txt"]
+    window.open_files([_saved(tmp_path / "second.npz", 2)])
+    wait(lambda: window.workspace.dataset.name == "second" and not window.lane.busy, 60)
+    assert not curves.sentence.isVisible()
+
+
+def test_that_the_preview_keeps_the_reading_and_tries_the_data(window, tmp_path):
+    rows = "".join(f"{i % 7},{i % 5},{i % 3},{i % 2},{i % 2}\n" for i in range(60))
+    (tmp_path / "plants.csv").write_text(rows)
+    window.open_files([tmp_path / "plants.csv"])
+    wait(lambda: window.workspace.dataset.name == "plants" and not window.lane.busy, 60)
+    assert window.reading_preview.isVisible()
+    window.reading_preview.try_button.click()
+    wait(lambda: isinstance(window.session.runs.trial.latest, Trial), 100)
+    assert window.pages.name == "curves"
+    assert not window.reading_preview.isVisible()
+    wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_data_without_classes_are_not_tried_and_say_why(window):
+    plain = labelled()
+    window.workspace.open(Given(Dataset("plain", plain.train, plain.test, image_shape=(6, 6))))
+    wait(lambda: window.workspace.dataset.name == "plain" and not window.lane.busy)
+    window.actions_by_name["try"].trigger()
+    assert "no labels" in window.notice.accessibleName()
+    assert not window.session.runs.trial.running

@@ -6,22 +6,25 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
+from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.choice import Place, PointResult, choose, chosen_places, final_points, mean_rate, pooled
 from slide_gui.experiments.curves import known_answers
 from slide_gui.experiments.evaluation.protocol import data_key, published, sensitivity
 from slide_gui.experiments.run import Estimate, RunProgress
 from slide_gui.experiments.setting import Setting
-from slide_gui.experiments.source import describe_widths
+from slide_gui.experiments.source import DataSource, describe_widths
 from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.sweep import SweepState
+from slide_gui.experiments.trial import Trial
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.pages.page import Page
@@ -30,8 +33,9 @@ from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
+from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import StartPause, label
-from slide_gui.progress import Progress
+from slide_gui.progress import Progress, Stage
 from slide_gui.text import fixed, time_left
 
 if TYPE_CHECKING:
@@ -72,7 +76,8 @@ class CurvesPage(Page):
         self._rest.timeout.connect(self._estimate)
         workspace.state_changed.connect(self._state_changed)
         workspace.dataset_changed.connect(self._refresh_soon)
-        for source in (controller.library, controller.sweep, controller.estimate):
+        controller.trial.ended.connect(self._tried)
+        for source in (controller.library, controller.sweep, controller.estimate, controller.trial):
             source.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
 
@@ -96,6 +101,16 @@ class CurvesPage(Page):
         self.course = label("", self, wraps=True)
         self.course.setMinimumHeight(32)
         self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self._trial = nested(self.column, QHBoxLayout(), spacing=12)
+        self.sentence, self.bundle_button = QLabel(self), QPushButton("Export…", self)
+        self.sentence.setFont(figure_font(self, strong=True))
+        self.sentence.setWordWrap(True)
+        self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.sentence.setAccessibleName("What came out on these data")
+        self.bundle_button.setToolTip("The figure, its numbers, the command and the script that make them again")
+        self.bundle_button.clicked.connect(self.export_requested)
+        self._trial.addWidget(self.sentence, 1)
+        self._trial.addWidget(self.bundle_button, 0, Qt.AlignmentFlag.AlignTop)
         self.column.addWidget(self.course)
 
     # What is asked ---------------------------------------------------------------------------------------------
@@ -140,6 +155,21 @@ class CurvesPage(Page):
         super().choose(choices)
         self._chosen = choices.get("shown", self._chosen or "") or None
         self.refresh()
+
+    @Slot()
+    def _tried(self) -> None:
+        """Show the points that a trial compared."""
+        if isinstance(self._controller.trial.latest, Trial):
+            self._chosen = Setting.of(self._controller.trial.latest.sweep.points()[-1].spec).text
+
+    def _show_trial(self) -> None:
+        trial, running = self._controller.trial.latest, self._controller.trial.running
+        shown = isinstance(trial, Trial)
+        doing = str(trial) if isinstance(trial, Stage) else "beginning"
+        self.sentence.setText(trial.sentence if shown else f"Trying these data: {doing}…" if running else "")
+        self.sentence.setToolTip(trial.details if shown else "")
+        self.sentence.setVisible(shown or running)
+        self.bundle_button.setVisible(shown)
 
     @Slot()
     def _toggle_sweep(self) -> None:
@@ -224,7 +254,12 @@ class CurvesPage(Page):
             points = [replace(point, spec=result.spec) for (point, _), result in zip(shown, results, strict=True)]
             return run_export(FigureProvenance("curves", source, tuple(points)), dataset, results)
 
-        return (ExportOption("curves", "the error curves", export),)
+        options = [ExportOption("curves", "the error curves", export)]
+        trial = self._controller.trial.latest
+        if isinstance(trial, Trial):
+            tried = partial(_trial, trial, dataset, source)
+            options.insert(0, ExportOption("try", "what was tried on these data", tried))
+        return tuple(options)
 
     def why_nothing_to_export(self) -> str:
         return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
@@ -252,6 +287,7 @@ class CurvesPage(Page):
         if not self.isVisible():
             return
         setting = self.setting()
+        self._show_trial()
         self._show_settings(setting)
         points = self.points()
         part = "test" if setting is None else setting.spec.evaluate
@@ -402,6 +438,12 @@ class CurvesPage(Page):
         why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
         place = f"noise {fixed(stack.noise, 2)}, depth {stack.depth}"
         return f"the Classifier page has {rate.value} % at {place}{': ' if why else ''}{why}"
+
+
+def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progress) -> FigureExport:
+    from slide_gui.figures.run_exports import trial_export
+
+    return trial_export(trial, dataset, source)
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:

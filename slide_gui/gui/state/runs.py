@@ -19,6 +19,7 @@ from slide_gui.experiments.splits import can_hold_out
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.experiments.sweep import SweepPlan, SweepState, plan_sweep, run_sweep, stored_or_run
+from slide_gui.experiments.trial import Trial, try_data
 from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
@@ -82,7 +83,10 @@ class RunController(QObject):
         self._awaited: RunResult | None = None
         self.training.ended.connect(self._trained)
         self.estimate.ended.connect(self._estimated)
+        self.trial = Task(lane, "try", "Trying your data", "The data could not be tried", self)
+        """Its result is a `Trial`."""
         self.sweep.ended.connect(library.refresh)
+        self.trial.ended.connect(library.refresh)
         workspace.dataset_changed.connect(self._forget)
 
     # What is asked ---------------------------------------------------------------------------------------------
@@ -235,9 +239,24 @@ class RunController(QObject):
 
         self.sweep.start(work)
 
+    def start_trial(self) -> None:
+        """Compare a few noises and depths on validation rows and judge the best, in about a minute."""
+        dataset, source, path = self._workspace.dataset, self._workspace.source, self.library.path
+        if dataset is None or source is None or self.why_not():
+            self._workspace.problem.emit(Problem("Nothing to try yet", self.why_not()))
+            return
+
+        def work(progress: Progress) -> Trial:
+            with RunStore(path) as store:
+                return try_data(dataset, source, store=store, progress=progress)
+
+        self.trial.stop(forget=True)
+        self.trial.start(work)
+
     def stop(self) -> None:
-        """Stop training, estimate and sweep; what is finished is kept."""
+        """Stop training, estimate, trial and sweep; what is finished is kept."""
         self.training.stop()
+        self.trial.stop()
         self.drop_estimate()
         self.sweep.stop()
 
@@ -302,6 +321,7 @@ class RunController(QObject):
         self.drop_estimate()
         self.sweep.stop(forget=True)
         self.training.stop(forget=True)
+        self.trial.stop(forget=True)
         self._show(None)
         awaited, self._awaited = self._awaited, None
         if awaited is not None and awaited.spec.fingerprint == dataset.fingerprint:

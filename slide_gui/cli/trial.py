@@ -1,0 +1,59 @@
+"""`slide-gui try`: what SLIDE makes of a person's data in about a minute, in one sentence."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from slide_gui.cli.console import Command, print_answer, progress_bar
+from slide_gui.cli.options import add_data, data_source, read_data
+
+__all__ = ["COMMANDS"]
+
+
+def _try_options(parser: argparse.ArgumentParser) -> None:
+    add_data(parser)
+    parser.add_argument("--seed", type=int, default=0, help="of generated data (0)")
+    parser.add_argument(
+        "--store", type=Path, metavar="FILE", help="take runs from this file, and keep them there (no runs are kept)"
+    )
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="a folder for the figure, its numbers, and what makes them again"
+    )
+
+
+def _try(arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.trial import plan_trial, try_data
+
+    source = data_source(arguments)
+    dataset = read_data(source)
+    plan_trial(dataset)  # refuses what cannot be judged before a store is made
+    with progress_bar("trying") as progress:
+        if arguments.store is None:
+            trial = try_data(dataset, source, progress=progress)
+        else:
+            from slide_gui.experiments.store import RunStore
+
+            with RunStore(arguments.store) as store:
+                trial = try_data(dataset, source, store=store, progress=progress)
+    written = []
+    if arguments.out is not None:
+        from slide_gui.figures.export import save_bundle
+        from slide_gui.figures.run_exports import trial_export
+        from slide_gui.figures.style import Style
+
+        written = [str(path) for path in save_bundle(arguments.out, trial_export(trial, dataset, source), Style())]
+    document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": written}
+    lines = [f"{dataset.title}: {trial.sentence}", trial.details, *(f"saved {path}" for path in written)]
+    return print_answer(arguments, document, lines)
+
+
+COMMANDS = (
+    Command(
+        "try",
+        "what SLIDE makes of your data in about a minute",
+        "a quick sweep, a choice on validation rows, and one sentence with its interval and test.",
+        _try_options,
+        _try,
+    ),
+)

@@ -1,0 +1,262 @@
+"""What SLIDE makes of a person's data in about a minute: a quick sweep, a choice on validation rows, one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.error_rate import LEVEL, ErrorRate
+from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
+from slide_gui.experiments.comparison import compare_errors
+from slide_gui.experiments.cost import RunShape, typical_seconds
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.spec import RunSpec, SweepSpec
+from slide_gui.experiments.splits import Classes
+from slide_gui.experiments.statistics import holm
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import stored_or_run
+from slide_gui.progress import NO_PROGRESS, Listener, Progress, Stage
+from slide_gui.text import count, counted, fixed, label_names, significant
+
+__all__ = ["Rival", "Trial", "plan_trial", "try_data"]
+
+_SECONDS = 60.0
+_GRIDS = (
+    ((0.1, 0.3, 0.5, 0.7), (0, 1, 2, 3), 5),
+    ((0.1, 0.3, 0.5, 0.7), (0, 1, 2, 3), 1),
+    ((0.2, 0.5), (0, 1, 2), 1),
+    ((0.3,), (0, 1), 1),
+)
+"""Noises, depths and how many splits, the smaller ones where rows or columns are many."""
+_FEWEST_LABELS, _MOST_JUDGED = 500, 10_000
+
+
+@dataclass(frozen=True, eq=False)
+class Rival:
+    """A simpler model, its own noise chosen on validation, judged on the same rows.
+
+    Attributes
+    ----------
+    p_value : float
+        McNemar's exact test against what was chosen, corrected by Holm for the rivals there are.
+    """
+
+    result: RunResult
+    p_value: float
+
+    @property
+    def name(self) -> str:
+        """What it is called in the sentence."""
+        depth = self.result.spec.stack.depth
+        return f"depth {depth}" if depth else "the raw input"
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """What came out.
+
+    Attributes
+    ----------
+    sweep : SweepSpec
+        The points that were compared on validation rows, and
+    answers : tuple of PointResult
+        what each had there.
+    result : RunResult
+        The chosen noise and depth, trained on the training part and judged once, on the rows held out.
+    rivals : tuple of Rival
+        Shallower ones; the raw input is one of them unless it was chosen.
+    guess : float
+        Error of always saying the largest class.
+    guessed : str
+        That class.
+    """
+
+    sweep: SweepSpec
+    answers: tuple[PointResult, ...]
+    result: RunResult
+    rivals: tuple[Rival, ...]
+    guess: float
+    guessed: str
+    n_rows: int
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen, its error with the 95 % interval, and whether simpler models are told apart from it."""
+        stack, rate = self.result.spec.stack, self.result.rate
+        chosen = f"noise {stack.noise:g}, depth {stack.depth}" if stack.depth else "the raw input, no layer"
+        parts = [f"{chosen}: {_error(rate)} on {counted(rate.n, 'held-out row')}"]
+        parts += [_told_apart(rival, self.result) for rival in self.rivals]
+        if rate.low <= self.guess <= rate.high or rate.error > self.guess:
+            parts.append(f"no better than always saying {self.guessed} ({fixed(100 * self.guess, 1)} %)")
+        if self.result.n_train < self.n_rows:
+            parts.append(f"trained on {count(self.result.n_train)} of {count(self.n_rows)} rows")
+        return "; ".join(parts)
+
+    @property
+    def details(self) -> str:
+        """How it came about, in one line."""
+        rows = counted(self.answers[0].rate.n, "validation row")
+        splits = f"{len(self.sweep.splits)} times {rows}" if len(self.sweep.splits) > 1 else rows
+        return (
+            f"{counted(len(self.sweep.noises), 'noise')} and {counted(len(self.sweep.depths), 'depth')} compared on "
+            f"{splits} of the training part, median widths, C tuned; the chosen one "
+            f"{'and those it is compared with ' if self.rivals else ''}trained again and judged once"
+        )
+
+    def document(self) -> dict[str, object]:
+        """Return it as what JSON can hold."""
+        rate = self.result.rate
+        return {
+            "sentence": self.sentence,
+            "details": self.details,
+            "noise": self.result.spec.stack.noise,
+            "depth": self.result.spec.stack.depth,
+            "error": rate.error,
+            "low": rate.low,
+            "high": rate.high,
+            "n_test": rate.n,
+            "n_train": self.result.n_train,
+            "largest_class": {"name": self.guessed, "error": self.guess},
+            "compared_with": [
+                {
+                    "noise": rival.result.spec.stack.noise,
+                    "depth": rival.result.spec.stack.depth,
+                    "error": rival.result.error,
+                    "p_value": rival.p_value,
+                }
+                for rival in self.rivals
+            ],
+            "points": [
+                {
+                    "noise": each.point.noise,
+                    "depth": each.point.depth,
+                    "split": each.point.split,
+                    "validation_error": each.validation_error,
+                }
+                for each in self.answers
+            ],
+        }
+
+
+def _error(rate: ErrorRate) -> str:
+    """Return an error with its interval: as ± where both ends are as far away."""
+    error, below, above = (fixed(100 * x, 1) for x in (rate.error, rate.error - rate.low, rate.high - rate.error))
+    if below == above:
+        return f"{error} % ± {above}"
+    return f"{error} % ({fixed(100 * rate.low, 1)} to {fixed(100 * rate.high, 1)})"
+
+
+def _told_apart(rival: Rival, chosen: RunResult) -> str:
+    p = f"p = {significant(rival.p_value, 1)}" if rival.p_value >= 0.001 else "p < 0.001"
+    if rival.p_value > LEVEL:
+        return f"not told apart from {rival.name} ({p})"
+    return f"{'better' if chosen.error < rival.result.error else 'worse'} than {rival.name} ({p})"
+
+
+def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
+    """Return the quick sweep over a data set: as many noises, depths and labelled rows as take about a minute.
+
+    It follows from the size of the data alone, by what runs typically take, so that it is the same on every computer.
+
+    Raises
+    ------
+    DataError
+        If the data have no classes, or no rows to judge on.
+    """
+    problem = dataset.why_no_classes
+    if problem:
+        raise DataError(problem, dataset.name)
+    if len(dataset.test) == 0 or dataset.test_labels is None:
+        raise DataError("has no test part, and nothing is held out; hold some rows out", dataset.name)
+    shape = RunShape.of(dataset)
+    labels = most = round(0.8 * shape.rows)
+    while True:
+        for noises, depths, n_splits in _GRIDS:
+            sweep = SweepSpec(
+                dataset.fingerprint, source, noises, depths, tuple(range(n_splits)),
+                training="split", evaluate="validation", warm=False, svm=SvmParameters(widths="median"),
+                held_out=dataset.held_out, labels=None if labels >= most else labels,
+            )  # fmt: skip
+            specs = {point.spec.hash: point.spec for point in sweep.points()}.values()
+            if sum(typical_seconds(spec, shape) for spec in specs) <= _SECONDS:
+                return sweep
+        if labels <= _FEWEST_LABELS:
+            return sweep
+        labels = max(labels // 2, _FEWEST_LABELS)
+
+
+def try_data(
+    dataset: Dataset, source: DataSource, *, store: RunStore | None = None, progress: Progress = NO_PROGRESS
+) -> Trial:
+    """Compare a few noises and depths on validation rows, and judge the best once on the rows held out.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        With classes and a test part, its own or held out.
+    store : RunStore, optional
+        Takes and keeps the runs.
+    progress : Progress
+        Told a `Stage`.
+
+    Raises
+    ------
+    DataError
+        As `plan_trial`, or if a class has too few rows.
+    """
+    sweep, reuse = plan_trial(dataset, source.argument), Reuse()
+
+    def answered(spec: RunSpec, part: Progress) -> RunResult:
+        if store is None:
+            return run(dataset, spec, progress=part, reuse=reuse)
+        return stored_or_run(dataset, spec, store, progress=part, reuse=reuse)
+
+    points = sweep.points()
+    specs = {point.spec.hash: point.spec for point in points}
+    n_steps = len(specs) + 3
+    results: dict[str, RunResult] = {}
+    for number, (key, spec) in enumerate(specs.items()):
+        progress.report(number / n_steps, Stage("comparing noises and depths", number, len(specs)))
+        results[key] = answered(spec, _quiet(progress.part(number / n_steps, (number + 1) / n_steps)))
+    answers = tuple(PointResult.of(point, results[point.spec.hash]) for point in points)
+    (chosen,) = choose(pooled(answers))
+    depths = [depth for depth in (1, 0) if depth < chosen.point.depth]
+    rivals = [choose(pooled([each for each in answers if each.point.depth == depth]))[0] for depth in depths]
+    finals = []
+    for number, each in enumerate((chosen, *rivals), len(specs)):
+        progress.report(number / n_steps, Stage("judging on the rows held out"))
+        spec = _final(each.point.spec, dataset)
+        finals.append(answered(spec, _quiet(progress.part(number / n_steps, (number + 1) / n_steps))))
+    return _judged(dataset, sweep, answers, finals)
+
+
+def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
+    """Return the run that judges a candidate: on all training rows, unless those were too many for a minute."""
+    many = len(dataset.test) > _MOST_JUDGED
+    return replace(final_spec(spec), labels=spec.labels, test_rows=_MOST_JUDGED if many else None).checked()
+
+
+def _judged(dataset: Dataset, sweep: SweepSpec, answers: tuple[PointResult, ...], finals: list[RunResult]) -> Trial:
+    result, others = finals[0], finals[1:]
+    p_values = []
+    for other in others:
+        test = compare_errors(result, other)
+        assert test is not None  # judged on the same rows
+        p_values.append(test.exact)
+    rivals = tuple(Rival(other, p) for other, p in zip(others, holm(p_values), strict=True))
+    classes = Classes.of(dataset)
+    largest = int(np.bincount(classes.train).argmax())
+    guess = float(np.mean(classes.test[result.judged] != largest))
+    (name,) = label_names([classes.labels[largest]], dataset.label_names)
+    return Trial(sweep, answers, result, rivals, guess, name, len(dataset.train))
+
+
+def _quiet(progress: Progress) -> Progress:
+    """Return a progress that reports how much is done, and not the inner payloads."""
+    return Listener(lambda fraction, _payload: progress.report(fraction))

@@ -1,0 +1,79 @@
+"""`slide-gui try`: the sentence, its JSON, its bundle, and refusals."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.cli import main
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.trial import try_data
+
+Capture = pytest.CaptureFixture[str]
+
+
+@pytest.fixture
+def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    random = np.random.default_rng(1)
+    lines = ["length,width,height,weight,kind"]
+    for number in range(60):
+        kind = number % 2
+        row = random.normal(size=4) + np.array([2.0 * kind, 0.0, 0.0, 0.0])
+        lines.append(",".join([*(f"{value:.3f}" for value in row), ("low", "high")[kind]]))
+    Path("plants.csv").write_text("\n".join(lines) + "\n")
+    return Path("plants.csv")
+
+
+def test_that_the_command_says_the_sentence_of_python(table: Path, capsys: Capture) -> None:
+    assert main(["try", "plants.csv"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    source = DataSource.of(["plants.csv"])
+    trial = try_data(source.load(), source)
+    assert said == [f"plants: {trial.sentence}", trial.details]
+    assert main(["try", "plants.csv", "--json", "--store", "runs.sqlite"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["sentence"] == trial.sentence
+    assert document["error"] == trial.result.error
+    assert len(document["compared_with"]) == len(trial.rivals)
+    assert Path("runs.sqlite").is_file()
+
+
+def test_that_the_bundle_holds_figure_numbers_command_script_and_sentence(table: Path, capsys: Capture) -> None:
+    assert main(["try", "plants.csv", "--held-out", "0.4", "--split-seed", "3", "--out", "tried"]) == 0
+    said = capsys.readouterr().out.splitlines()
+    folder = Path("tried")
+    assert {path.name for path in folder.iterdir()} == {
+        "try.pdf", "try.svg", "try.png", "try.csv", "try.py", "try.json", "try.txt", "commands.txt",
+    }  # fmt: skip
+    assert (folder / "try.txt").read_text() == "\n".join(said[:2]) + "\n"
+    commands = (folder / "commands.txt").read_text()
+    assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --out ." in commands
+    assert "best on validation" in (folder / "try.csv").read_text().splitlines()[0]
+    before = {name: (folder / name).read_bytes() for name in ("try.csv", "try.svg")}
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+    os.remove(folder / "try.csv")
+    subprocess.run([sys.executable, "tried/try.py"], check=True, env=environment)
+    assert Path("try.csv").read_bytes() == before["try.csv"]
+    assert Path("try.svg").read_bytes() == before["try.svg"]
+
+
+def test_that_what_cannot_be_tried_is_one_sentence(table: Path, capsys: Capture) -> None:
+    for arguments, code in (
+        (["try", "absent.csv"], 1),
+        (["try", "plants.csv", "--label-column", "none"], 1),
+        (["try", "plants.csv", "--held-out", "0"], 1),
+        (["try", "plants.csv", "--held-out", "2"], 2),
+        (["try"], 2),
+    ):
+        assert main(arguments) == code
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith("slide-gui: ")
+        assert said.err.count("\n") == 1

@@ -1,0 +1,130 @@
+"""A trial: chosen on validation rows, judged once on rows held out, and said in one sentence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments import trial as trial_module
+from slide_gui.experiments.choice import choose, final_spec, pooled
+from slide_gui.experiments.comparison import compare_errors
+from slide_gui.experiments.cost import RunShape, typical_seconds
+from slide_gui.experiments.run import run
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.splits import with_test_part
+from slide_gui.experiments.statistics import holm
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.trial import Trial, plan_trial, try_data
+
+SOURCE = DataSource(paths=("flowers.csv",))
+NONE = np.empty(0, np.int64)
+
+
+def flowers(n: int = 90, *, noise: float = 0.4) -> Dataset:
+    """Return rows of three kinds, a quarter of each held out."""
+    random = np.random.default_rng(0)
+    labels = np.arange(n) % 3
+    rows = (random.normal(size=(n, 5)) * noise + np.eye(5)[labels]).astype("float32")
+    names = ("small", "wide", "tall")
+    return with_test_part(Dataset("flowers", rows, rows[:0], labels, NONE, label_names=names))
+
+
+DATA = flowers()
+
+
+@pytest.fixture(scope="module")
+def trial() -> Trial:
+    return try_data(DATA, SOURCE)
+
+
+def test_that_noise_and_depth_are_chosen_on_validation_and_judged_on_rows_held_out(trial: Trial) -> None:
+    assert {answer.point.spec.evaluate for answer in trial.answers} == {"validation"}
+    (best,) = choose(pooled(trial.answers))
+    again = run(DATA, final_spec(best.point.spec))
+    assert trial.result.spec == again.spec
+    assert (trial.result.n_train, trial.result.n_test) == (len(DATA.train), len(DATA.test))
+    assert np.array_equal(trial.result.misclassified, again.misclassified)
+
+
+def test_that_simpler_models_are_compared_on_the_same_rows_with_holms_correction(trial: Trial) -> None:
+    chosen, depths = trial.result, [rival.result.spec.stack.depth for rival in trial.rivals]
+    assert depths == [depth for depth in (1, 0) if depth < chosen.spec.stack.depth]
+    tests = [compare_errors(chosen, rival.result) for rival in trial.rivals]
+    expected = holm([test.exact for test in tests if test is not None])
+    assert [rival.p_value for rival in trial.rivals] == expected
+
+
+def test_that_a_trial_with_a_store_says_the_same_and_keeps_its_runs(trial: Trial, tmp_path: Path) -> None:
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        assert try_data(DATA, SOURCE, store=store).sentence == trial.sentence
+        n_runs = len(store.runs())
+        assert try_data(DATA, SOURCE, store=store).sentence == trial.sentence
+        assert len(store.runs()) == n_runs
+
+
+def _with(trial: Trial, wrong: int, p: float, guess: float = 0.9) -> str:
+    result, rows = trial.result, trial.result.judged[:wrong]
+    changed = replace(result, misclassified=rows, predicted=np.zeros(wrong, np.int64), decisions=np.zeros((wrong, 1)))
+    rivals = tuple(replace(rival, p_value=p) for rival in trial.rivals[:1])
+    return replace(trial, result=changed, rivals=rivals, guess=guess).sentence
+
+
+def test_that_the_sentence_says_error_interval_rows_and_test(trial: Trial) -> None:
+    stack, n = trial.result.spec.stack, trial.result.n_test
+    start = f"noise {stack.noise:g}, depth {stack.depth}: " if stack.depth else "the raw input, no layer: "
+    assert trial.sentence.startswith(start)
+    assert f" on {n} held-out rows" in trial.sentence
+    rate = ErrorRate.of_run(2 / n, n)
+    low, high = (f"{100 * end:.1f}" for end in (rate.low, rate.high))
+    assert f"{100 * rate.error:.1f} % ({low} to {high}) on {n} held-out rows" in _with(trial, 2, 0.4)
+    if trial.rivals:
+        name = trial.rivals[0].name
+        assert f"; not told apart from {name} (p = 0.4)" in _with(trial, 2, 0.4)
+        assert f"than {name} (p < 0.001)" in _with(trial, 2, 0.0001)
+
+
+def test_that_a_symmetric_interval_is_said_with_a_sign() -> None:
+    assert trial_module._error(ErrorRate.of_run(0.5, 400)) == "50.0 % ± 4.9"
+    assert trial_module._error(ErrorRate.of_run(0.0, 100)) == "0.0 % (0.0 to 3.7)"
+
+
+def test_that_an_error_no_better_than_always_saying_one_class_is_said_to_be_none(trial: Trial) -> None:
+    n = trial.result.n_test
+    assert "no better than always saying" in _with(trial, n // 2, 0.4, guess=0.5)
+    assert "always saying" not in _with(trial, 1, 0.4, guess=0.66)
+    assert trial.guess == pytest.approx(2 / 3, abs=0.05)
+
+
+@pytest.mark.parametrize("n", [90, 3_000, 40_000])
+@pytest.mark.parametrize("columns", [4, 784])
+def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n: int, columns: int) -> None:
+    labels = np.arange(n) % 3
+    rows = np.broadcast_to(np.float32(0.5), (n, columns))
+    data = Dataset("large", rows, rows[:300], labels, labels[:300])
+    data.__dict__["fingerprint"] = "ab" * 32
+    sweep = plan_trial(data)
+    specs = {point.spec.hash: point.spec for point in sweep.points()}
+    assert sum(typical_seconds(spec, RunShape.of(data)) for spec in specs.values()) <= 60.0
+    assert sweep.labels is None or sweep.labels >= 500
+    assert 0 in sweep.depths
+    assert max(sweep.depths) >= 1
+
+
+def test_that_rows_left_out_are_said(trial: Trial) -> None:
+    result = replace(trial.result, n_train=50)
+    assert replace(trial, result=result).sentence.endswith(f"trained on 50 of {len(DATA.train)} rows")
+
+
+def test_that_data_that_cannot_be_judged_are_refused() -> None:
+    whole = Dataset("plain", DATA.train, DATA.test, image_shape=None)
+    with pytest.raises(DataError, match="no labels"):
+        plan_trial(whole)
+    alone = Dataset("alone", DATA.train, DATA.train[:0], DATA.train_labels, NONE)
+    with pytest.raises(DataError, match="nothing is held out"):
+        plan_trial(alone)
