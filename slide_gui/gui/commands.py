@@ -34,6 +34,7 @@ from slide_gui.gui.pages.weights.view import ViewSpec
 from slide_gui.gui.palette import CommandPalette, PaletteEntry
 from slide_gui.gui.session_keeper import SessionKeeper
 from slide_gui.gui.state.history import Step
+from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
@@ -243,6 +244,13 @@ def _no_layer(shell: Shell) -> str:
     return "" if workspace.model() is not None else "The layers are not fitted yet"
 
 
+def _not_trainable(shell: Shell) -> str:
+    dataset = shell.workspace.dataset
+    if dataset is None:
+        return "No data are open yet"
+    return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}"
+
+
 def _no_more(shell: Shell, name: str, limit: float, what: str) -> str:
     return what if getattr(shell.workspace.state.parameters, name) == limit else ""
 
@@ -341,6 +349,7 @@ COMMANDS = (
         "Ctrl+Return",
         _train,
         "On the data that are open, with the parameters set; opens the Classifier page",
+        why_not=_not_trainable,
     ),
     Command(
         "sweep",
@@ -349,6 +358,7 @@ COMMANDS = (
         "Ctrl+Shift+Return",
         _sweep,
         "The error at every noise and depth; opens the Error curves",
+        why_not=_not_trainable,
     ),
     *(_page(number, page) for number, page in enumerate(PAGES, 1)),
     *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
@@ -624,6 +634,8 @@ class Commands(QObject):
     def _further(self) -> Iterator[PaletteEntry]:
         """Return what can be opened: data sets, files opened before, runs."""
         shell = self._shell
+        for name, title, number, view in shell.pages.views():
+            yield PaletteEntry(f"{title}: {view}", "view", partial(shell.pages.show_view, name, number))
         for each in entries():
             yield PaletteEntry(f"Open {each.title}", "data set", partial(shell.open_entry, each.key))
         for opening in shell.recent.openings:
@@ -650,7 +662,11 @@ class Commands(QObject):
 
     @Slot(str)
     def _run(self, name: str) -> None:
-        self.actions[name].trigger()
+        action = self.actions[name]
+        if action.isEnabled():
+            action.trigger()
+        elif action.command.why_not is not None:
+            self._shell.workspace.problem.emit(Problem(action.command.text, action.command.why_not(self._shell) + "."))
 
     @Slot(str)
     def _open_data(self, key: str) -> None:

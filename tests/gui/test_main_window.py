@@ -215,16 +215,31 @@ def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then
         ("mnist", "Open MNIST"),
         ("data set convex", "Open Convex"),
         ("pinned", "Pinned pixels"),
-        ("train", "Train the classifier"),
-        ("sweep", "Sweep noise and depth"),
         ("curves", "Error curves"),
     ],
 )
-def test_that_the_palette_holds_data_sets_views_pages_train_and_sweep(window, words, text):
+def test_that_the_palette_holds_data_sets_views_and_pages(window, words, text):
     palette = ask_palette(window, words)
     assert text in [item.text(0) for item in lines_of(palette)]
     palette.reject()
     wait(lambda: not window.lane.busy)
+
+
+def test_that_the_palette_holds_the_views_of_the_pages_that_were_shown(window):
+    window.actions_by_name["page_runs"].trigger()
+    window.actions_by_name["page_weights"].trigger()
+    palette = ask_palette(window, "runs: comp")
+    QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
+    assert window.pages.name == "runs"
+    assert window.pages.page("runs").tabs.checkedButton().text() == "Comparison"
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_train_and_sweep_say_why_they_cannot_be_run_without_classes(window):
+    for name in ("train", "sweep"):
+        action = window.actions_by_name[name]
+        assert not action.isEnabled()
+        assert "the rows have no labels" in action.toolTip().lower()
 
 
 def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(window, tmp_path):
@@ -237,15 +252,18 @@ def test_that_the_palette_opens_a_file_opened_before_and_greys_one_that_is_gone(
     texts = {item.text(0): item for item in lines_of(palette)}
     assert list(texts) == ["Open two.csv", "Open one.csv"]
     assert texts["Open two.csv"].isDisabled()
-    assert texts["Open two.csv"].toolTip(1) == "two.csv is no longer there"
+    assert texts["Open two.csv"].toolTip(1) == "no longer there"
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     wait(lambda: window.workspace.dataset.name == "one" and not window.lane.busy)
     assert [each.name for each in window.recent.openings] == ["one.csv", "two.csv"]
 
 
-def test_that_the_palette_trains_and_opens_the_run(window):
+def test_that_the_palette_sweeps_trains_and_opens_the_run(window):
     window.workspace.open(Given(labelled()))
     wait(lambda: window.workspace.dataset.name == "bars" and not window.lane.busy)
+    palette = ask_palette(window, "sweep")
+    assert "Sweep noise and depth" in [item.text(0) for item in lines_of(palette)]
+    palette.reject()
     palette = ask_palette(window, "train the")
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     assert window.pages.name == "classifier"

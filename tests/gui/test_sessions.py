@@ -349,7 +349,7 @@ def test_that_the_menu_of_data_holds_files_opened_before_and_greys_those_that_ar
     menu.asked.emit()
     texts = [menu.itemText(row) for row in range(menu.count())]
     assert "other.csv" in texts
-    gone = texts.index("table.csv (table.csv is no longer there)")
+    gone = texts.index("table.csv (no longer there)")
     assert not menu.model().flags(menu.model().index(gone, 0)) & Qt.ItemFlag.ItemIsEnabled
     window.open_entry("rectangles")
     quiet(window, "Rectangles")

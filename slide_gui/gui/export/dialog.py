@@ -244,7 +244,7 @@ class ExportDialog(QDialog):
     def _changed(self) -> None:
         kind = self.format_box.currentData()
         self._form.setRowVisible(self.width_box, kind not in _TEXTS)
-        self._note.setText(_NOTES.get(kind, _NOTE))
+        self._note.setText(" ".join(filter(None, [self._option().about, _NOTES.get(kind, _NOTE)])))
         self._drawn_anew()
 
     @Slot()

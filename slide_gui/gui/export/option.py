@@ -37,6 +37,8 @@ class ExportOption:
         What the dialog begins with.
     kinds : tuple of str
         `FIGURE`, `TABLE`, `TABLES` or `ANIMATION`.
+    about : str
+        What the dialog says of it, in a sentence; empty for nothing.
     of_weights : bool
         Whether levels, colours and biases can be chosen.
     """
@@ -47,3 +49,4 @@ class ExportOption:
     style: Style = field(default_factory=lambda: Style(width="double"))
     kinds: tuple[str, ...] = FIGURE
     of_weights: bool = False
+    about: str = ""

@@ -218,6 +218,23 @@ class PageStack(QStackedWidget):
             self._choose(name)
         return self._pages[name]
 
+    def views(self) -> list[tuple[str, str, int, str]]:
+        """Return the views of the pages that are made: the page's name and title, the view's number and name.
+
+        Those of the Weights page have commands of their own.
+        """
+        others = [(name, page) for name, page in self._pages.items() if name != PAGES[0].name]
+        return [
+            (name, self._specs[name].title, page.tabs.id(button), button.text())
+            for name, page in others
+            for button in page.tabs.buttons()
+        ]
+
+    def show_view(self, name: str, number: int) -> None:
+        """Show a view of a page."""
+        self.turn_to(name)
+        self.page(name).tabs.button(number).click()
+
     def shown(self) -> Page:
         """Return the page shown now."""
         page = self.currentWidget()

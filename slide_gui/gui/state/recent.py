@@ -45,7 +45,8 @@ class RecentOpening:
         missing = next((path for path in self.paths if not os.path.lexists(path)), None)
         if missing is None:
             return ""
-        return f"{missing.name} is no longer there" if missing.parent.is_dir() else f"no folder {missing.parent}"
+        which = "" if len(self.paths) == 1 else f"{missing.name} is "
+        return f"{which}no longer there" if missing.parent.is_dir() else f"no folder {missing.parent}"
 
 
 class RecentFiles(QObject):

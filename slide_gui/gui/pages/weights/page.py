@@ -436,11 +436,13 @@ class WeightsPage(Page):
 
             return layers_animation(weight_rows(model, pixels))
 
-        options = [("noise", "the animation by noise", against_noise)]
-        options += [("layers", "the animation by layer", by_layer)] * (len(model.stack.layers) > 1)
+        options = [("noise", against_noise, "Shown is the picture at the noise set; there is one a noise, 0 to 0.95.")]
+        options += [("layer", by_layer, "Shown is the last picture; there is one a layer.")] * (
+            len(model.stack.layers) > 1
+        )
         return [
-            ExportOption(f"weights-{name}", title, export, style, ANIMATION, of_weights=True)
-            for name, title, export in options
+            ExportOption(f"weights-{name}", f"the animation by {name}", export, style, ANIMATION, True, about)
+            for name, export, about in options
         ]
 
     def why_nothing_to_export(self) -> str:

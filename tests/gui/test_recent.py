@@ -1,0 +1,47 @@
+"""The files opened last: kept over programs, the last one first, and what makes no sense passed over."""
+
+import json
+
+import pytest
+from PySide6.QtCore import QSettings
+
+from slide_gui.gui.state.recent import MOST_RECENT, RecentFiles
+
+
+@pytest.fixture
+def settings(tmp_path):
+    return QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+
+
+def test_that_the_last_ones_are_kept_once_each_and_the_last_one_first(app, settings, tmp_path):
+    recent = RecentFiles(settings)
+    for number in range(MOST_RECENT + 3):
+        recent.add([tmp_path / f"{number}.csv"])
+    recent.add([tmp_path / "5.csv"])
+    recent.add([tmp_path / "train.csv", tmp_path / "test.csv"])
+    recent.add([])
+    again = RecentFiles(QSettings(settings.fileName(), QSettings.Format.IniFormat))
+    names = [opening.name for opening in again.openings]
+    assert names[:3] == ["train.csv and 1 more", "5.csv", "12.csv"]
+    assert len(names) == len(set(names)) == MOST_RECENT
+    assert again.folders == [tmp_path]
+
+
+def test_that_what_is_missing_is_named(app, settings, tmp_path):
+    recent = RecentFiles(settings)
+    (tmp_path / "train.csv").touch()
+    recent.add([tmp_path / "train.csv"])
+    recent.add([tmp_path / "train.csv", tmp_path / "test.csv"])
+    recent.add([tmp_path / "one.csv"])
+    recent.add([tmp_path / "away" / "one.csv"])
+    said = [opening.why_not for opening in recent.openings]
+    assert said == [f"no folder {tmp_path / 'away'}", "no longer there", "test.csv is no longer there", ""]
+
+
+@pytest.mark.parametrize("kept", ["{", "7", '{"a": 1}', '[7, [], [""], [1], "x"]', "[[null]]"])
+def test_that_settings_that_make_no_sense_are_passed_over(app, settings, kept, tmp_path):
+    settings.setValue("recent/files", kept)
+    recent = RecentFiles(settings)
+    assert recent.openings == ()
+    recent.add([tmp_path / "a.csv"])
+    assert json.loads(settings.value("recent/files")) == [[str(tmp_path / "a.csv")]]
