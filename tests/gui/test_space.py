@@ -14,7 +14,7 @@ from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import SamplePanel
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.readout import Readout
-from tests.gui.given import settle, wait
+from tests.gui.given import Given, settle, wait
 
 
 @pytest.fixture
@@ -74,6 +74,23 @@ def test_that_no_more_than_a_fifth_of_a_large_page_is_left_blank_at_the_right(wi
         view = window.weights_page.shown_view()
         right = view.mapTo(window.weights_page, QPoint()).x() + view.findChild(ColorBar).geometry().right()
         assert right > 0.8 * window.weights_page.width()
+
+
+def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
+    window.resize(1280, 720)
+    rows = (np.random.default_rng(0).random((90, 48 * 24)) < 0.2).astype("float32")
+    window.workspace.open(Given(Dataset("tall", rows[:60], rows[60:], image_shape=(48, 24))))
+    wait(lambda: window.workspace.dataset.name == "tall" and window.workspace.model() is not None, 60)
+    settle(0.1)
+    sample, (image, _) = window.weights_page.findChild(SamplePanel), window.weights_page.pointer_and_tiles()
+    grid = image.grid()
+    assert abs(image.width() - grid.frame.width() - 8) <= 1
+    assert abs(image.height() - grid.frame.height() - 8) <= 1
+    assert sample.width() == 204
+    window.workspace.select(transposed=True)
+    settle(0.1)
+    assert image.width() > image.height()
+    assert abs(image.width() - image.grid().frame.width() - 8) <= 1
 
 
 def test_that_the_image_takes_only_what_the_view_beside_it_cannot_use(window):

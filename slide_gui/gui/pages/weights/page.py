@@ -94,14 +94,20 @@ class SamplePanel(QWidget):
     def set_room(self, width: int, height: int) -> None:
         """Be as wide as the image needs that fills so much room; 0 for any height."""
         below = 8 * 3 + 28 + self._readout.heightForWidth(width) + 2 * MARGIN
-        room = min(width - 2 * MARGIN, height - below if height else width, _MOST_SIDE)
-        room, dataset = max(room, _LEAST_SIDE), self._workspace.dataset
-        side = room
+        tall = max(min(height - below if height else width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
+        wide = max(min(width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
+        dataset = self._workspace.dataset
         if dataset is not None and dataset.image_shape:
-            longest, ratio = max(dataset.image_shape), self.devicePixelRatioF()
-            side = math.ceil(longest * integer_scale(longest, room, ratio))
-        self._pointer.setFixedSize(side + 2 * MARGIN, side + 2 * MARGIN)
-        self.setFixedWidth(max(side + 2 * MARGIN, self.least_width()))
+            rows, columns = dataset.image_shape
+            if self._workspace.state.selection.transposed:
+                rows, columns = columns, rows
+            ratio = self.devicePixelRatioF()
+            scale = min(integer_scale(rows, tall, ratio), integer_scale(columns, wide, ratio))
+            tall, wide = math.ceil(rows * scale), math.ceil(columns * scale)
+        else:
+            tall = wide = min(tall, wide)
+        self._pointer.setFixedSize(wide + 2 * MARGIN, tall + 2 * MARGIN)
+        self.setFixedWidth(max(wide + 2 * MARGIN, self.least_width()))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Show as many decimals as there is room for."""

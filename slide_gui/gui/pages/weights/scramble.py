@@ -146,8 +146,9 @@ class ScramblePart(View):
         order = np.arange(d) if self._order is None else self._order
         feature = self._pixels.features()[0]
         place = int(np.argsort(order)[feature])  # where it stands among the scrambled
+        self.button.setText("Scramble all pixels" if self._shown_as_images() else "Scramble all features")
         ink = ink_table(theme_of(self).is_dark)[INK.indices(values.astype(np.float32))]
-        images = [FlyingImage("image", "", ink[order], ink)]
+        images = [FlyingImage("image" if self._shown_as_images() else "sample", "", ink[order], ink)]
         self._source.begin((feature,))
         for k in range(1, self._workspace.state.parameters.depth + 1):
             tile = self._source.tile(feature, k)
@@ -180,8 +181,13 @@ class ScramblePart(View):
             differs = f"un-scrambled W differs by at most {significant(worst, 2)}"
             return f"seed {self._seed} · {differs}, W is up to {significant(most, 2)}"
         if self._workspace.lane.wants(self._job):
-            return f"seed {self._seed} · fitting to {count(d)} scrambled pixels…"
+            what = "pixels" if self._shown_as_images() else "features"
+            return f"seed {self._seed} · fitting to {count(d)} scrambled {what}…"
         return "" if ready else "The layers are still being fitted."
+
+    def _shown_as_images(self) -> bool:
+        dataset = self._workspace.dataset
+        return dataset is not None and dataset.image_shape is not None
 
     def table(self) -> str | None:
         fit = self._fit
