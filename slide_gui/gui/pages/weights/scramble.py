@@ -183,7 +183,9 @@ class ScramblePart(View):
         if self._workspace.lane.wants(self._job):
             what = "pixels" if self._shown_as_images() else "features"
             return f"seed {self._seed} · fitting to {count(d)} scrambled {what}…"
-        return "" if ready else "The layers are still being fitted."
+        if ready:
+            return "All places are exchanged at random, and W is fitted to that: un-scrambled it is the same picture."
+        return "The layers are still being fitted."
 
     def _shown_as_images(self) -> bool:
         dataset = self._workspace.dataset
