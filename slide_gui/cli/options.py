@@ -76,6 +76,11 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
     group.add_argument(
         "--leave-out", metavar="NAME", action="append", help="a column of a table that is no feature; once for each"
     )
+    scales = group.add_mutually_exclusive_group()
+    scales.add_argument(
+        "--scale", dest="scaled", action="store_true", default=None, help="bring each feature of no picture to 0 … 1"
+    )
+    scales.add_argument("--no-scale", dest="scaled", action="store_false", help="keep the numbers as they are")
     group = parser.add_argument_group(
         "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
     )
@@ -112,7 +117,8 @@ def data_sources(
     with usage():
         shape = None if arguments.shape is None else _shape(arguments.shape)
         left_out = tuple(arguments.leave_out or ())
-        reading = Reading(arguments.label_column, arguments.header, shape, arguments.transposed, left_out).checked()
+        given = arguments.label_column, arguments.header, shape, arguments.transposed, left_out, arguments.scaled
+        reading = Reading(*given).checked()
         held_out = _held_out(arguments)
     if held_out is None and judges != "test":
         held_out = HeldOut(0.0)

@@ -14,7 +14,7 @@ from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import Part
-from slide_gui.data.reading import AS_GUESSED, Opened, Reading
+from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["assemble"]
@@ -28,8 +28,8 @@ def assemble(
     """Make a data set of a training part and, if there is one, a test part.
 
     A test part alone becomes the training part. Images of whole numbers are scaled to [0, 1] by the
-    smallest of 1, 16 and 255 that holds both parts (16 are the levels of scikit-learn's digits); all other
-    numbers stay as they are.
+    smallest of 1, 16 and 255 that holds both parts (16 are the levels of scikit-learn's digits). Features that are no
+    picture are brought to [0, 1] one by one, as `Reading.scaled` says; all other numbers stay as they are.
 
     Parameters
     ----------
@@ -70,6 +70,9 @@ def assemble(
     rows = _float32(train, scale, progress.part(0.0, share))
     empty = np.empty((0, rows.shape[1]), np.float32)
     test_rows = _float32(test, scale, progress.part(share, 1.0)) if test else empty
+    scaled = _is_scaled(train, rows, reading)
+    if scaled:
+        _to_unit_range(rows, test_rows)
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
     names = _label_names(train, test)
     if test is not None and test.label_names != names:
@@ -89,8 +92,37 @@ def assemble(
         citation=known.citation if known else "",
         key=known.key if known else "",
         feature_names=() if train.image_shape else train.feature_names,
-        opened=_sure(train.opened) if known else train.opened,
+        opened=_sure(train.opened) if known else _said(train.opened, scaled, reading),
     )
+
+
+def _is_scaled(train: Part, rows: NDArray[np.float32], reading: Reading) -> bool:
+    """Return whether each feature is to be brought to 0 … 1."""
+    if train.image_shape is not None:
+        if reading.scaled:
+            raise DataError("holds images, whose pixels are on one scale; leave the scaling out", train.place)
+        return False
+    if reading.scaled is not None:
+        return reading.scaled
+    return bool(rows.size) and (float(rows.min()) < 0.0 or float(rows.max()) > 1.0)
+
+
+def _to_unit_range(rows: NDArray[np.float32], test_rows: NDArray[np.float32]) -> None:
+    """Bring each feature to 0 … 1 in the first part, the second by the same; one that does not vary becomes 0."""
+    low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
+    size = np.where(high > low, high - low, 1.0)
+    step = max(1, _BLOCK // rows.shape[1])
+    for part in (rows, test_rows):
+        for start in range(0, len(part), step):
+            block = part[start : start + step]
+            block[...] = (block - low) / size
+
+
+def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
+    """Return how a file was read, with what became of the scale of its features."""
+    guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it", sure=True)
+    guesses = (*opened.guesses, guess) if scaled and reading.scaled is None else opened.guesses
+    return replace(opened, guesses=guesses, scaled=scaled)
 
 
 def _refuse_columns(reading: Reading, place: str) -> None:

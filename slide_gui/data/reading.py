@@ -29,6 +29,9 @@ class Reading:
         The images are stored column by column.
     left_out : tuple of str
         Columns of a table of text that are no features, by their names or numbers from 1.
+    scaled : bool or None
+        Whether each feature that is no pixel is brought to 0 … 1, its smallest and largest value in the training part;
+        guessed: where values lie outside of 0 … 1, which the threshold of the layers could not tell apart.
     """
 
     label_column: str | None = None
@@ -36,6 +39,7 @@ class Reading:
     shape: tuple[int, ...] | None = None
     transposed: bool = False
     left_out: tuple[str, ...] = ()
+    scaled: bool | None = None
 
     def checked(self) -> Reading:
         """Return itself.
@@ -49,6 +53,8 @@ class Reading:
             raise ValueError(f"the shape is {self.shape}; it must be rows and columns of an image, 1 or more each")
         if self.transposed and self.shape == ():
             raise ValueError("features that are no picture cannot be transposed; give the shape of the images")
+        if self.scaled and self.shape:
+            raise ValueError("pixels are on one scale already; scale features that are no picture")
         if self.label_column is not None and not self.label_column.strip():
             raise ValueError("the label column has no name; give its name, its number from 1, or none")
         if any(not name.strip() for name in self.left_out):
@@ -100,6 +106,8 @@ class Opened:
         Why there are no labels, in a sentence without a subject; empty where there are.
     text : tuple of int
         Which of the columns hold text, from 0.
+    scaled : bool
+        Whether each feature was brought to 0 … 1.
     """
 
     columns: tuple[str, ...] = ()
@@ -108,6 +116,7 @@ class Opened:
     guesses: tuple[Guess, ...] = ()
     unlabelled: str = ""
     text: tuple[int, ...] = ()
+    scaled: bool = False
 
     @property
     def sure(self) -> bool:

@@ -177,7 +177,9 @@ class DataSource:
         document: dict[str, Any] = {"key": self.key, "paths": list(self.paths)}
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
-            document["reading"] = {k: v for k, v in asdict(self.reading).items() if k != "left_out" or v}
+            reading = asdict(self.reading)  # what later versions added stands there only where it says something
+            usual = {"left_out": (), "scaled": None}
+            document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
             document["held_out"] = asdict(self.held_out)
         return document
@@ -195,6 +197,8 @@ class DataSource:
             words += ["--shape", "x".join(map(str, reading.shape)) or "none"]
         words += ["--transposed"] * reading.transposed
         words += [word for name in reading.left_out for word in ("--leave-out", name)]
+        if reading.scaled is not None:
+            words += ["--scale" if reading.scaled else "--no-scale"]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:

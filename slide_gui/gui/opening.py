@@ -154,6 +154,10 @@ class ReadingPreview(QFrame):
         self.header.setToolTip("The first line names the columns")
         self.transposed = QCheckBox("By columns", self)
         self.transposed.setToolTip("The pixels of an image stand column by column in the file")
+        self.scaled = QCheckBox("Scaled to 0–1", self)
+        self.scaled.setToolTip(
+            "Each feature is brought to 0 … 1 by its smallest and largest value in the training part"
+        )
         self.open_button = QPushButton("Open like this", self)
         self.open_button.setProperty("kind", "primary")
         self.open_button.setToolTip("Keep it so, also when the same file is opened again")
@@ -198,7 +202,7 @@ class ReadingPreview(QFrame):
             caption.setBuddy(box)
             row.addWidget(caption)
             row.addWidget(box)
-        for check in (self.header, self.transposed):
+        for check in (self.header, self.transposed, self.scaled):
             row.addWidget(check)
         row.addStretch(1)
 
@@ -258,6 +262,7 @@ class ReadingPreview(QFrame):
         self.transposed.blockSignals(True)
         self.transposed.setChecked(reading.transposed)
         self.transposed.blockSignals(False)
+        self.scaled.setChecked(opened.scaled)
 
     def _reading(self) -> Reading:
         source = self._workspace.source
@@ -275,6 +280,8 @@ class ReadingPreview(QFrame):
             return
         shape = tuple(self.shape.currentData() or ())
         self.transposed.setEnabled(bool(shape))
+        self.transposed.setVisible(bool(shape))
+        self.scaled.setVisible(not shape)
         if shape:
             self._show_pictures(dataset, (shape[0], shape[1]))
         else:
@@ -350,7 +357,8 @@ class ReadingPreview(QFrame):
             left_out = (*others, *(names[k] for k in opened.text if k != chosen))
             if left_out and label is None and chosen in opened.text:
                 label = column
-        return Reading(label, header, sides, transposed, left_out)
+        scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
+        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled)
 
     @Slot()
     def _open(self) -> None:

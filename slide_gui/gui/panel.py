@@ -432,6 +432,8 @@ class ParameterPanel(QScrollArea):
             if dataset.image_shape
             else counted(dataset.n_features, "feature")
         )
+        if dataset.opened.scaled:
+            what += ", scaled to 0–1"
         column = dataset.opened.label_column
         if column is not None and dataset.opened.columns:
             what += f"\nclasses: {_column(dataset, column)}"

@@ -400,6 +400,8 @@ def test_that_the_words_of_a_source_read_back_as_the_source() -> None:
     for source in (
         DataSource(paths=("x.csv",), reading=Reading("a b", True, (3, 4), True), held_out=HeldOut(0.0, 2, 5, 3)),
         DataSource(paths=("x.csv",), reading=Reading(header=False, shape=()), held_out=HeldOut(0.125, 7)),
+        DataSource(paths=("x.csv",), reading=Reading(scaled=True)),
+        DataSource(paths=("x.csv",), reading=Reading(shape=(), scaled=False)),
         DataSource(paths=("x.csv",), held_out=HeldOut(0.0)),
         DataSource(paths=("x.csv",)),
     ):

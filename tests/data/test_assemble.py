@@ -6,12 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from numpy.typing import NDArray
 
 from slide_gui.data import assemble as assemble_module
 from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.parts import Part
+from slide_gui.data.reading import AS_GUESSED, Reading
 from tests.data.writers import CancelAfter
 
 PATHS = [Path("folder/mine.npz")]
@@ -22,8 +27,8 @@ def part(values: object, role: str = "train", shape: tuple[int, int] | None = (2
     return Part(rows, None, shape, f"{role} file", role, **more)  # type: ignore[arg-type]
 
 
-def of(*parts: Part, paths: list[Path] = PATHS) -> Dataset:
-    return assemble(parts, paths)
+def of(*parts: Part, paths: list[Path] = PATHS, reading: Reading = AS_GUESSED) -> Dataset:
+    return assemble(parts, paths, reading)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.float64, np.float32, np.int64])
@@ -48,10 +53,52 @@ def test_that_other_numbers_stay_as_they_are(values: list[list[float]]) -> None:
     np.testing.assert_array_equal(of(part(values)).train, np.array(values, np.float32))
 
 
-def test_that_plain_features_and_truth_values_stay_as_they_are() -> None:
-    counts = [[0, 1, 2, 3, 4, 200]]
-    np.testing.assert_array_equal(of(part(counts, shape=None)).train, counts)
+def test_that_plain_features_within_one_and_truth_values_stay_as_they_are() -> None:
+    shares = np.array([[0, 0.25, 0.5, 0.75, 0.875, 1], [0.5] * 6], np.float32)
+    data = of(part(shares, shape=None))
+    np.testing.assert_array_equal(data.train, shares)
+    assert not data.opened.scaled
     np.testing.assert_array_equal(of(part([[True, False] * 3])).train, [[1, 0] * 3])
+
+
+@given(
+    npst.arrays(
+        np.float32, st.tuples(st.integers(2, 6), st.integers(1, 4)), elements=st.floats(-(2.0**90), 2.0**90, width=32)
+    ),
+    npst.arrays(
+        np.float32, st.tuples(st.integers(1, 3), st.just(4)), elements=st.floats(-(2.0**90), 2.0**90, width=32)
+    ),
+)
+def test_that_plain_features_beyond_one_go_from_0_to_1_in_the_training_part(
+    rows: NDArray[np.float32], others: NDArray[np.float32]
+) -> None:
+    others = others[:, : rows.shape[1]]
+    before = rows.astype(np.float64)
+    data = of(part(rows.copy(), shape=None), part(others.copy(), "test", shape=None))
+    assert data.opened.scaled == bool((rows < 0).any() or (rows > 1).any())
+    if not data.opened.scaled:
+        np.testing.assert_array_equal(data.train, rows)
+        return
+    low, high = before.min(axis=0), before.max(axis=0)
+    varies = high > low
+    assert (data.train.min(axis=0) == 0).all()
+    assert (data.train.max(axis=0) == varies).all()
+    np.testing.assert_allclose(data.train[:, varies], ((before - low) / (high - low + ~varies))[:, varies], atol=1e-6)
+    expected = (others.astype(np.float64) - low)[:, varies] / (high - low)[varies]
+    np.testing.assert_allclose(data.test[:, varies], expected, rtol=1e-6, atol=1e-6)
+    assert [guess.sure for guess in data.opened.guesses] == [True]
+
+
+def test_that_a_person_may_say_whether_features_are_scaled() -> None:
+    counts, shares = [[0, 1], [200, 5]], [[0.5, 0.25], [0.75, 0.25]]
+    np.testing.assert_array_equal(of(part(counts, shape=None), reading=Reading(scaled=False)).train, counts)
+    data = of(part(shares, shape=None), reading=Reading(scaled=True))
+    np.testing.assert_array_equal(data.train, [[0, 0], [1, 0]])
+    assert data.opened.guesses == ()
+    with pytest.raises(DataError, match="holds images, whose pixels are on one scale"):
+        of(part([[0, 1] * 3]), reading=Reading(scaled=True))
+    with pytest.raises(ValueError, match="pixels are on one scale already"):
+        Reading(shape=(2, 3), scaled=True).checked()
 
 
 def test_that_every_number_is_looked_at_before_images_are_scaled(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,8 +144,9 @@ def test_that_names_of_columns_and_classes_are_kept(tmp_path: Path) -> None:
     assert data.feature_names == ("sepal length", "sepal width", "petal length", "petal width")
     assert data.label_names == ("setosa", "versicolor", "virginica")
     assert data.train_labels.tolist() == [2, 0, 0, 1]
-    assert data.train[:, 1].tolist() == [0, 0.25, 0.5, 0.75]
-    assert [guess.what for guess in data.opened.guesses] == ["labels in column “species”"]
+    np.testing.assert_array_equal(data.train[:, 1], np.float32([0, 1 / 3, 2 / 3, 1]))
+    guessed = ["labels in column “species”", "each feature is brought to 0 … 1"]
+    assert [guess.what for guess in data.opened.guesses] == guessed
     assert data.opened.sure
 
 

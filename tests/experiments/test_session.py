@@ -180,10 +180,11 @@ _names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
     noise=st.floats(0.0, 0.98),
     depth=st.integers(0, 8),
     choices=st.lists(st.tuples(_names, _names, _names), max_size=4),
+    scaled=st.sampled_from([None, True, False]),
 )
-def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choices):
+def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choices, scaled):
     record = SessionRecord(
-        DataSource(key="mnist"),
+        DataSource(paths=("table.csv",), reading=Reading(scaled=scaled)),
         "ab",
         StackParameters(noise=float(np.round(noise, 3)), depth=depth).checked(),
         Selection(tuple(pins), sample),

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.reading import Reading
 from slide_gui.gui.state.workspace import MAX_PINS
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font
 from slide_gui.gui.widgets.pixels import ring_radius
@@ -223,3 +224,20 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
     window.actions_by_name["undo"].trigger()
     wait(lambda: window.workspace.dataset.label_names == ("Bonn", "Ulm") and not window.lane.busy)
+
+
+def test_that_features_beyond_one_are_scaled_unless_a_person_wants_them_as_they_are(window, tmp_path):
+    rows = [f"{k},{1000 * k % 7000},{k % 5},{k / 30},0.5,{['a', 'b'][k % 2]}\n" for k in range(30)]
+    (tmp_path / "plain.csv").write_text("one,two,three,four,five,kind\n" + "".join(rows))
+    drop(window, tmp_path / "plain.csv")
+    wait(lambda: window.workspace.dataset.name == "plain" and not window.lane.busy)
+    assert not window.reading_preview.isVisible()
+    assert any("5 features, scaled to 0–1" in each.text() for each in window.panel.findChildren(QLabel))
+    window.reading_preview.show_reading()
+    assert window.reading_preview.scaled.isVisible()
+    window.reading_preview.scaled.click()
+    window.reading_preview.open_button.click()
+    wait(lambda: window.workspace.dataset.train.max() > 1 and not window.lane.busy)
+    assert window.workspace.source.reading == Reading(scaled=False)
+    window.actions_by_name["undo"].trigger()
+    wait(lambda: window.workspace.dataset.train.max() == 1 and not window.lane.busy)
