@@ -314,7 +314,7 @@ SHOWN = (
     TextColumn("n test", "Test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
     TextColumn(
         "C", "Penalty of the SVM", lambda r: r.C,
-        lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}")), "1\u202f000",
+        lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}")), "0.00123",
     ),
     TextColumn("n SV", "Support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000"),
     TextColumn("Time s", "Seconds it took", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0"),

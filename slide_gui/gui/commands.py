@@ -390,7 +390,7 @@ COMMANDS = (
     ),
     Command(
         "run_copies",
-        "Stop the copies, or go on",
+        "Start the copies, stop them, or go on",
         "View",
         "Ctrl+Shift+M",
         lambda w: w.weights_page.copies_part().toggle(),

@@ -55,6 +55,8 @@ def test_that_drawing_on_the_input_changes_every_layer_and_undo_brings_them_back
 def test_that_points_of_corrupted_copies_appear_one_after_the_other_and_escape_stops_them(program):
     program.key("alt+4")
     program.rest()
+    program.still()
+    program.key("ctrl+shift+m")
 
     def dots():
         """Return how many dots of the pixel's line there are: squares of three in the accent, as no line has any."""

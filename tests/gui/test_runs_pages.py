@@ -9,6 +9,8 @@ from PySide6.QtWidgets import QCheckBox, QLabel, QLineEdit, QPushButton, QSlider
 
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments import trial as trial_module
 from slide_gui.experiments.run import RunProgress, run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.store import RunStore
@@ -565,7 +567,10 @@ def test_that_a_cell_narrows_the_gallery_with_a_ring_and_show_all_lifts_it(windo
     assert classifier.confusion.chosen is None
 
 
-def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_points_and_bundle(window, tmp_path):
+def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_points_and_bundle(
+    window, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(trial_module, "_GRIDS", (((0.2, 0.5), (0, 1), 1),))
     path = _saved(tmp_path / "first.npz", 1)
     window.open_files([path])
     wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
@@ -576,7 +581,7 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     wait(lambda: not window.session.runs.trial.running, 100)
     source = DataSource.of([str(path)])
     assert curves.sentence.text() == try_data(source.load(), source).sentence
-    wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 16, 20)
+    wait(lambda: len([point for point in curves.points() if point.state == "done"]) == 4, 20)
     assert curves.shown.currentText() == "validation error · trained on 80 % · median widths"
     options = curves.export_options()
     assert [option.name for option in options] == ["try", "curves"]
@@ -587,7 +592,8 @@ def test_that_trying_the_data_ends_in_the_sentence_of_the_command_line_with_its_
     assert not curves.sentence.isVisible()
 
 
-def test_that_the_preview_keeps_the_reading_and_tries_the_data(window, tmp_path):
+def test_that_the_preview_keeps_the_reading_and_tries_the_data(window, tmp_path, monkeypatch):
+    monkeypatch.setattr(trial_module, "_GRIDS", (((0.2,), (0, 1), 1),))
     rows = "".join(f"{i % 7},{i % 5},{i % 3},{i % 2},{i % 2}\n" for i in range(60))
     (tmp_path / "plants.csv").write_text(rows)
     window.open_files([tmp_path / "plants.csv"])
@@ -607,3 +613,55 @@ def test_that_data_without_classes_are_not_tried_and_say_why(window):
     window.actions_by_name["try"].trigger()
     assert "no labels" in window.notice.accessibleName()
     assert not window.session.runs.trial.running
+
+
+def test_that_train_pressed_while_data_are_being_opened_starts_when_they_are(window):
+    classifier = show_page(window, "classifier")
+    go_on = threading.Event()
+
+    class Slow(Given):
+        def load(self, *, progress=NO_PROGRESS):
+            go_on.wait(20)
+            return super().load(progress=progress)
+
+    window.workspace.open(Slow(labelled(seed=4)))
+    classifier.refresh()
+    classifier.train_button.click()
+    assert classifier.train_button.text() == "Cancel"
+    assert classifier.details.text() == "Training starts as soon as the data are open."
+    assert not window.session.runs.training.running
+    go_on.set()
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    assert window.session.runs.result.spec.fingerprint == labelled(seed=4).fingerprint
+
+
+def test_that_a_training_that_waits_for_data_is_taken_back_by_the_same_button_or_where_they_fail(window):
+    classifier = show_page(window, "classifier")
+    go_on = threading.Event()
+
+    class Slow(Given):
+        def load(self, *, progress=NO_PROGRESS):
+            go_on.wait(20)
+            return super().load(progress=progress)
+
+    window.workspace.open(Slow(DataError("is broken", "it")))
+    classifier.refresh()
+    classifier.train_button.click()
+    classifier.train_button.click()
+    assert classifier.train_button.text() == "Train"
+    classifier.train_button.click()
+    go_on.set()
+    wait(lambda: window.notice.isVisible())
+    assert classifier.train_button.text() == "Train"
+    wait(lambda: not window.lane.busy, 60)
+    assert window.session.runs.result is None
+
+
+def test_that_the_classifier_page_does_nothing_while_it_is_hidden(window):
+    classifier = show_page(window, "classifier")
+    show_page(window, "runs")
+    before = classifier.details.text()
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    assert classifier.details.text() == before
+    assert f"support vectors of {len(labelled().train)} rows" in show_page(window, "classifier").details.text()

@@ -34,7 +34,7 @@ def button(part, text):
 
 
 def stop_or_go_on(part):
-    return [each for each in part.findChildren(QPushButton) if each.text() in ("Stop", "Go on")]
+    return [each for each in part.findChildren(QPushButton) if each.text() in ("Start", "Stop", "Go on")]
 
 
 def draw(part, row, column):
@@ -223,9 +223,23 @@ def all_points(part):
     return part.copies is not None and len(part.copies.points) == 11 and not part.is_running
 
 
-def test_that_points_appear_by_themselves_and_fall_as_the_law(window):
+def started(window):
+    """Show the copies and press Start."""
+    window.weights_page.set_view(COPIES)
+    part = window.weights_page.copies_part()
+    (start,) = stop_or_go_on(part)
+    assert start.text() == "Start"
+    start.click()
+    return part
+
+
+def test_that_copies_start_when_asked_and_fall_as_the_law(window):
     window.actions_by_name["view_copies"].trigger()
     part = window.weights_page.copies_part()
+    settle(0.1)
+    assert not part.is_running
+    assert "Press Start" in part.plot.accessibleDescription()
+    part = started(window)
     assert part.is_running
     wait(lambda: part.plot.copies())
     wait(lambda: all_points(part), 60)
@@ -235,7 +249,7 @@ def test_that_points_appear_by_themselves_and_fall_as_the_law(window):
 
 
 def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_levels(window):
-    part = window.weights_page.copies_part()
+    part = started(window)
     wait(lambda: part.copies is not None and len(part.copies.points) > 6, 60)
     part.slider.findChild(QSlider).setValue(2)
     feature = window.weights_page.pixels.features()[0]
@@ -249,7 +263,7 @@ def test_that_the_slider_chooses_the_row_and_its_difference_is_on_the_same_level
 
 
 def test_that_other_work_comes_first_and_the_copies_go_on(window):
-    part = window.weights_page.copies_part()
+    part = started(window)
     wait(lambda: part.copies is not None and len(part.copies.points) > 2, 60)
     window.workspace.set_parameters(noise=0.5)
     wait(lambda: window.workspace.model() is not None)
@@ -258,7 +272,7 @@ def test_that_other_work_comes_first_and_the_copies_go_on(window):
 
 
 def test_that_cancel_stops_the_copies_and_the_button_goes_on(window):
-    part = window.weights_page.copies_part()
+    part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     window.actions_by_name["cancel"].trigger()
     assert not part.is_running
@@ -275,8 +289,21 @@ def test_that_cancel_stops_the_copies_and_the_button_goes_on(window):
     wait(lambda: all_points(part), 60)
 
 
+def test_that_copies_stop_when_they_are_left_and_stay_stopped(window):
+    part = started(window)
+    wait(lambda: part.copies is not None and part.copies.points)
+    window.actions_by_name["page_runs"].trigger()
+    assert not part.is_running
+    window.workspace.set_parameters(noise=0.5)
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    window.actions_by_name["page_weights"].trigger()
+    settle(0.1)
+    assert not part.is_running
+    assert [each.text() for each in stop_or_go_on(part)] == ["Start"]
+
+
 def test_that_the_second_layer_has_its_own_limit(window):
-    part = window.weights_page.copies_part()
+    part = started(window)
     wait(lambda: part.copies is not None and part.copies.points)
     next(b for b in part.findChildren(QPushButton) if b.accessibleName() == "layer 2").click()
     wait(lambda: part.copies.layer == 2, 30)

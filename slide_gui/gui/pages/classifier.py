@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
@@ -49,6 +50,7 @@ class ClassifierPage(Page):
         self._workspace, self._controller = workspace, controller
         self._steps = 0
         self._shown: RunResult | None = None
+        self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
         body = nested(self.column, QHBoxLayout(), 1, spacing=20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
@@ -77,6 +79,8 @@ class ClassifierPage(Page):
         controller.training.changed.connect(self.refresh)
         controller.result_changed.connect(self.refresh)
         workspace.dataset_changed.connect(self.refresh)
+        workspace.dataset_changed.connect(self._data_came)
+        workspace.problem.connect(self._data_failed)
         workspace.state_changed.connect(self.refresh)
         self.refresh()
 
@@ -123,10 +127,30 @@ class ClassifierPage(Page):
         """Return the classifier as it is set."""
         return SvmParameters(criterion=self._by.currentData(), loss=self._loss.currentData())
 
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.refresh()
+
+    @Slot()
+    def _data_came(self) -> None:
+        """Train where that was asked for while the data were still being opened."""
+        if self._waiting:
+            self._waiting = False
+            self._toggle()
+
+    @Slot()
+    def _data_failed(self) -> None:
+        self._waiting = False
+        self.refresh()
+
     @Slot()
     def _toggle(self) -> None:
         if self._controller.training.running:
             self._controller.training.stop()
+            return
+        if self._waiting or self._workspace.is_opening:
+            self._waiting = not self._waiting  # then once they are open
+            self.refresh()
             return
         spec = self._controller.spec_of(self.svm(), self._method.currentData())
         if spec is not None:
@@ -175,9 +199,11 @@ class ClassifierPage(Page):
     def refresh(self) -> None:
         """Show what the controller holds now."""
         controller = self._controller
-        self.train_button.setText("Cancel" if controller.training.running else "Train")
-        problem = controller.why_not()
-        self.train_button.setEnabled(not problem)
+        if not self.isVisible():
+            return
+        self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
+        problem = "Training starts as soon as the data are open." if self._waiting else controller.why_not()
+        self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
         if problem:
             self.details.setText(problem)
         if controller.training.running:
@@ -207,7 +233,7 @@ class ClassifierPage(Page):
         self.rate.setText("…")
         chosen, solver = seen.chosen, seen.training
         parts = [_doing(seen, self._controller.spec)]
-        if solver is not None:
+        if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
             parts.append(f"gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors")
         if chosen is not None:
             parts.append(describe_widths(chosen.name))
@@ -245,7 +271,11 @@ class ClassifierPage(Page):
         over_folds = self._controller.folds_rate
         self.rate.setText(str(result.rate if over_folds is None else over_folds))
         at = f"noise {asked.noise:.2f}, depth {asked.depth}"
-        svm = "" if classifier is None else f"C = {classifier.C:.3g} · {classifier.n_support} support vectors · "
+        svm = (
+            ""
+            if classifier is None
+            else f"C = {classifier.C:.3g} · {classifier.n_support} support vectors of {count(result.n_train)} rows · "
+        )
         chosen = None if classifier is None else classifier.chosen
         if chosen is not None:
             svm = f"{describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name)} · {svm}"

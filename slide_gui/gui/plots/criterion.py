@@ -160,7 +160,7 @@ class CriterionPlot(Plot):
     def set_name(self, name: str) -> None:
         """Say what the criterion is, e.g. "Radius-margin bound"."""
         if name != self._titles[1]:
-            self._titles = ("Iteration", name)
+            self._titles = ("Iteration · C and n SV: of the rows learned on", name)
             self.setAccessibleName(f"{name}, by iteration")
             self._changed()
 
@@ -213,7 +213,7 @@ class CriterionPlot(Plot):
             f"{self._titles[1]} {significant(step.criterion)}",
             f"iteration {count(step.iteration)}{start}",
             f"C = {significant(step.C, 3)}",
-            f"{count(step.support)} support vectors",
+            f"{count(step.support)} support vectors of the rows learned on",
         ]
 
     # Items

@@ -120,6 +120,7 @@ class Workspace(QObject):
         self._previous: tuple[_Opening, ...] = ()  # what was open before, the last one last
         self._watched: tuple[int, ...] = ()
         self._blas_checked = False
+        self._opening = 0
         lane.problem.connect(self.problem)
 
     # Opening ---------------------------------------------------------------------------------------------------
@@ -163,6 +164,11 @@ class Workspace(QObject):
 
         self._submit_opening(title, work, failure)
 
+    @property
+    def is_opening(self) -> bool:
+        """Whether data are being opened, or are about to be."""
+        return self.lane.wants(self._opening)
+
     def _submit_opening(
         self,
         title: str,
@@ -171,7 +177,7 @@ class Workspace(QObject):
         deliver: Callable[[_Opening], None] | None = None,
     ) -> None:
         self.history.fail()
-        self.lane.submit(
+        self._opening = self.lane.submit(
             title,
             work,
             channel="open",

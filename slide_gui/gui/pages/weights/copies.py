@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from PySide6.QtCore import Slot
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QHideEvent
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
@@ -36,7 +36,10 @@ _LAST = MOST_COPIES.bit_length() - 1
 
 
 class CopiesPart(View):
-    """Starts by itself once the layers are fitted, gives way to all other work, and goes on after that."""
+    """Starts when it is asked to, stops when it is left; gives way to all other work, and goes on after that.
+
+    Once asked, it follows what is fitted.
+    """
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
@@ -44,7 +47,7 @@ class CopiesPart(View):
         self._study: CopiesStudy | None = None
         self._copies: Copies | None = None
         self._job: int | None = None
-        self._stopped = self._failed = self._behind = False
+        self._stopped = self._failed = self._behind = self._asked = False
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
         self._status = ElidedLabel("", self)
@@ -93,7 +96,7 @@ class CopiesPart(View):
         self._choice.set_depth(state.parameters.depth)
         self.tiles.set_transposed(state.selection.transposed)
         if self._job is not None and not self._workspace.lane.wants(self._job):  # cancelled with everything else
-            self._job, self._stopped = None, True
+            self._job, self._stopped, self._asked = None, True, False
         number = self._choice.layer
         fitted = state.parameters.depth > 0 and all(self._workspace.layer_is_fresh(k) for k in range(1, number + 1))
         if fitted and stack is not None and self._layer is not stack.layers[number - 1]:
@@ -113,7 +116,8 @@ class CopiesPart(View):
         except ValueError as error:
             self._refused(error)
             return
-        self._submit()
+        if self._asked:
+            self._submit()
 
     def _submit(self) -> None:
         assert self._study is not None
@@ -129,14 +133,27 @@ class CopiesPart(View):
 
     @Slot()
     def toggle(self) -> None:
-        """Stop, or go on from where it was stopped."""
+        """Start, or stop, or go on from where it was stopped."""
+        if self._job is not None:
+            self._stop()
+        elif not self._is_complete() and self._study is not None:
+            self._stopped, self._asked = False, True
+            self._submit()
+        self._show()
+
+    def _stop(self) -> None:
         if self._job is not None:
             self._workspace.lane.cancel(self._job)
             self._job, self._stopped = None, True
-        elif self._stopped and self._study is not None:
-            self._stopped = False
-            self._submit()
-        self._show()
+        self._asked = False
+
+    def _is_complete(self) -> bool:
+        """Whether all that was asked for is there."""
+        return self._copies is not None and not self._behind and not self._stopped
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._stop()
 
     @Slot(object)
     def _seen(self, copies: Copies) -> None:
@@ -185,12 +202,17 @@ class CopiesPart(View):
     @Slot()
     def _show(self) -> None:
         copies, dataset = self._copies, self._workspace.dataset
-        self._run.setVisible(self._job is not None or self._stopped)
-        self._run.setText("Go on" if self._stopped else "Stop")
-        self._run.setToolTip("Corrupt more copies" if self._stopped else "Keep the points that are there (Esc)")
+        self._run.setVisible(self._study is not None and (self._job is not None or not self._is_complete()))
+        begun = self._stopped and not self._behind
+        self._run.setText("Stop" if self._job is not None else "Go on" if begun else "Start")
+        self._run.setToolTip(
+            "Keep the points that are there (Esc)" if self._job is not None else "Corrupt copies, more and more of them"
+        )
         if dataset is None or copies is None or copies.limit.shape[0] != dataset.n_features:
             if not self._failed:
-                self.plot.set_placeholder("The first copies are corrupted as soon as the layers are fitted.")
+                self.plot.set_placeholder(
+                    f"Press Start: copies are corrupted, up to {count(MOST_COPIES)}, while this view is shown."
+                )
             self.plot.set_series((), MOST_COPIES)
             self.tiles.set_content((), ())
             self._status.setText("")
@@ -254,7 +276,7 @@ class CopiesPart(View):
         """Drop what was computed of other data."""
         self._workspace.lane.cancel(channel=_CHANNEL)
         self._layer = self._study = self._copies = self._job = None
-        self._stopped = self._failed = False
+        self._stopped = self._failed = self._asked = False
 
     # From the widgets ------------------------------------------------------------------------------------------
 
