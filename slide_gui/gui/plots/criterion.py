@@ -160,7 +160,7 @@ class CriterionPlot(Plot):
     def set_name(self, name: str) -> None:
         """Say what the criterion is, e.g. "Radius-margin bound"."""
         if name != self._titles[1]:
-            self._titles = ("Iteration · C and n SV: of the rows learned on", name)
+            self._titles = ("Iteration", name)
             self.setAccessibleName(f"{name}, by iteration")
             self._changed()
 
@@ -309,7 +309,7 @@ class CriterionPlot(Plot):
             text = value if len(begun) == 1 else f"start {number + 1}  {value}"
             self._write(painter, place, text, theme.accent_text if number == best else theme.muted, number == best)
         trace = self._traces[best]
-        texts = significant(trace.C[trace.best], 3), _counted(trace.support[trace.best])
+        texts = significant(trace.C[trace.best], 3), f"{_counted(trace.support[trace.best])} in learning"
         for spark, title, text in zip(self.spark_boxes(), ("C", "n SV"), texts, strict=True):
             painter.setFont(figure_font(self, SECONDARY))
             painter.setPen(QColor(theme.muted))
