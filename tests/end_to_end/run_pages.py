@@ -79,7 +79,7 @@ def main_button(program: Program) -> tuple[int, int]:
     def button() -> Box | None:
         mask = of_colour(program.picture(), program.theme.accent)
         mask[:80] = mask[120:] = False
-        mask[:, :CONTENT] = mask[:, 600:] = False
+        mask[:, :76] = mask[:, 600:] = False  # beside the navigation: the panel may be folded away
         return extent(mask)
 
     program.rest()  # under the mouse the button has another colour
