@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import LEARNED_BY, resolved
@@ -96,6 +96,7 @@ class ClassifierPage(Page):
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
+        self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the others give way first
         row.addStretch(1)
 
     def _choice(self, row: QHBoxLayout, name: str, tip: str, choices: Iterable[Choice]) -> QComboBox:

@@ -239,8 +239,11 @@ class ConfusionMatrix(Pointed):
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme.muted))
         paint_ramp(painter, theme, QRectF(left, y + 5, RAMP, 8), ORANGE)
-        text = f"mistakes, 0 to {fixed(100.0 * self._worst, 1)}\u202f% of the true class"
-        painter.drawText(QRectF(left + RAMP + 8, y, self.width(), 18), MIDDLE, text)
+        text, rest = f"mistakes, 0 to {fixed(100.0 * self._worst, 1)}\u202f%", " of the true class"
+        room = QRectF(left + RAMP + 8, y, self.width() - left - RAMP - 8, 18)
+        if painter.fontMetrics().horizontalAdvance(text + rest) <= room.width():
+            text += rest
+        painter.drawText(room, MIDDLE, text)
 
     # Mouse and keys
 
