@@ -108,7 +108,16 @@ def cursor(program: Program, picture: Picture) -> int | None:
 
 def dot(program: Program, picture: Picture, column: int, depth: int) -> tuple[int, int] | None:
     """Return where a point of this depth is drawn in a column of the error curves."""
-    mask = of_colour(picture, program.theme.pin(depth).name())
+    return _spot(picture, column, program.theme.pin(depth).name())
+
+
+def estimate(program: Program, picture: Picture, column: int) -> tuple[int, int] | None:
+    """Return where a live estimate is drawn in a column of the error curves, hollow and grey."""
+    return _spot(picture[:640], column, program.theme.muted)
+
+
+def _spot(picture: Picture, column: int, colour: str) -> tuple[int, int] | None:
+    mask = of_colour(picture, colour)
     mask[: PLOT.start] = mask[PLOT.stop :] = False
     mask[:, : column - 6] = mask[:, column + 7 :] = False
     if mask.sum() < 10:

@@ -10,6 +10,7 @@ from tests.end_to_end.run_pages import (
     colourful,
     cursor,
     dot,
+    estimate,
     main_button,
     shares,
     stored,
@@ -90,9 +91,10 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     assert program.sliders()[0].width > handle.width + 60
     there = until(lambda: cursor_at_rest(program), "a cursor at rest")
     # A live point comes by itself, then settles where the whole test part puts it.
-    until(lambda: dot(program, program.picture(), there, DEPTH), "a live point")
+    until(lambda: estimate(program, program.picture(), there), "a live point")
     settled = program.still()
-    assert dot(program, settled, there, DEPTH) is not None
+    assert estimate(program, settled, there) is not None
+    assert dot(program, settled, there, DEPTH) is None
     assert dot(program, settled, here, DEPTH) is not None
     assert len(stored(program)) == 1
     program.click(dot(program, settled, here, DEPTH))
