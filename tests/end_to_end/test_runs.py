@@ -73,9 +73,9 @@ def test_that_a_training_left_alone_ends_with_error_confusion_and_mistakes(progr
 def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_of_a_point_back(program):
     turn_to(program, "weights")
     page = program.settled(rows=5)
-    handle = program.sliders()[0]
     turn_to(program, "curves")
     here = until(lambda: cursor(program, program.picture()), "the curves")
+    handle = program.sliders()[0]  # on this page: the panel of another is wider or narrower by its scroll bar
     first = program.still()
     trained = dot(program, first, here, DEPTH)
     assert trained is not None
