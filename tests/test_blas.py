@@ -87,6 +87,7 @@ COMPUTING = {
     "bench": ["no-such-figure"],
     "benchmark": ["--store", "r.sqlite", "--methods", "none"],
     "copies": ["absent.npz"],
+    "decide": ["absent.npz", "--store", "absent.sqlite", "--run", "0"],
     "demo": [],
     "draw": ["absent.json"],
     "fit": ["absent.npz"],
@@ -94,6 +95,7 @@ COMPUTING = {
     "reproduce": ["--out", "out", "--splits", "0"],
     "sweep": ["absent.npz", "--store", "r.sqlite"],
     "train": ["absent.npz"],
+    "try": ["absent.npz"],
     "weights": ["absent.npz"],
 }
 """Arguments of each subcommand that computes, with which it ends soon."""

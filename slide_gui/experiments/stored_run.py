@@ -314,10 +314,10 @@ SHOWN = (
     TextColumn("n test", "Test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
     TextColumn(
         "C", "Penalty of the SVM", lambda r: r.C,
-        lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}")), "0.00123",
+        lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}" if r.C >= 0.01 else f"{r.C:.2g}")), "0.0012",
     ),
     TextColumn("n SV", "Support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000"),
     TextColumn("Time s", "Seconds it took", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0"),
-    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags), "figure 3", False),
+    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags), "fig. 3", False),
 )  # fmt: skip
 """The columns of the table that people see; the last one is the one that they write."""

@@ -149,7 +149,8 @@ def _view(number: int, view: ViewSpec) -> Command:
 
 def _export(shell: Shell) -> None:
     page = shell.pages.shown()
-    shell.exports.ask(page.export_options(), page.why_nothing_to_export(), shell.keeper.picture_text())
+    why, waits_for = page.why_nothing_to_export(), page.export_waits_for()
+    shell.exports.ask(page.export_options, why, shell.keeper.picture_text, waits_for)
 
 
 def _copy_table(shell: Shell) -> None:

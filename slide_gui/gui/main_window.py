@@ -272,6 +272,9 @@ class MainWindow(QMainWindow):
         self.workspace.problem.connect(self.show_problem)
         self.exports.problem.connect(self.show_problem)
         self.exports.written.connect(self._show_export)
+        self.exports.waits.connect(self._show_waiting)
+        self.workspace.stack_changed.connect(self.exports.go_on)
+        self.pages.turned.connect(self.exports.give_up)
         self.workspace.history.changed.connect(self._follow_history)
         self.workspace.state_changed.connect(self._follow_state)
         self.workspace.stack_changed.connect(self._follow_history)
@@ -431,6 +434,14 @@ class MainWindow(QMainWindow):
             run=lambda: self.exports.show_in_folder(path),
             path=str(path),
         )
+
+    @Slot(str)
+    def _show_waiting(self, for_what: str) -> None:
+        if for_what:
+            run = self.exports.give_up
+            self.tell("information", "The export waits", f"It opens once {for_what}.", remedy="Do not wait", run=run)
+        else:
+            self.notice.dismiss()
 
     @Slot(str, str)
     def _tell(self, title: str, text: str) -> None:

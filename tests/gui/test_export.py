@@ -311,3 +311,27 @@ def test_that_mp4_can_be_chosen_only_where_ffmpeg_is_and_says_why(window, tmp_pa
     assert dialog.style_chosen().dpi == 150
     dialog.reject()
     wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_an_export_asked_for_during_a_fit_waits_and_then_opens(window):
+    window.workspace.set_parameters(noise=0.55)
+    assert window.workspace.model() is None
+    window.actions_by_name["export"].trigger()
+    assert window.findChildren(ExportDialog) == []
+    assert "It opens once the layers are fitted." in window.notice.accessibleName()
+    wait(lambda: window.findChildren(ExportDialog) and window.findChildren(ExportDialog)[0].isVisible())
+    assert window.workspace.model() is not None
+    assert not window.notice.isVisible()
+    wait(lambda: not window.lane.busy, 60)
+
+
+def test_that_an_export_that_waits_is_given_up_with_the_page_or_by_its_button(window):
+    for leave in (lambda: show_page(window, "runs"), lambda: window.notice.remedy_requested.emit()):
+        show_page(window, "weights")
+        window.workspace.set_parameters(noise=0.85 if window.workspace.state.parameters.noise == 0.45 else 0.45)
+        window.actions_by_name["export"].trigger()
+        assert window.notice.isVisible()
+        leave()
+        assert not window.notice.isVisible()
+        wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+        assert window.findChildren(ExportDialog) == []

@@ -55,6 +55,8 @@ def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_windo
     window.workspace.set_parameters(depth=depth)
     window.actions_by_name[view].trigger()
     wait(lambda: window.workspace.model() is not None)
+    if view == "view_copies":
+        window.actions_by_name["run_copies"].trigger()
     settle(0.1)
     readout, tiles = window.weights_page.findChild(Readout), tiles_of(window)
     wait(lambda: tiles.layout_of().columns > 0, 20)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,25 +39,69 @@ class ExportController(QObject):
         Path of what was exported.
     problem(object)
         A `Problem`: there is nothing to export, or it could not be written.
+    waits(str)
+        What an export that was asked for waits for; empty once it does no longer.
     """
 
     written = Signal(object)
     problem = Signal(object)
+    waits = Signal(str)
 
     def __init__(self, lane: Lane, settings: QSettings, parent: QWidget) -> None:
         super().__init__(parent)
         self._lane, self._settings, self._parent = lane, settings, parent
         self._dialog: ExportDialog | None = None
         self._session = ""
+        self._waiting: tuple[Callable[[], Sequence[ExportOption]], Callable[[], str]] | None = None
 
-    def ask(self, options: Sequence[ExportOption], why_nothing: str, session: str) -> None:
-        """Ask which of the options to write where, and write it; without any, say why there is nothing.
+    def ask(
+        self,
+        options: Callable[[], Sequence[ExportOption]],
+        why_nothing: str,
+        session: Callable[[], str],
+        waits_for: str = "",
+    ) -> None:
+        """Ask which of the options to write where, and write it; without any, say why there is nothing, or wait.
 
-        A picture holds the session, as `slide_gui.experiments.session.picture_text` gives it.
+        Parameters
+        ----------
+        options : callable
+            What can be exported now.
+        why_nothing : str
+            A sentence, where there is nothing.
+        session : callable
+            What a picture holds, as `slide_gui.experiments.session.picture_text` gives it.
+        waits_for : str
+            What has to be so first, e.g. "the layers are fitted": the dialog opens once it is.
         """
-        if not options:
+        found = options()
+        if found:
+            self._open(found, session())
+        elif waits_for:
+            self._waiting = options, session
+            self.waits.emit(waits_for)
+        else:
             self.problem.emit(Problem("Nothing to export yet", why_nothing))
+
+    @Slot()
+    def go_on(self) -> None:
+        """Open the dialog that waits, if there is something to export by now."""
+        if self._waiting is None:
             return
+        options, session = self._waiting
+        found = options()
+        if found:
+            self.give_up()
+            self._open(found, session())
+
+    @Slot()
+    def give_up(self) -> None:
+        """Wait no longer: another page is shown, or a person does not want it any more."""
+        if self._waiting is not None:
+            self._waiting = None
+            self.waits.emit("")
+
+    def _open(self, options: Sequence[ExportOption], session: str) -> None:
         from slide_gui.gui.export.dialog import ExportDialog
 
         if self._dialog is None:

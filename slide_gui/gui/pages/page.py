@@ -88,6 +88,10 @@ class Page(QWidget):
         """Return what can be exported now, the likeliest first."""
         return ()
 
+    def export_waits_for(self) -> str:
+        """Return what has to be so first, e.g. "the layers are fitted"; empty where waiting brings nothing."""
+        return ""
+
     def why_nothing_to_export(self) -> str:
         """Return one sentence that says why there is nothing to export."""
         return "This page has nothing to export yet."

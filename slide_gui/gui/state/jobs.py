@@ -270,8 +270,10 @@ class Lane(QObject):
                 del self._jobs[job.number]
         self._announce()
 
-    def close(self) -> None:
-        """Cancel everything and wait for the worker to end."""
+    def close(self, *, finish: bool = False) -> None:
+        """Cancel everything, or let the worker `finish` without delivering anything, and wait for it to end."""
+        if finish:
+            self._pool.shutdown(wait=True)
         self.cancel()
         self._timer.stop()
         self._pool.shutdown(wait=True, cancel_futures=True)

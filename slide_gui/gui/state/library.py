@@ -68,8 +68,8 @@ class RunLibrary(QObject):
         return self._lane.wants(self._last_job)
 
     def close(self) -> None:
-        """Wait until what is being read or changed is."""
-        self._lane.close()
+        """Wait until what was asked to be changed is."""
+        self._lane.close(finish=True)
 
     @Slot()
     def refresh(self) -> None:

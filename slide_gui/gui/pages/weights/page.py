@@ -451,6 +451,10 @@ class WeightsPage(Page):
             for name, export, about in options
         ]
 
+    def export_waits_for(self) -> str:
+        on_their_way = self._workspace.model() is None and self._workspace.lane.busy
+        return "the layers are fitted" if on_their_way else ""
+
     def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:
             return "There is no layer; raise the depth."
