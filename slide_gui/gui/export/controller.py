@@ -74,9 +74,9 @@ class ExportController(QObject):
         waits_for : str
             What has to be so first, e.g. "the layers are fitted": the dialog opens once it is.
         """
-        found = options()
-        if found:
-            self._open(found, session())
+        offered = options()
+        if offered:
+            self._open(offered, session())
         elif waits_for:
             self._waiting = options, session
             self.waits.emit(waits_for)
@@ -89,10 +89,10 @@ class ExportController(QObject):
         if self._waiting is None:
             return
         options, session = self._waiting
-        found = options()
-        if found:
+        offered = options()
+        if offered:
             self.give_up()
-            self._open(found, session())
+            self._open(offered, session())
 
     @Slot()
     def give_up(self) -> None:
