@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import LEARNED_BY, resolved
@@ -24,7 +24,7 @@ from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
-from slide_gui.gui.layouts import nested
+from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.page import Page
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
@@ -41,6 +41,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ClassifierPage"]
 
+_LEAST_HEIGHT = 440  # below it plot and bars, matrix and images would lie on one another
+
+
+class _Squeezed(QWidget):
+    """Gives its one child all its room, and asks for no more than `_LEAST_HEIGHT`, however tall the child would be."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.inner = QWidget(self)
+        self.setMinimumHeight(_LEAST_HEIGHT)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.inner.setGeometry(self.rect())
+        super().resizeEvent(event)
+
 
 class ClassifierPage(Page):
     """Trains the multi-width SVM on the layers set in the panel."""
@@ -51,8 +66,14 @@ class ClassifierPage(Page):
         self._steps = 0
         self._shown: RunResult | None = None
         self._waiting = False
-        self._build_controls(nested(self.column, QHBoxLayout(), spacing=8))
-        body = nested(self.column, QHBoxLayout(), 1, spacing=20)
+        self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
+        whole, room = _Squeezed(self), QScrollArea(self)  # scrolled where the window is too low for all of it
+        room.setWidget(whole)
+        room.setWidgetResizable(True)
+        room.setFrameShape(QFrame.Shape.NoFrame)
+        room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.column.addWidget(room, 1)
+        body = flush(QHBoxLayout(whole.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
         self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
@@ -96,6 +117,7 @@ class ClassifierPage(Page):
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
+        self._loss.setMinimumContentsLength(2 + max(len(loss.text) for loss in LOSSES.values()))
         self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the others give way first
         row.addStretch(1)
 

@@ -57,10 +57,11 @@ class Page(QWidget):
         self.head.addStrut(28)  # as high with tabs as without
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
+        row = nested(self.head, QHBoxLayout(), spacing=2)
         for number, (text, tip) in enumerate(tabs):
             button = self.tabs.add(number, text, self)
             button.setToolTip(tip)
-            self.head.addWidget(button)
+            row.addWidget(button)
 
     def needs(self) -> frozenset[str]:
         """Return which parts of the panel have an effect on what is shown now, of "data", "stack" and those of tiles.

@@ -177,7 +177,8 @@ class ConfusionMatrix(Pointed):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(QPen(QColor(theme.text), 2.0))
             painter.drawRect(box)
-            paint_callout(painter, self, box.center(), [self.text_of(*self._current)])
+            names, _, counts = self.text_of(*self._current).rpartition(": ")
+            paint_callout(painter, self, box.center(), [names, counts])
         focus_ring(painter, self)
         painter.end()
 
