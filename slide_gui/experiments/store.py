@@ -319,9 +319,11 @@ class RunStore:
 
     def _check_kind(self, read_only: bool) -> None:
         """Refuse what is no store, or one that does more than hold a table."""
-        arrays = self._array_files()  # before the table is looked for, for another process may be making both
-        (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
+        # In this order, for another thread or process may just be making it: files come after the table, and whose the
+        # table is, is written with it.
+        arrays = self._array_files()
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
+        (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         if not schema and not read_only and not arrays:
             return
         if not schema:

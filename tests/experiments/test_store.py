@@ -9,8 +9,10 @@ import stat
 import struct
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ import pytest
 from slide_gui.bench.killing import kill_sweep
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.database import Database
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import SweepPoint
@@ -564,3 +567,22 @@ def test_that_what_a_store_says_cannot_write_to_a_terminal(path: Path, capsys: p
     assert "\x1b" not in said
     assert r"\x1b[2Jcleared" in said
     assert len(said.splitlines()) == 3
+
+
+@pytest.mark.parametrize("step", range(4))
+def test_that_a_store_made_by_another_between_any_two_looks_is_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    path, rows, looks = tmp_path / "runs.sqlite", Database.rows, []
+
+    def looked(database: Database, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        looks.append(query)
+        if len(looks) == step + 1:
+            monkeypatch.setattr(Database, "rows", rows)
+            RunStore(path).close()
+        return rows(database, query, values)
+
+    monkeypatch.setattr(Database, "rows", looked)
+    with RunStore(path) as store:
+        assert store.runs() == []
+    assert len(looks) == step + 1
