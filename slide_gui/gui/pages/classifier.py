@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QFrame, QHBoxLayout, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
 from slide_gui.core.svm.criteria import LEARNED_BY, resolved
@@ -30,7 +30,7 @@ from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from slide_gui.gui.widgets.controls import add_button, add_choices, label
+from slide_gui.gui.widgets.controls import LowScroll, add_button, add_choices, label
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.progress import Progress, Stage
@@ -44,19 +44,6 @@ __all__ = ["ClassifierPage"]
 _LEAST_HEIGHT = 440  # below it plot and bars, matrix and images would lie on one another
 
 
-class _Squeezed(QWidget):
-    """Gives its one child all its room, and asks for no more than `_LEAST_HEIGHT`, however tall the child would be."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.inner = QWidget(self)
-        self.setMinimumHeight(_LEAST_HEIGHT)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        self.inner.setGeometry(self.rect())
-        super().resizeEvent(event)
-
-
 class ClassifierPage(Page):
     """Trains the multi-width SVM on the layers set in the panel."""
 
@@ -67,12 +54,8 @@ class ClassifierPage(Page):
         self._shown: RunResult | None = None
         self._waiting = False
         self._build_controls(nested(self.column, QHBoxLayout(), spacing=6))
-        whole, room = _Squeezed(self), QScrollArea(self)  # scrolled where the window is too low for all of it
-        room.setWidget(whole)
-        room.setWidgetResizable(True)
-        room.setFrameShape(QFrame.Shape.NoFrame)
-        room.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.column.addWidget(room, 1)
+        whole = LowScroll(_LEAST_HEIGHT, self)
+        self.column.addWidget(whole, 1)
         body = flush(QHBoxLayout(whole.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)

@@ -29,7 +29,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, add_button, label
 from slide_gui.gui.widgets.run_table import RunTable
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll, WeightTiles
 from slide_gui.progress import Progress
@@ -181,6 +181,7 @@ def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:
     return FigureExport("runs", None, write)
 
 
+_LEAST_HEIGHT = 400  # below it the matrices and their captions would lie on one another
 _EMPTY = "Choose two runs in the table and press Compare (Ctrl+D)."
 
 
@@ -199,9 +200,9 @@ class ComparisonView(QWidget):
         self.why_not.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._pixels = ChoiceButtons(self)
         self._pixels.idClicked.connect(self._choose_pixel)
-        self._weights_title = label("", self)
+        self._weights_title = ElidedLabel("", self)
         self.matrices = (ConfusionMatrix(self), ConfusionMatrix(self))
-        self._captions = (label("", self), label("", self))
+        self._captions = (ElidedLabel("", self), ElidedLabel("", self))
         self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
         self._weights = QStackedWidget(self)
         self._weights.addWidget(self.why_not)
@@ -214,8 +215,8 @@ class ComparisonView(QWidget):
         self._body.hide()
 
     def _build_body(self) -> QWidget:
-        body = QWidget(self)
-        row = flush(QHBoxLayout(body), 20)
+        body = LowScroll(_LEAST_HEIGHT, self)
+        row = flush(QHBoxLayout(body.inner), 20)
         left, right = nested(row, QVBoxLayout(), 3, spacing=8), nested(row, QVBoxLayout(), 2, spacing=8)
         pixels = nested(left, QHBoxLayout(), spacing=4)
         pixels.addWidget(self._weights_title)

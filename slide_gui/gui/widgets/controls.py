@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QBoxLayout,
     QButtonGroup,
     QComboBox,
+    QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QWidget,
 )
@@ -21,7 +23,16 @@ from PySide6.QtWidgets import (
 from slide_gui.core.choices import Choice
 from slide_gui.gui.layouts import flush
 
-__all__ = ["ChoiceButtons", "ElidedLabel", "StartPause", "UndoOfWindow", "add_button", "add_choices", "label"]
+__all__ = [
+    "ChoiceButtons",
+    "ElidedLabel",
+    "LowScroll",
+    "StartPause",
+    "UndoOfWindow",
+    "add_button",
+    "add_choices",
+    "label",
+]
 
 
 def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> QLabel:
@@ -159,3 +170,29 @@ class StartPause(QWidget):
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
         self.pause.setText("Go on" if paused else "Pause")
+
+
+class LowScroll(QScrollArea):
+    """Gives what stands in `inner` all its room, and scrolls it only where that is lower than it can be."""
+
+    def __init__(self, least_height: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        whole = _Filled(self)
+        whole.setMinimumHeight(least_height)
+        self.inner = whole.inner
+        self.setWidget(whole)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+
+class _Filled(QWidget):
+    """Filled by its one child, however large that would be: a scroll area asks a layout, and wrapped text, for more."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.inner = QWidget(self)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.inner.setGeometry(self.rect())
+        super().resizeEvent(event)

@@ -92,8 +92,10 @@ class SamplePanel(QWidget):
         return _LEAST_WIDTH if self._workspace.state.parameters.depth <= len(_READOUT_ROWS) else _TURNED_WIDTH
 
     def set_room(self, width: int, height: int) -> None:
-        """Be as wide as the image needs that fills so much room; 0 for any height."""
-        below = 8 * 3 + 28 + self._readout.heightForWidth(width) + 2 * MARGIN
+        """Be as wide as the image needs that fills so much room, 0 for any height; where it is low, without numbers."""
+        below, numbers = 8 * 3 + 28 + 2 * MARGIN, self._readout.heightForWidth(width)
+        self._readout.setVisible(not height or height >= below + numbers + _LEAST_SIDE)
+        below += numbers if self._readout.isVisibleTo(self) else 0
         tall = max(min(height - below if height else width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
         wide = max(min(width - 2 * MARGIN, _MOST_SIDE), _LEAST_SIDE)
         dataset = self._workspace.dataset
