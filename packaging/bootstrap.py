@@ -48,7 +48,7 @@ def make_environment():
         shutil.rmtree(VENV, ignore_errors=True)
         subprocess.run([find_python(), "-m", "venv", str(VENV)], check=True)
     pip = [str(interpreter), "-m", "pip", "--disable-pip-version-check", "--quiet"]
-    subprocess.run([*pip, "install", "--editable", f"{ROOT}[test]"], check=True)
+    subprocess.run([*pip, "install", "--editable", f"{ROOT}[test,cluster]"], check=True)
 
 
 def missing_packages(with_display_server):
