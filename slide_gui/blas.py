@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from slide_gui.text import counted
 
-__all__ = ["Blas", "cores", "loaded_blas", "set_threads"]
+__all__ = ["Blas", "cores", "limit_threads", "loaded_blas", "set_threads"]
 
 _VARIABLES = (
     "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "FLEXIBLAS_NUM_THREADS",
@@ -80,6 +81,15 @@ def set_threads() -> None:
     threads = [blas.threads for blas in loaded_blas() if blas.threads is not None]
     if threads:
         threadpool_limits(min(cores(), *threads), user_api="blas")
+
+
+@lru_cache(maxsize=1)
+def limit_threads(count: int) -> None:
+    """Let BLAS use so many threads in this process from now on; at no cost where it was told so before."""
+    import numpy  # noqa: F401  # loads the library
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(count, user_api="blas")
 
 
 def loaded_blas() -> tuple[Blas, ...]:
