@@ -635,8 +635,10 @@ class Commands(QObject):
     def _further(self) -> Iterator[PaletteEntry]:
         """Return what can be opened: data sets, files opened before, runs."""
         shell = self._shell
-        for name, title, number, view in shell.pages.views():
-            yield PaletteEntry(f"{title}: {view}", "view", partial(shell.pages.show_view, name, number))
+        for page in PAGES:
+            for number, view in enumerate(page.views):
+                show = partial(shell.pages.show_view, page.name, number)
+                yield PaletteEntry(f"{page.title}: {view.text}", "view", show, tip=view.tip)
         for each in entries():
             yield PaletteEntry(f"Open {each.title}", "data set", partial(shell.open_entry, each.key))
         for opening in shell.recent.openings:

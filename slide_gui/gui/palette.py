@@ -34,19 +34,22 @@ class PaletteEntry:
     Attributes
     ----------
     text : str
-        What is done; typed words are looked for here and in the hint.
+        What is done; typed words are looked for here, in the hint and, after those, in the tip.
     hint : str
         At the right: keys, or what kind of thing it is.
     run : callable
         Does it.
     why_not : str
         Why it cannot be done now; such a line is grey and says so. Empty if it can.
+    tip : str
+        What the text does not say.
     """
 
     text: str
     hint: str
     run: Callable[[], object]
     why_not: str = ""
+    tip: str = ""
 
 
 class CommandPalette(QDialog):
@@ -102,7 +105,7 @@ class CommandPalette(QDialog):
 
     def _read(self) -> None:
         actions = [
-            PaletteEntry(action.text().rstrip("…"), _keys(action), action.trigger)
+            PaletteEntry(action.text().rstrip("…"), _keys(action), action.trigger, tip=action.toolTip())
             for action in self._actions
             if action.isEnabled()
         ]
@@ -112,9 +115,14 @@ class CommandPalette(QDialog):
     @Slot(str)
     def _narrow(self, text: str) -> None:
         words = text.lower().split()
-        fitting = [each for each in self._entries if all(word in f"{each.text} {each.hint}".lower() for word in words)]
-        if words:  # what begins as it was typed comes first
-            fitting.sort(key=lambda each: not each.text.lower().startswith(words[0]))
+        fitting = [each for each in self._entries if _says(f"{each.text} {each.hint} {each.tip}", words)]
+        if words:  # what begins as it was typed comes first, what only its tip says last
+            fitting.sort(
+                key=lambda each: (
+                    not each.text.lower().startswith(words[0]),
+                    not _says(f"{each.text} {each.hint}", words),
+                )
+            )
         self._shown = fitting[:_MOST_LINES]
         self._list.clear()
         for entry in self._shown:
@@ -122,6 +130,7 @@ class CommandPalette(QDialog):
             shown = hint if len(hint) <= _HINT_LETTERS else f"…{hint[1 - _HINT_LETTERS :]}"
             item = QTreeWidgetItem(self._list, [entry.text, shown])
             item.setTextAlignment(1, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+            item.setToolTip(0, entry.tip or entry.text)
             item.setToolTip(1, hint)
             item.setDisabled(bool(entry.why_not))
         self._nothing.setText(f"Nothing matches “{text.strip()}”")
@@ -157,6 +166,11 @@ class CommandPalette(QDialog):
             run = self._shown[row].run
             self.accept()
             run()
+
+
+def _says(text: str, words: Iterable[str]) -> bool:
+    lowered = text.lower()
+    return all(word in lowered for word in words)
 
 
 def _keys(action: QAction) -> str:

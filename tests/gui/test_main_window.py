@@ -225,13 +225,29 @@ def test_that_the_palette_holds_data_sets_views_and_pages(window, words, text):
     wait(lambda: not window.lane.busy)
 
 
-def test_that_the_palette_holds_the_views_of_the_pages_that_were_shown(window):
-    window.actions_by_name["page_runs"].trigger()
-    window.actions_by_name["page_weights"].trigger()
-    palette = ask_palette(window, "runs: comp")
+def test_that_the_palette_holds_the_views_of_pages_that_were_never_shown_and_makes_none_of_them(window):
+    palette = ask_palette(window)
+    lines = {item.text(0): item for item in lines_of(palette)}
+    for title, view in (("Error curves", "Heat map"), ("Benchmark", "Running time"), ("Runs", "Comparison")):
+        assert f"{title}: {view}" in lines
+    assert "noise × depth" in lines["Error curves: Heat map"].toolTip(0)
+    assert window.pages.count() == 1
+    QTest.keyClicks(palette.findChild(QLineEdit), "runs: comp")
     QTest.keyClick(palette.findChild(QLineEdit), Qt.Key.Key_Return)
     assert window.pages.name == "runs"
-    assert window.pages.page("runs").tabs.checkedButton().text() == "Comparison"
+    page = window.pages.page("runs")
+    assert page.tabs.checkedButton().text() == "Comparison"
+    assert page.comparison.isVisible()
+    wait(lambda: not window.lane.busy)
+
+
+def test_that_words_of_a_tip_find_its_command_after_those_whose_names_say_them(window):
+    palette = ask_palette(window, "table 1")
+    assert [item.text(0) for item in lines_of(palette)] == ["Benchmark: Error rates"]
+    palette.reject()
+    texts = [item.text(0) for item in lines_of(ask_palette(window, "noise"))]
+    assert texts.index("More noise") < texts.index("Wall of layers")
+    palette.reject()
     wait(lambda: not window.lane.busy)
 
 

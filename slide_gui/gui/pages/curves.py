@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ from slide_gui.experiments.sweep import SweepState
 from slide_gui.experiments.trial import Trial
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
-from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
 from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CurvesPage"]
 
-_SUBTITLES = ("error against noise, one line a depth", "error of every noise and depth")
 _REST_MILLISECONDS = 250  # a slider that rests this long asks for an estimate
 _NEAR = 0.004  # noises closer than this are the same point
 
@@ -52,9 +51,15 @@ _NEAR = 0.004  # noises closer than this are the same point
 class CurvesPage(Page):
     """Stored runs as curves, the sweep's points as they come, and a live estimate where the sliders stand."""
 
-    def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        tabs = ("Curves", "Error against noise with 95 % intervals"), ("Heat map", "The same points, noise × depth")
-        super().__init__("Error curves", _SUBTITLES[0], tabs, parent=parent)
+    def __init__(
+        self,
+        workspace: Workspace,
+        controller: RunController,
+        views: Sequence[PageView],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Error curves", views[0].about, views, parent=parent)
+        self._subtitles = [view.about for view in views]
         self._workspace, self._controller = workspace, controller
         self._chosen: str | None = None
         self._counts: Counter[str] = Counter()
@@ -196,7 +201,7 @@ class CurvesPage(Page):
     @Slot(int)
     def _show_view(self, view: int) -> None:
         self._views.setCurrentIndex(view)
-        self.subtitle.setText(_SUBTITLES[view])
+        self.subtitle.setText(self._subtitles[view])
 
     @Slot(float)
     def _cursor_moved(self, noise: float) -> None:

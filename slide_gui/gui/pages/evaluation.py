@@ -32,7 +32,7 @@ from slide_gui.figures.evaluation import COLUMNS, INTERVALS, MARKS, standing
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLES, ExportOption
 from slide_gui.gui.layouts import flush, nested
-from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.controls import StartPause, add_button, label
@@ -175,7 +175,6 @@ class _Several(QPushButton):
         self.setText(f"{self._title}: {said if names else 'none'}")
 
 
-_SUBTITLES = ("test error in % and its 95 % interval", "time to generate the features, on this computer")
 _NOTES = (
     "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by Holm’s correction over the "
     "table; the corrected resampled t-test over splits, McNemar’s on one."
@@ -186,13 +185,12 @@ _QUICK = "quick: 600 training rows, not the paper’s figures"
 class EvaluationPage(Page):
     """Both tables, and what is asked of them."""
 
-    def __init__(self, controller: EvaluationController, parent: QWidget | None = None) -> None:
-        tabs = (
-            ("Error rates", "The paper’s Table 1: every method on every data set"),
-            ("Running time", "The paper’s Table 2: feature generation, SLIDE against autoencoders"),
-        )
-        super().__init__("Benchmark", "", tabs, parent=parent)
+    def __init__(
+        self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
+    ) -> None:
+        super().__init__("Benchmark", "", views, parent=parent)
         self._controller = controller
+        self._subtitles = [view.about for view in views]
         self.tabs.idClicked.connect(self._show_view)
         export = add_button(self, self.head, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
@@ -288,7 +286,7 @@ class EvaluationPage(Page):
 
     def _show_subtitle(self) -> None:
         quick = self._controller.choice.extent == "quick"
-        self.subtitle.setText(_QUICK if quick else _SUBTITLES[self._views.currentIndex()])
+        self.subtitle.setText(_QUICK if quick else self._subtitles[self._views.currentIndex()])
 
     @Slot(object)
     def _ask_runs(self, asked: tuple[tuple[str, ...], str, int]) -> None:

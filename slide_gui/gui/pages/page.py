@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
@@ -11,7 +12,24 @@ from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
 
-__all__ = ["Page"]
+__all__ = ["Page", "PageView"]
+
+
+@dataclass(frozen=True)
+class PageView:
+    """A view of a page.
+
+    Attributes
+    ----------
+    text, tip : str
+        Of its button; the text also stands in the palette.
+    about : str
+        What the view shows, beside the page's title; empty where the page says that itself.
+    """
+
+    text: str
+    tip: str
+    about: str = ""
 
 
 class Page(QWidget):
@@ -21,8 +39,8 @@ class Page(QWidget):
     ----------
     title, subtitle : str
         What it is, and what it shows now; `subtitle` holds the latter's label.
-    tabs : sequence of (text, tooltip)
-        Of its views, the first one chosen; `tabs` holds their buttons.
+    views : sequence of PageView
+        The first one is chosen; `tabs` holds their buttons.
     right : int
         Margin in pixels.
 
@@ -44,7 +62,7 @@ class Page(QWidget):
         self,
         title: str,
         subtitle: str,
-        tabs: Sequence[tuple[str, str]] = (),
+        views: Sequence[PageView] = (),
         *,
         right: int = 20,
         parent: QWidget | None = None,
@@ -58,9 +76,9 @@ class Page(QWidget):
         self.head.addWidget(label(title, self, "title"))
         self.head.addWidget(self.subtitle, 1)
         row = nested(self.head, QHBoxLayout(), spacing=2)
-        for number, (text, tip) in enumerate(tabs):
-            button = self.tabs.add(number, text, self)
-            button.setToolTip(tip)
+        for number, view in enumerate(views):
+            button = self.tabs.add(number, view.text, self)
+            button.setToolTip(view.tip)
             row.addWidget(button)
 
     def needs(self) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLE, ExportOption
 from slide_gui.gui.layouts import flush, nested
-from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.tile_source import row_tile
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.state.runs import RunController
@@ -44,9 +44,14 @@ _MOST_PIXELS = 8  # pins whose rows are compared
 class RunsPage(Page):
     """The table of the store, and the comparison of two of its runs."""
 
-    def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        tabs = ("Table", "Every run, to filter and sort"), ("Comparison", "Two runs, A and B, and their difference")
-        super().__init__("Runs", "every run is kept", tabs, parent=parent)
+    def __init__(
+        self,
+        workspace: Workspace,
+        controller: RunController,
+        views: Sequence[PageView],
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__("Runs", "every run is kept", views, parent=parent)
         self._workspace, self._library = workspace, controller.library
         self.tabs.idClicked.connect(self._show_view)
         self._undelete = add_button(self, self.head, "Undo delete", "Bring the runs deleted last back")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
-from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.session import Session
 
@@ -28,44 +28,47 @@ class PageSpec:
     icon : str
         In the navigation, as `slide_gui.gui.theme.icon` takes it.
     make : callable
-        Makes the page from what it uses of a session; imports its module, so that the start need not.
+        Makes the page from what it uses of a session, and its views; imports its module, so that the start need not.
+    views : tuple of PageView
+        The page's, in the order of its switch; those of the Weights page are `slide_gui.gui.pages.weights.page.VIEWS`.
     """
 
     name: str
     text: str
     title: str
     icon: str
-    make: Callable[[Session, QWidget], Page]
+    make: Callable[[Session, tuple[PageView, ...], QWidget], Page]
+    views: tuple[PageView, ...] = ()
 
 
-def _weights(session: Session, parent: QWidget) -> Page:
+def _weights(session: Session, _views: tuple[PageView, ...], parent: QWidget) -> Page:
     from slide_gui.gui.pages.weights.page import WeightsPage
 
     return WeightsPage(session.workspace, lambda: session.runs, parent)
 
 
-def _curves(session: Session, parent: QWidget) -> Page:
+def _curves(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
     from slide_gui.gui.pages.curves import CurvesPage
 
-    return CurvesPage(session.workspace, session.runs, parent)
+    return CurvesPage(session.workspace, session.runs, views, parent)
 
 
-def _classifier(session: Session, parent: QWidget) -> Page:
+def _classifier(session: Session, _views: tuple[PageView, ...], parent: QWidget) -> Page:
     from slide_gui.gui.pages.classifier import ClassifierPage
 
     return ClassifierPage(session.workspace, session.runs, parent)
 
 
-def _evaluation(session: Session, parent: QWidget) -> Page:
+def _evaluation(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
     from slide_gui.gui.pages.evaluation import EvaluationPage
 
-    return EvaluationPage(session.evaluation, parent)
+    return EvaluationPage(session.evaluation, views, parent)
 
 
-def _runs(session: Session, parent: QWidget) -> Page:
+def _runs(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Page:
     from slide_gui.gui.pages.runs import RunsPage
 
-    return RunsPage(session.workspace, session.runs, parent)
+    return RunsPage(session.workspace, session.runs, views, parent)
 
 
 PAGES = (
@@ -82,6 +85,10 @@ PAGES = (
         "Error curves",
         '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
         _curves,
+        (
+            PageView("Curves", "Error against noise with 95 % intervals", "error against noise, one line a depth"),
+            PageView("Heat map", "The same points, noise × depth", "error of every noise and depth"),
+        ),
     ),
     PageSpec(
         "classifier",
@@ -97,6 +104,18 @@ PAGES = (
         "Benchmark",
         '<path d="M4 20h16"/><path d="M6.5 16.5v-5M12 16.5V4.5M17.5 16.5v-8" stroke-width="3"/>',
         _evaluation,
+        (
+            PageView(
+                "Error rates",
+                "The paper’s Table 1: every method on every data set",
+                "test error in % and its 95 % interval",
+            ),
+            PageView(
+                "Running time",
+                "The paper’s Table 2: feature generation, SLIDE against autoencoders",
+                "time to generate the features, on this computer",
+            ),
+        ),
     ),
     PageSpec(
         "runs",
@@ -104,6 +123,10 @@ PAGES = (
         "Runs",
         '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
         _runs,
+        (
+            PageView("Table", "Every run, to filter and sort"),
+            PageView("Comparison", "Two runs, A and B, and their difference"),
+        ),
     ),
 )
 """In the order of the navigation and of the shortcuts Ctrl+1 …"""
@@ -208,7 +231,7 @@ class PageStack(QStackedWidget):
     def page(self, name: str) -> Page:
         """Return a page, made now if it was not shown before."""
         if name not in self._pages:
-            page = self._pages[name] = self._specs[name].make(self._session, self)
+            page = self._pages[name] = self._specs[name].make(self._session, self._specs[name].views, self)
             page.export_requested.connect(self.export_requested)
             page.page_requested.connect(self.show_item)
             page.chosen.connect(self._note)
@@ -217,18 +240,6 @@ class PageStack(QStackedWidget):
             self.addWidget(page)
             self._choose(name)
         return self._pages[name]
-
-    def views(self) -> list[tuple[str, str, int, str]]:
-        """Return the views of the pages that are made: the page's name and title, the view's number and name.
-
-        Those of the Weights page have commands of their own.
-        """
-        others = [(name, page) for name, page in self._pages.items() if name != PAGES[0].name]
-        return [
-            (name, self._specs[name].title, page.tabs.id(button), button.text())
-            for name, page in others
-            for button in page.tabs.buttons()
-        ]
 
     def show_view(self, name: str, number: int) -> None:
         """Show a view of a page."""

@@ -17,7 +17,7 @@ from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.layouts import flush, nested
-from slide_gui.gui.pages.page import Page
+from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
 from slide_gui.gui.pages.weights.shown_image import ImageRow, ShownImage
@@ -272,7 +272,9 @@ class WeightsPage(Page):
 
     def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
         subtitle = "which pixels each layer reconstructs the chosen pixel from"
-        super().__init__("Weights", subtitle, [(view.text, view.tip) for view in VIEWS], right=12, parent=parent)
+        super().__init__(
+            "Weights", subtitle, [PageView(view.text, view.tip) for view in VIEWS], right=12, parent=parent
+        )
         self._workspace = workspace
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
