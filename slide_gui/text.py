@@ -246,14 +246,16 @@ class TextColumn:
     text : callable
         Gives of a record what the cell says.
     widest : str
-        The widest text that is usual.
-    is_number : bool
-        Whether texts stand at the right.
+        The widest number that is usual; empty for a column of words, which is as wide as they are.
     """
 
     title: str
     tip: str
     value: Callable[[Any], Any]
     text: Callable[[Any], str]
-    widest: str
-    is_number: bool = True
+    widest: str = ""
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it holds numbers, which stand at the right."""
+        return bool(self.widest)

@@ -289,12 +289,12 @@ def _known(value: int | None) -> str:
 
 
 SHOWN = (
-    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.date, "2026-11-21 03:05", False),
+    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
         "Data", "The data set; gen.: generated", lambda r: r.data,
-        lambda r: f"{r.data} gen." if r.generated else r.data, "Rectangles-Images gen.", False,
+        lambda r: f"{r.data} gen." if r.generated else r.data,
     ),
-    TextColumn("Method", "What was trained", lambda r: r.method, lambda r: r.method_name, "Rand Proj-SVM", False),
+    TextColumn("Method", "What was trained", lambda r: r.method, lambda r: r.method_name),
     TextColumn(
         "Noise", "1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
         lambda r: fixed(r.noise, 2) if r.depth else NONE, "0.00",
@@ -303,7 +303,7 @@ SHOWN = (
     TextColumn(
         "Split", "Which random 80 % was trained on; whole: all training samples; "
         "25 %, fold: what took the place of a test part; val.: judged on the other 20 %",
-        lambda r: r.split_name, lambda r: r.split_name, "fold 2/5", False,
+        lambda r: r.split_name, lambda r: r.split_name,
     ),
     TextColumn("Seed", "Of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
     TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
@@ -318,6 +318,6 @@ SHOWN = (
     ),
     TextColumn("n SV", "Support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000"),
     TextColumn("Time s", "Seconds it took", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0"),
-    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags), "fig. 3", False),
+    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
 )  # fmt: skip
 """The columns of the table that people see; the last one is the one that they write."""

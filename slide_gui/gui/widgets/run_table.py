@@ -34,6 +34,7 @@ from PySide6.QtGui import (
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QResizeEvent,
 )
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -184,11 +185,10 @@ class RunModel(QAbstractTableModel):
             side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
         if role == Qt.ItemDataRole.ToolTipRole:
-            return (
-                f"{row.tip}\nEnter or a double click loads it on every page"
-                if index.column() != self.tag
-                else column.tip
-            )
+            said = column.text(row)  # whole, where the cell is too narrow for it
+            if index.column() == self.tag:
+                return f"{said}\n{column.tip}".lstrip()
+            return f"{column.title}: {said}\n{row.tip}\nEnter or a double click loads it on every page"
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -236,6 +236,8 @@ RIGHT = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 ROW = 28
 PADDING = 3
 TEXT = SECONDARY + 1
+_SAMPLE = 500  # rows that are asked how wide their texts are
+_WIDEST, _NARROWEST_TAG = 320, 80
 
 
 class RunDelegate(QStyledItemDelegate):
@@ -263,6 +265,8 @@ class RunDelegate(QStyledItemDelegate):
 class RunView(QTableView):
     """A table that says why it is empty."""
 
+    resized = Signal()
+
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self._empty = ""
@@ -284,6 +288,10 @@ class RunView(QTableView):
             for changed in (self.hovered, line):
                 self.viewport().update(0, self.rowViewportPosition(changed), self.viewport().width(), ROW)
             self.hovered = line
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
 
     def set_empty_text(self, text: str) -> None:
         """Say what to do next; "" while there are rows."""
@@ -342,6 +350,9 @@ class RunTable(QWidget):
         super().__init__(parent)
         self._placeholder = "No runs yet."
         self._waiting: tuple[RunRow, ...] | None = None
+        self._needed: dict[int, int] = {}  # column → width that what stands in it needs
+        self._dragged: dict[int, int] = {}  # column → width that the person gave it
+        self._filling = False
         self._model = RunModel(columns, self)
         self._view = RunView(self)
         self._filter = QLineEdit(self)
@@ -380,6 +391,7 @@ class RunTable(QWidget):
         bar = self._view.verticalScrollBar()
         scrolled = bar.value()
         self._model.set_rows(rows)
+        self._fit_columns(rows)
         bar.setValue(scrolled)
         self._tell()
 
@@ -485,13 +497,11 @@ class RunTable(QWidget):
         view.setItemDelegate(delegate)
         # Queued: the view leaves its editing state after this signal.
         delegate.closeEditor.connect(self._edited, Qt.ConnectionType.QueuedConnection)
-        # The frame of the table goes round the header too.
-        head.setStyleSheet("QHeaderView { border: 0; }")
-        metrics = QFontMetricsF(figure_font(self, TEXT))
-        for number, column in enumerate(self._model.columns):
-            wide = max(metrics.horizontalAdvance(column.widest), metrics.horizontalAdvance(column.title))
-            view.setColumnWidth(number, math.ceil(wide) + 1 + 2 * PADDING)
-        head.setStretchLastSection(True)
+        # The frame of the table goes round the header too; titles stand over what they are titles of.
+        head.setStyleSheet(f"QHeaderView {{ border: 0; }} QHeaderView::section {{ padding: 4px {PADDING}px; }}")
+        self._fit_columns(())
+        head.sectionResized.connect(self._resized)
+        view.resized.connect(self._fill)
         head.setHighlightSections(False)
         head.setSectionsMovable(True)
         view.sortByColumn(0, Qt.SortOrder.DescendingOrder)
@@ -503,6 +513,39 @@ class RunTable(QWidget):
         self._model.modelAboutToBeReset.connect(self._remember)
         self._model.modelReset.connect(self._restore)
         self._chosen_before: tuple[set[str], str] = (set(), "")
+
+    # Widths
+
+    def _fit_columns(self, rows: Sequence[RunRow]) -> None:
+        """Make columns as wide as what stands in them, those of numbers as what usually does; dragged ones stay.
+
+        Every so many-th of many rows is asked; a tooltip says what a cell cannot.
+        """
+        metrics = QFontMetricsF(figure_font(self, TEXT))
+        asked = rows[:: max(1, len(rows) // _SAMPLE)]
+        for number, column in enumerate(self._model.columns):
+            texts = {column.widest} if column.widest else {column.text(row) for row in asked}
+            wide = max(map(metrics.horizontalAdvance, (column.title, *texts)))
+            self._needed[number] = math.ceil(min(wide, _WIDEST)) + 1 + 2 * PADDING
+        self._needed[self._model.tag] = max(self._needed[self._model.tag], _NARROWEST_TAG)
+        self._fill()
+
+    @Slot()
+    def _fill(self) -> None:
+        """Give every column its width, and the tags the room that is left."""
+        widths = self._needed | self._dragged
+        room = self._view.viewport().width() - sum(widths.values()) + widths[self._model.tag]
+        widths[self._model.tag] = max(widths[self._model.tag], room)
+        self._filling = True
+        for number, width in widths.items():
+            self._view.setColumnWidth(number, width)
+        self._filling = False
+
+    @Slot(int, int, int)
+    def _resized(self, number: int, _before: int, width: int) -> None:
+        if not self._filling:
+            self._dragged[number] = width
+            self._fill()
 
     # Selection
 
