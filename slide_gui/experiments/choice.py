@@ -102,8 +102,7 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """
     groups: dict[object, list[PointResult]] = {}
     for answer in answers:
-        anywhere = replace(answer.point.spec, split=0, seed=0, neighbour=None).checked()
-        groups.setdefault((answer.point.noise, anywhere), []).append(answer)
+        groups.setdefault((answer.point.noise, answer.point.spec.drawn(0, 0)), []).append(answer)
     if len({tuple((answer.point.split, answer.point.seed) for answer in group) for group in groups.values()}) > 1:
         raise ValueError("the splits do not have the same noises and depths; run all of them first")
     means = []

@@ -58,8 +58,8 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
                 member = members[f"{name}.npy"]
                 if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
                     raise DataError(f"{name} is packed, or larger than the file", place)
-                with archive.open(member) as stream:
-                    arrays[name] = read_array(stream, member.file_size, f"{place}, {name}")
+                whole = io.BytesIO(archive.read(member))
+                arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
             return arrays
     except DataError:
         raise

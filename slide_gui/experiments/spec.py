@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import Field, asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -132,6 +132,11 @@ class RunSpec:
         ValueError
             Names what is out of range or does not go together.
         """
+        return self._normal or self
+
+    @cached_property
+    def _normal(self) -> RunSpec | None:
+        """The normal form; None where this is it."""
         method = check_choice("method", self.method, METHODS)
         check_choice("training", self.training, TRAINING)
         check_choice("evaluate", self.evaluate, EVALUATE)
@@ -150,20 +155,34 @@ class RunSpec:
         has_svm = self.classifier is None and not method.fine_tunes
         learns = method.learns and svm.widths == "learn"
         fits = stack.depth > 0 or method.projection or method.network or self.transformer is not None
+        svm = _normal_svm(svm, method) if has_svm else SvmParameters()
         normal = replace(
             self,
             stack=stack,
-            svm=_normal_svm(svm, method) if has_svm else SvmParameters(),
+            svm=replace(svm, groups=layers + 1, seed=numbers["seed"], near=None),
             **numbers | ({"split": 0} if self.training == "whole" else {}),
             neighbour=self.neighbour.checked() if self.neighbour is not None and learns else None,
             kept=method.projection.checked(self.kept, method.key) if method.projection else None,
             sda=replace(trained, seed=numbers["seed"]) if method.network else None,
             fit_rows=self.fit_rows if fits and (self.training, self.fit_rows) != ("whole", "split") else "training",
+            held_out=None if self.held_out is None else self.held_out.checked(),
         )
-        if self.held_out is not None:
-            normal = replace(normal, held_out=self.held_out.checked())
-        normal = replace(normal, svm=replace(normal.svm, groups=layers + 1, seed=normal.seed, near=None))
-        return self if repr(normal) == repr(self) else normal  # the same object keeps its hash; 3 is not 3.0 there
+        if repr(normal) == repr(self):  # the same object keeps its hash; 3 is not 3.0 there
+            return None
+        vars(normal)["_normal"] = None  # it is checked already
+        return normal
+
+    def drawn(self, split: int, seed: int) -> RunSpec:
+        """Return the normal form of this run on another split and with another seed, learned from no neighbour."""
+        spec = self.checked()
+        split = check_whole("split", split, 0) if spec.training == "split" else 0
+        seed = check_whole("seed", seed, 0)
+        svm, sda = spec.svm, spec.sda
+        if seed != spec.seed:
+            svm, sda = replace(svm, seed=seed), None if sda is None else replace(sda, seed=seed)
+        drawn = replace(spec, split=split, seed=seed, svm=svm, sda=sda, neighbour=None)
+        vars(drawn)["_normal"] = None
+        return drawn
 
     @property
     def stacked(self) -> bool:
@@ -205,20 +224,21 @@ class RunSpec:
 
         Options that stand at their default are left out, but for those of the first format.
         """
-        plain = {item.name: getattr(self, item.name) for item in fields(self) if self._stated(item)}
+        plain = {
+            name: getattr(self, name)
+            for name, default in _DEFAULTS.items()
+            if name in _ALWAYS or getattr(self, name) != default
+        }
         if "fit_rows" in plain:
             plain[_FIT_ROWS] = plain.pop("fit_rows")
         neighbour = None if self.neighbour is None else self.neighbour.document()
         for name in _ESTIMATORS & plain.keys():
             plain[name] = plain[name].document()
         if self.sda is not None:
-            plain["sda"] = asdict(self.sda)
+            plain["sda"] = dict(vars(self.sda))
         if self.held_out is not None:
-            plain["held_out"] = asdict(self.held_out)
-        return {**plain, "stack": asdict(self.stack), "svm": asdict(self.svm), "neighbour": neighbour}
-
-    def _stated(self, item: Field[Any]) -> bool:
-        return item.name in _ALWAYS or getattr(self, item.name) != item.default
+            plain["held_out"] = dict(vars(self.held_out))
+        return {**plain, "stack": dict(vars(self.stack)), "svm": dict(vars(self.svm)), "neighbour": neighbour}
 
     @classmethod
     def from_document(cls, document: dict[str, Any]) -> RunSpec:
@@ -241,6 +261,8 @@ _ALWAYS = {
     "neighbour",
 }  # fmt: skip
 """Stated in every document; whatever came later is stated where it is not at its default, so that hashes stay."""
+
+_DEFAULTS = {item.name: item.default for item in fields(RunSpec)}
 
 _MOST = 1000  # values of one axis
 

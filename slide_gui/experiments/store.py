@@ -395,7 +395,7 @@ class RunStore:
 
     def _line(self, row: dict[str, Any]) -> StoredRun:
         try:
-            return StoredRun.from_row({name: row[name] for name in _NAMES})
+            return StoredRun.from_row(row)
         except ValueError as error:
             raise self._damaged_row(row["hash"], str(error)) from None
 

@@ -120,14 +120,14 @@ class StoredRun:
 
     @classmethod
     def from_row(cls, row: Mapping[str, Any]) -> StoredRun:
-        """Return the line that a row of the SQL table holds.
+        """Return the line that a row of the SQL table holds; what else the row has is not looked at.
 
         Raises
         ------
         ValueError
             If a value cannot be one of its column; it is named.
         """
-        values = dict(row)
+        values = {column.name: row[column.name] for column in COLUMNS}
         bad = _wrong_type(tuple(map(type, values.values())))
         bad = bad or next((name for name in _REALS if values[name] is not None and not isfinite(values[name])), None)
         bad = bad or next((name for name in _FLAGS if values[name] not in (0, 1)), None)

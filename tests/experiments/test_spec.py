@@ -133,6 +133,26 @@ def test_that_the_hash_under_a_version_of_the_numbers_stays(known: str) -> None:
     assert document_hash(KNOWN[known].checked().document(), 3) == known
 
 
+@pytest.mark.parametrize(
+    "spec",
+    [
+        BASE,
+        replace(BASE, training="whole", neighbour=BASE),
+        replace(BASE, method="sda-svm", sda=SdaParameters(n_units=(12,), seed=3), seed=3),
+        replace(BASE, method="pca-svm", kept=0.9, evaluate="validation", held_out=HeldOut(0.2)),
+    ],
+)
+@pytest.mark.parametrize(("split", "seed"), [(0, 0), (3, 0), (2, 5)])
+def test_that_another_split_and_seed_is_the_run_that_is_asked_so_from_the_start(
+    spec: RunSpec, split: int, seed: int
+) -> None:
+    drawn, asked = spec.drawn(split, seed), replace(spec, split=split, seed=seed, neighbour=None).checked()
+    assert repr(drawn) == repr(asked)
+    assert drawn.hash == asked.hash
+    assert drawn.checked() is drawn
+    assert replace(drawn).checked() == drawn
+
+
 def test_that_the_hash_is_under_the_version_that_this_program_computes() -> None:
     document = PLAIN.checked().document()
     assert PLAIN.hash == document_hash(document, numerics())

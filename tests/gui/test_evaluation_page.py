@@ -66,7 +66,7 @@ def said(page, method):
 
 def finished(window):
     controller = window.session.evaluation
-    wait(lambda: not controller.runs.running and controller.known and not window.lane.busy, 120)
+    wait(lambda: not controller.runs.running and controller.known and not controller.is_reading, 120)
 
 
 def test_that_an_untouched_page_shows_the_papers_figures_and_says_why_cells_are_empty(page):
@@ -178,6 +178,15 @@ def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tm
     wait(lambda: again.session.evaluation.known and not again.lane.busy)
     assert [cell.main for cell in all_cells(again.pages.page("evaluation"))] == errors
     tear_down(again)
+
+
+def test_that_the_table_of_runs_is_read_once_for_all_pages(small_plan, window, monkeypatch):
+    reads = []
+    monkeypatch.setattr(RunStore, "runs", lambda store: reads.append(store.path) or [])
+    window.actions_by_name["page_evaluation"].trigger()
+    wait(lambda: window.session.evaluation.known)
+    assert window.session.library.listed
+    assert len(reads) == 1
 
 
 def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, tmp_path):

@@ -181,13 +181,16 @@ class CellPlan:
             Of the data, as in `RunSpec`.
         """
         draws = self.draws if self.n_candidates > 1 else 1
-        names, values = [name for name, _ in self.axes], [values for _, values in self.axes]
-        points = []
-        for draw in range(split * self.draws, split * self.draws + draws):
-            for chosen in product(*values):
-                spec = self._spec(fingerprint, source, draw, split_seed(split), dict(zip(names, chosen, strict=True)))
-                points.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, spec.seed, spec))
-        return tuple(points)
+        first, seed = split * self.draws, split_seed(split)
+        names = [name for name, _ in self.axes]
+        specs = [
+            self._spec(fingerprint, source, first, seed, dict(zip(names, chosen, strict=True)))
+            for chosen in product(*(values for _, values in self.axes))
+        ]
+        drawn = [specs, *([spec.drawn(first + draw, seed) for spec in specs] for draw in range(1, draws))]
+        return tuple(
+            SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, seed, spec) for specs in drawn for spec in specs
+        )
 
     def _spec(self, fingerprint: str, source: str, draw: int, seed: int, chosen: Mapping[str, Any]) -> RunSpec:
         """Return one candidate."""

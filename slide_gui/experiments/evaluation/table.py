@@ -49,16 +49,22 @@ __all__ = [
 
 
 def stored_evaluation(
-    cells: Sequence[CellPlan], store: RunStore, *, progress: Progress = NO_PROGRESS
+    cells: Sequence[CellPlan],
+    store: RunStore,
+    rows: Sequence[StoredRun] | None = None,
+    *,
+    progress: Progress = NO_PROGRESS,
 ) -> EvaluationState:
-    """Return what the store holds of the evaluation; its table is read once, no data set is.
+    """Return what the store holds of the evaluation; its table is read at most once, no data set is.
 
     Parameters
     ----------
     store : RunStore
         Opened by this thread.
+    rows : sequence of StoredRun, optional
+        Its table, where it was read already.
     """
-    rows = store.runs()
+    rows = store.runs() if rows is None else rows
     return read_evaluation(cells, stored_data(cells, rows), store, rows=rows, progress=progress)
 
 

@@ -360,7 +360,7 @@ class EvaluationPage(Page):
         elif controller.timing.running:
             self.course.setText("timing the tutorial’s autoencoders…")
         elif not controller.known:
-            self.course.setText("reading the runs…" if controller.reading.running else "")
+            self.course.setText("reading the runs…" if controller.is_reading else "")
         else:
             cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]

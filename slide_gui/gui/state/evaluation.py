@@ -83,6 +83,8 @@ class EvaluationController(QObject):
         super().__init__(parent)
         self._library = library
         self.choice = EvaluationChoice.everything()
+        self._asked = False  # to read what is stored, once the library has listed it
+        library.changed.connect(self._listed)
         stopped = "The benchmark stopped; finished runs are kept"
         self.runs = Task(lane, "evaluation", "Benchmark", stopped, self, background=True)
         self.reading = Task(lane, "evaluation-read", "Reading the runs", "The runs could not be read", self)
@@ -116,15 +118,32 @@ class EvaluationController(QObject):
         tutorial = {key: seconds for (extent, key), seconds in measured.items() if extent == self.choice.extent}
         return time_rows(self.state(), tutorial)
 
+    @property
+    def is_reading(self) -> bool:
+        """Whether what is stored is about to be known."""
+        return self._asked or self.reading.running
+
     def read(self) -> None:
         """Read the store for what is chosen; not while the evaluation runs, for which it would be an interruption."""
         if self.runs.running:
             return
-        table, path = self.choice.table(), self._library.path
+        self._asked = True
+        if not self._library.reading:
+            self._library.refresh()
+
+    @Slot()
+    def _listed(self) -> None:
+        """Read what the table of runs, now that it is there, says of the evaluation."""
+        if not self._asked or self._library.reading:
+            return
+        self._asked = False
+        if self.runs.running or not self._library.listed:
+            return
+        table, rows, path = self.choice.table(), self._library.runs, self._library.path
 
         def work(progress: Progress) -> tuple[tuple[CellPlan, ...], EvaluationState]:
             with opened_store(path) as store:
-                return table, stored_evaluation(table, store, progress=progress)
+                return table, stored_evaluation(table, store, rows, progress=progress)
 
         self.reading.start(work)
 
@@ -171,6 +190,7 @@ class EvaluationController(QObject):
 
     def stop(self) -> None:
         """Stop what runs here; finished runs are kept."""
+        self._asked = False
         for task in (self.timing, self.reading, self.runs):
             task.stop()
 
@@ -178,8 +198,8 @@ class EvaluationController(QObject):
     def _ran(self) -> None:
         if self.runs.latest is not None:
             self.runs.latest = replace(self.runs.latest, current=None, live=None)
-        self.read()
         self._library.refresh()
+        self.read()
 
     @Slot()
     def time_tutorial(self) -> None:
