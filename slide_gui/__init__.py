@@ -6,15 +6,20 @@
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["SDA", "SLIDE", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "__version__"]
+__all__ = [
+    "SDA", "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "Scatter",
+    "__version__",
+]  # fmt: skip
 
 _HOMES = {
+    "Blocks": "slide_gui.core.slide.blocks",
     "SDA": "slide_gui.core.sda.estimators",
     "SDAClassifier": "slide_gui.core.sda.estimators",
     "SLIDE": "slide_gui.core.slide.estimator",
     "SLIDEClassifier": "slide_gui.core.classifier",
     "MultiWidthSVC": "slide_gui.core.svm.estimator",
     "NoisePath": "slide_gui.core.slide.noise_path",
+    "Scatter": "slide_gui.core.slide.scatter",
 }
 
 

@@ -7,19 +7,23 @@ decide the last bits of a result.
 from __future__ import annotations
 
 import os
+import threading
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from slide_gui.text import counted
 
-__all__ = ["Blas", "cores", "limit_threads", "loaded_blas", "set_threads"]
+__all__ = ["PRODUCTS", "Blas", "cores", "limit_threads", "loaded_blas", "set_threads"]
 
 _VARIABLES = (
     "OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS", "FLEXIBLAS_NUM_THREADS",
     "OMP_NUM_THREADS",
 )  # fmt: skip
 _TOPOLOGY = Path("/sys/devices/system/cpu")
+
+PRODUCTS = threading.Lock()
+"""Held by each of several threads that multiply matrices: two products at once can be wrong in OpenBLAS < 0.3.33."""
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,20 @@ def test_that_it_never_takes_more_threads_than_by_itself() -> None:
     assert child(code.format("blas.cores = lambda: 99; blas.set_threads(); ")) == child(code.format(""))
 
 
+def test_that_a_worker_is_limited_whatever_was_set_before_and_again_only_if_that_changes() -> None:
+    code = """
+import numpy, threadpoolctl
+from slide_gui import blas
+calls, limits = [], threadpoolctl.threadpool_limits
+threadpoolctl.threadpool_limits = lambda *a, **k: calls.append(a) or limits(*a, **k)
+blas.set_threads()
+for count in (1, 1, 2, 1, 1):
+    blas.limit_threads(count)
+print(10 * blas.loaded_blas()[0].threads + len(calls))
+"""
+    assert child(code) == 10 + 1 + 3
+
+
 @pytest.mark.parametrize("name", ["OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"])
 def test_that_a_variable_of_the_person_stands(name: str) -> None:
     code = "import numpy; from slide_gui import blas; {}print(blas.loaded_blas()[0].threads)"

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names, store_parameters
+from slide_gui.core.slide.blocks import BlockRows
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, StackParameters
@@ -88,7 +89,8 @@ class SLIDE(LayeredTransformer):
         Parameters
         ----------
         X : array_like of shape (n, d)
-            An array or memmap; read in blocks, never copied whole.
+            An array, memmap or CSR matrix; read in blocks, never copied whole. Or `Blocks`, gone over once for each
+            layer.
         y : ignored
             SLIDE is unsupervised.
         progress : Progress
@@ -118,6 +120,8 @@ class SLIDE(LayeredTransformer):
         -------
         ndarray of shape (n, (l + 1)·d)
         """
+        if isinstance(X, BlockRows):
+            raise TypeError("the features of blocks are not held together; call fit, and transform with each block")
         X = self._rows(X, reset=True)
         out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
         self._fit(X, out, progress)
@@ -161,6 +165,8 @@ class SLIDE(LayeredTransformer):
         return np.array([name for k in range(depth + 1) for name in layer_names(k, names)], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
+        if isinstance(X, BlockRows):
+            return self._block_rows(X, reset)
         # fit_stack looks for NaN block by block, so that a memmap is read once.
         return checked_rows(
             self,
@@ -170,6 +176,14 @@ class SLIDE(LayeredTransformer):
             ensure_all_finite=not (reset and _plain(X)),
             ensure_min_samples=2 if reset else 1,
         )
+
+    def _block_rows(self, X: BlockRows, reset: bool) -> BlockRows:
+        if not reset:
+            raise TypeError("blocks are transformed one by one; call transform with each")
+        self.n_features_in_ = X.shape[1]
+        if hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return X
 
 
 def _plain(X: Any) -> bool:

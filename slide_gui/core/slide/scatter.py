@@ -1,16 +1,19 @@
-"""Scatter matrices of the layers' inputs, streamed over blocks of rows.
+"""Scatter matrices of the layers' inputs: sums over rows, streamed over blocks of them.
 
 Layer k + 1 is fitted on hᵏ = Wᵏ [T(hᵏ⁻¹); 1] (eq. 11), whose scatter follows without touching hᵏ:
 
     S_h = W̃ S_T W̃ᵀ,   S_T = [T, 1]ᵀ[T, 1],   W̃ = [W; 0 … 0 1].
 
-A thresholded T holds only 0 and 1, so that S_T is exact in float32, and T packs to one bit a value.
+A thresholded T holds only 0 and 1, so that S_T is exact in float32, and T packs to one bit a value. Other sums round,
+and are made by one fixed tree, so that they are the same to the bit whoever makes its parts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import count
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +23,189 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.squashing import SQUASHINGS, squash
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["Activations", "Entered", "InputScatter", "input_scatter", "scatter_after"]
+__all__ = [
+    "GROUP", "Activations", "Entered", "InputScatter", "Part", "Scatter", "ScatterSum", "dense_rows", "input_scatter",
+    "is_sparse", "scatter_after",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
-Rows = NDArray[Any]
+Rows = Any  # an array, a memmap or a CSR matrix of shape (n, d)
+
+GROUP = 16
+"""How many scatters are added one after the other; so many of these sums make up the next larger one."""
 
 _EXACT_ROWS = 4096  # float32 sums of squares of values in [0, 1] are kept this short before float64 takes over
 _PACKED_LIMIT = 256 << 20  # bytes of packed activations kept between the passes; beyond it they are recomputed
+_SPARSE_PRODUCTS = 4_000_000  # of pairs of stored values, between two reports of progress
 _TOO_LARGE = "X contains values so large that their squares add up to infinity; scale the features to about 1"
+
+
+@dataclass(frozen=True, eq=False)
+class Scatter:
+    """The scatter of rows, a sum over them: the scatter of two blocks together is that of the one plus the other's.
+
+    Attributes
+    ----------
+    inner : ndarray of shape (d, d), float64
+        AᵀA of the rows A.
+    sums : ndarray of shape (d,), float64
+        Of each feature.
+    n : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slide_gui import Scatter
+    >>> X = (np.random.default_rng(0).random((100, 6)) > 0.5).astype("float32")
+    >>> together = Scatter.of(X[:60]) + Scatter.of(X[60:])
+    >>> together.matrix.shape, bool((together.matrix == Scatter.of(X).matrix).all())
+    ((7, 7), True)
+    """
+
+    inner: Array
+    sums: Array
+    n: int
+
+    @classmethod
+    def of(
+        cls,
+        rows: Rows,
+        parameters: StackParameters | None = None,
+        *,
+        start: int = 0,
+        progress: Progress = NO_PROGRESS,
+    ) -> Scatter:
+        """Return the scatter of a block of rows, what layer 1 is fitted on.
+
+        Parameters
+        ----------
+        rows : array_like of shape (n, d)
+            An array, memmap or CSR matrix.
+        parameters : StackParameters, optional
+            Its dtype, noise and batch size say how rows are multiplied; the sums are float64 always.
+        start : int
+            Number of the first row in the whole, which a refusal counts from.
+        progress : Progress
+            Listener and cancel point.
+
+        Raises
+        ------
+        ValueError
+            If a value is NaN or infinite, with its row.
+        """
+        return Part(parameters or StackParameters(), squashed=False).of(rows, start, progress)[0]
+
+    @classmethod
+    def squashed(
+        cls,
+        rows: Rows,
+        parameters: StackParameters | None = None,
+        weights: Sequence[Array] = (),
+        *,
+        progress: Progress = NO_PROGRESS,
+    ) -> Scatter:
+        """Return the scatter of T(hᵏ) of a block of rows, from which that of hᵏ⁺¹ follows (`scatter_after`).
+
+        Parameters
+        ----------
+        rows : array_like of shape (n, d)
+            Finite.
+        parameters : StackParameters, optional
+            Its squashing, threshold and dtype are used.
+        weights : sequence of ndarray of shape (d, d + 1)
+            W¹, …, Wᵏ, such as ``SLIDE.weights_``; none for T(x).
+        progress : Progress
+            Listener and cancel point.
+        """
+        return Part(parameters or StackParameters(), weights=tuple(weights)).of(rows, 0, progress)[-1]
+
+    def __add__(self, other: Scatter) -> Scatter:
+        if not isinstance(other, Scatter):
+            return NotImplemented
+        if len(other.sums) != len(self.sums):
+            raise ValueError(f"a scatter of {len(self.sums)} features and one of {len(other.sums)} do not add up")
+        return Scatter(self.inner + other.inner, self.sums + other.sums, self.n + other.n)
+
+    @property
+    def matrix(self) -> Array:
+        """S = X̃ᵀX̃ of shape (d + 1, d + 1), a constant 1 appended to each row.
+
+        Raises
+        ------
+        ValueError
+            If values are so large that their squares add up to infinity.
+        """
+        if not np.isfinite(self.inner).all():
+            raise ValueError(_TOO_LARGE)
+        d = len(self.sums)
+        scatter = np.empty((d + 1, d + 1))
+        scatter[:d, :d] = self.inner
+        scatter[:d, d] = scatter[d, :d] = self.sums
+        scatter[d, d] = self.n
+        return scatter
+
+
+class ScatterSum:
+    """Sum of scatters by one fixed tree: 16 are added one after the other, then 16 such sums, and so on.
+
+    Sums of 16 may thus be made anywhere and in any order: added up here, they give the same to the bit. In memory are
+    as many sums as the tree has levels.
+
+    Parameters
+    ----------
+    d : int
+        Number of features.
+    """
+
+    def __init__(self, d: int) -> None:
+        self._d = d
+        self._levels = [_Level.empty(d)]
+
+    def add(self, scatter: Scatter) -> None:
+        """Add the next one."""
+        self.add_terms(scatter.inner, scatter.sums, scatter.n)
+
+    def add_terms(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: int) -> None:
+        """Add the next one by its parts, which are copied."""
+        for number in count():
+            if number == len(self._levels):
+                self._levels.append(_Level.empty(self._d))
+            level = self._levels[number]
+            level.add(inner, sums, n)
+            level.count += 1
+            if level.count < GROUP:
+                return
+            self._levels[number] = _Level.empty(self._d)
+            inner, sums, n = level.inner, level.sums, level.n
+
+    def total(self) -> Scatter:
+        """Return the sum, which ends it."""
+        first, *larger = self._levels
+        for level in larger:
+            level.add(first.inner, first.sums, first.n)
+            first = level
+        self._levels = []
+        return Scatter(first.inner, first.sums, first.n)
+
+
+@dataclass
+class _Level:
+    """What has been added up of one group, and how many scatters that are."""
+
+    inner: Array
+    sums: Array
+    n: int = 0
+    count: int = 0
+
+    @classmethod
+    def empty(cls, d: int) -> _Level:
+        return cls(np.zeros((d, d)), np.zeros(d))
+
+    def add(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: int) -> None:
+        self.inner += inner
+        self.sums += sums
+        self.n += n
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,38 +261,145 @@ class Entered:
         return self._rows[:count]
 
 
-class _Accumulator:
-    """Scatter of [A, 1] in float64 from blocks of rows, none longer than float32 sums may be."""
+class _Products:
+    """Scatter of pieces of rows, none longer than float32 sums may be."""
 
-    def __init__(self, d: int, parameters: StackParameters, binary: bool) -> None:
-        self._inner, self._sums = np.zeros((d, d)), np.zeros(d)
+    def __init__(self, d: int, parameters: StackParameters, binary: bool, start: int = 0) -> None:
+        self._sum, self._binary, self._row = ScatterSum(d), binary, start
         self._product = np.empty((d, d), parameters.dtype if binary else parameters.sums)
-        self._n, self._binary = 0, binary
 
-    def add(self, block: NDArray[np.floating]) -> None:
-        if not self._binary:
-            self._sums += block.sum(axis=0, dtype=np.float64)
-            if not np.isfinite(self._sums).all():
-                _refuse_not_finite(block, self._n)
-        block = block.astype(self._product.dtype, copy=False)
-        with np.errstate(over="ignore"):  # looked for once, in `result`
-            self._inner += np.matmul(block.T, block, out=self._product)
-        self._n += len(block)
+    def add(self, piece: NDArray[np.floating]) -> None:
+        sums = None if self._binary else _finite_sums(piece, self._row)
+        piece = piece.astype(self._product.dtype, copy=False)
+        with np.errstate(over="ignore"):  # looked for once, in `Scatter.matrix`
+            inner = np.matmul(piece.T, piece, out=self._product)
+            self._sum.add_terms(inner, np.diag(inner) if sums is None else sums, len(piece))
+        self._row += len(piece)
 
-    def result(self) -> Array:
-        if not np.isfinite(self._inner).all():
-            raise ValueError(_TOO_LARGE)
-        d = len(self._sums)
-        scatter = np.empty((d + 1, d + 1))
-        scatter[:d, :d] = self._inner
-        scatter[:d, d] = scatter[d, :d] = np.diag(self._inner) if self._binary else self._sums
-        scatter[d, d] = self._n
-        return scatter
+    def total(self) -> Scatter:
+        return self._sum.total()
+
+
+def _finite_sums(piece: NDArray[np.floating], start: int) -> Array:
+    sums: Array = piece.sum(axis=0, dtype=np.float64)
+    if not np.isfinite(sums).all():
+        _refuse_not_finite(piece, start)
+    return sums
+
+
+def is_sparse(rows: Any) -> bool:
+    """Whether rows are a matrix or array of SciPy's that stores what is not 0, which is not imported for this."""
+    return hasattr(rows, "tocsr")
+
+
+def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
+    """Return some rows as an array; of a CSR matrix they are written out."""
+    block = rows[start:stop]
+    return np.asarray(block.toarray() if is_sparse(block) else block)
 
 
 def _block_rows(d: int) -> int:
     """Return how many rows a scatter is made of at once: a product of a few thousand is a fifth faster a row."""
     return min(_EXACT_ROWS, 4 * rows_per_block(d))
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What one pass over the rows sums, of any block of them.
+
+    Attributes
+    ----------
+    parameters : StackParameters
+    squashed : bool
+        Whether the scatter of T(x) is wanted beside that of x; it is the same where T is linear.
+    weights : tuple of ndarray of shape (d, d + 1)
+        W¹, …, Wᵏ: not the scatter of x, but that of T(hᵏ) is wanted.
+    """
+
+    parameters: StackParameters
+    squashed: bool = True
+    weights: tuple[Array, ...] = ()
+
+    def of(self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
+        """Return the scatters of a block, one or two; `start` is the number of its first row in the whole.
+
+        Raises
+        ------
+        ValueError
+            If a value is NaN or infinite, with its row in the whole.
+        """
+        if self.weights:
+            *below, last = self.weights
+            return (Activations(rows, self.parameters, 1, below=below).advance(last, progress),)
+        squashed = self.squashed and not SQUASHINGS[self.parameters.squashing].linear
+        if is_sparse(rows):
+            return tuple(_sparse_scatters(rows, self.parameters, squashed, start, progress))
+        return tuple(_scatters(rows, self.parameters, squashed, start, progress))
+
+
+def _scatters(
+    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress
+) -> Iterator[Scatter]:
+    """Yield the scatter of the rows and, if wanted, of the squashed rows, made in one pass."""
+    n, d = rows.shape
+    values = _Products(d, parameters, False, start)
+    size = min(parameters.batch_size, _block_rows(d))
+    entered = Entered(min(size, n) if squashed else 0, d, parameters)
+    others = _Products(d, parameters, SQUASHINGS[parameters.squashing].binary) if squashed else None
+    for top in range(0, n, size):
+        piece = np.ascontiguousarray(rows[top : top + size], dtype=parameters.dtype)
+        values.add(piece)
+        if others is not None:
+            progress.report(top / n)
+            others.add(entered.of(piece)[:, :-1])
+        progress.report((top + len(piece)) / n)
+    yield values.total()
+    if others is not None:
+        yield others.total()
+
+
+def _sparse_scatters(
+    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress
+) -> Iterator[Scatter]:
+    """Yield the same of a CSR matrix, never written out: what is not stored is 0, and squashed T(0)."""
+    n = rows.shape[0]
+    values = rows.data.astype(parameters.dtype).astype(np.float64)
+    if not np.isfinite(values).all():
+        place = int(np.flatnonzero(~np.isfinite(values))[0])
+        row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
+        _refuse_value(start + row, int(rows.indices[place]), values[place])
+    share = 2 if squashed else 1
+    yield _sparse_scatter(rows, values, progress.part(0.0, 1.0 / share))
+    if not squashed:
+        return
+    with_zero = np.append(values.astype(parameters.dtype), np.zeros(1, parameters.dtype))
+    *_, constant = entered = squash(parameters.squashing, with_zero, parameters.threshold).astype(np.float64)
+    other = _sparse_scatter(rows, entered[:-1] - constant, progress.part(0.5, 1.0))
+    if constant:  # the scatter of U + c from that of U
+        np.add(other.inner, constant * (other.sums[:, None] + other.sums + n * constant), out=other.inner)
+        np.add(other.sums, n * constant, out=other.sums)
+    yield other
+
+
+def _sparse_scatter(rows: Rows, values: Array, progress: Progress) -> Scatter:
+    """Return the scatter of a CSR matrix with these values in place of its own."""
+    n, d = rows.shape
+    inner = np.zeros((d, d))
+    stored = rows.indptr.astype(np.int64)
+    products = np.cumsum(np.diff(stored) ** 2)
+    top = 0
+    while top < n:
+        done = products[top - 1] if top else 0
+        bottom = max(top + 1, int(np.searchsorted(products, done + _SPARSE_PRODUCTS, side="right")))
+        piece = type(rows)(
+            (values[stored[top] : stored[bottom]], rows.indices[stored[top] : stored[bottom]],
+             rows.indptr[top : bottom + 1] - rows.indptr[top]), shape=(bottom - top, d),
+        )  # fmt: skip
+        products_of = (piece.T @ piece).tocoo()
+        inner[products_of.row, products_of.col] += products_of.data
+        top = bottom
+        progress.report(top / n)
+    return Scatter(inner, np.bincount(rows.indices, values, minlength=d).astype(np.float64), n)
 
 
 def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> InputScatter:
@@ -123,7 +408,7 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     Parameters
     ----------
     rows : array_like of shape (n, d)
-        An array or memmap, read in blocks.
+        An array, memmap or CSR matrix, read in blocks.
     parameters : StackParameters
         Its threshold, squashing, dtype, batch size and `sums` are used.
 
@@ -132,30 +417,21 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     ValueError
         If a value is NaN or infinite, with its row.
     """
-    d = rows.shape[1]
-    squashing = SQUASHINGS[parameters.squashing]
-    values, squashed = _Accumulator(d, parameters, False), _Accumulator(d, parameters, squashing.binary)
-    size = min(parameters.batch_size, _block_rows(d))
-    entered = Entered(0 if squashing.linear else min(size, len(rows)), d, parameters)
-    for start in range(0, len(rows), size):
-        block = np.ascontiguousarray(rows[start : start + size], dtype=parameters.dtype)
-        values.add(block)
-        if not squashing.linear:
-            progress.report(start / len(rows))
-            squashed.add(entered.of(block)[:, :-1])
-        progress.report((start + len(block)) / len(rows))
-    scatter = values.result()
-    other = scatter if squashing.linear else squashed.result()
-    return InputScatter(scatter, other, parameters.threshold, parameters.squashing, parameters.sums)
+    scatters = [scatter.matrix for scatter in Part(parameters).of(rows, progress=progress)]
+    return InputScatter(scatters[0], scatters[-1], parameters.threshold, parameters.squashing, parameters.sums)
 
 
-def _refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
+def _refuse_not_finite(block: NDArray[np.floating], start: int) -> NoReturn:
     bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
     if bad.size:
         row = block[bad[0]]
         column = int(np.flatnonzero(~np.isfinite(row))[0])
-        raise ValueError(f"X contains NaN or infinity: row {start + int(bad[0])}, feature {column} is {row[column]}")
+        _refuse_value(start + int(bad[0]), column, row[column])
     raise ValueError(_TOO_LARGE)
+
+
+def _refuse_value(row: int, column: int, value: float) -> NoReturn:
+    raise ValueError(f"X contains NaN or infinity: row {row}, feature {column} is {value}")
 
 
 def scatter_after(weights: Array, squashed: Array, progress: Progress = NO_PROGRESS) -> Array:
@@ -180,14 +456,20 @@ class Activations:
     """Squashed representations T(h⁰), T(h¹), … of all rows, block by block, one pass a layer.
 
     The representations themselves are kept in `out`, [h⁰ | h¹ | …], where it is given; else the squashed ones are, as
-    bits, from each of the given number of passes to the next.
+    bits, from each of the given number of passes to the next. Weights of layers below say where to begin.
     """
 
     def __init__(
-        self, rows: Rows, parameters: StackParameters, passes: int, out: NDArray[np.floating] | None = None
+        self,
+        rows: Rows,
+        parameters: StackParameters,
+        passes: int,
+        out: NDArray[np.floating] | None = None,
+        below: Sequence[Array] = (),
     ) -> None:
-        self._rows, self._parameters, self._passes, self._out = rows, parameters, passes, out
-        self._steps: list[NDArray[np.floating]] = []
+        self._rows, self._parameters, self._out = rows, parameters, out
+        self._passes = len(below) + passes
+        self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
         self._binary = SQUASHINGS[parameters.squashing].binary
         n, d = rows.shape
         self._packs = out is None and self._binary and n * (d // 8 + 1) <= _PACKED_LIMIT
@@ -201,11 +483,11 @@ class Activations:
         """Number of passes made."""
         return len(self._steps)
 
-    def advance(self, weights: Array, progress: Progress) -> Array:
+    def advance(self, weights: Array, progress: Progress) -> Scatter:
         """Apply one more layer to all rows and return the scatter of what comes out, squashed."""
-        p, n, d = self._parameters, len(self._rows), self._rows.shape[1]
-        step = weights.T.astype(p.dtype, order="C")
-        total = _Accumulator(d, p, self._binary)
+        p, (n, d) = self._parameters, self._rows.shape
+        step = self._step(weights)
+        total = _Products(d, p, self._binary)
         packs = self._packs and self.passed + 1 < self._passes
         packed = np.empty((n, (d + 7) // 8), np.uint8) if packs else None
         column = (len(self._steps) + 1) * d
@@ -225,9 +507,11 @@ class Activations:
             progress.report(bottom / n)
         self._steps.append(step)
         self._packed = packed
-        scatter = total.result()
         progress.report(1.0)
-        return scatter
+        return total.total()
+
+    def _step(self, weights: Array) -> NDArray[np.floating]:
+        return weights.T.astype(self._parameters.dtype, order="C")
 
     def _previous(self, start: int, stop: int) -> NDArray[np.floating]:
         """Return [T(h), 1] of some rows, h the representation reached so far."""
@@ -235,13 +519,13 @@ class Activations:
         if self._out is not None:
             column, block = len(self._steps) * d, self._out[start:stop]
             if column == 0:
-                block[:, :d] = self._rows[start:stop]
+                block[:, :d] = dense_rows(self._rows, start, stop)
             return self._entered.of(block[:, column : column + d])
         if self._packed is not None:
             entered = self._entered.filled(stop - start)
             np.copyto(entered[:, :d], np.unpackbits(self._packed[start:stop], axis=1, count=d))
             return entered
-        entered = self._entered.of(np.asarray(self._rows[start:stop], dtype=p.dtype))
+        entered = self._entered.of(dense_rows(self._rows, start, stop).astype(p.dtype, copy=False))
         for step in self._steps:
             entered = self._entered.of(np.matmul(entered, step, out=self._h[: stop - start]))
         return entered

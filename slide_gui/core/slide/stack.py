@@ -10,17 +10,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
+from slide_gui.core.slide.blocks import BlockRows, in_blocks
 from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.scatter import Activations, Entered, InputScatter, input_scatter, scatter_after
+from slide_gui.core.slide.scatter import (
+    Activations,
+    Entered,
+    InputScatter,
+    Part,
+    dense_rows,
+    input_scatter,
+    scatter_after,
+)
 from slide_gui.core.validation import empty
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "input_scatter", "room_for_features"]
 
 Array = NDArray[np.float64]
-Rows = NDArray[Any]
+Rows = Any  # an array, a memmap or a CSR matrix; to be fitted also `BlockRows`
 
 _MATRICES = 8  # of features × features that a fit works with, beside the weights and the scatter of each layer
 
@@ -81,7 +90,7 @@ class Stack:
         if rows.ndim != 2 or rows.shape[1] != d:
             shape = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
             raise ValueError(f"X has {shape} features, but this stack was fitted on {d} features")
-        result = room_for_features((len(rows), d), replace(self.parameters, depth=len(self.layers)), out)
+        result = room_for_features(rows.shape, replace(self.parameters, depth=len(self.layers)), out)
         _forward(self, rows, result, 0, progress)
         return result
 
@@ -125,11 +134,12 @@ def fit_stack(
     Parameters
     ----------
     rows : array_like of shape (n, d)
-        An array or memmap, read in blocks, n at least 2.
+        An array, memmap or CSR matrix, read in blocks, or `Blocks`, gone over once for each layer; n at least 2.
     scatter : InputScatter, optional
         From `input_scatter` of the same rows, to leave out the first pass.
     out : ndarray of shape (n, (l + 1)·d), optional
-        Filled with the representations of the rows, as `Stack.transform` would, sharing its products with the fit.
+        Filled with the representations of the rows, as `Stack.transform` would, sharing its products with the fit;
+        not of `Blocks`.
     progress : Progress
         Gets the stack so far as payload after each layer.
 
@@ -141,28 +151,35 @@ def fit_stack(
         If so many features and layers need more than there is.
     """
     parameters = parameters.checked()
-    if rows.ndim != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
+    rows = in_blocks(rows)
+    if len(rows.shape) != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
     _refuse_too_large(rows.shape[1], parameters.depth)
     if out is not None:
         room_for_features(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
     passes = max(parameters.depth - (2 if values else 1), 0)
-    if scatter is None or not scatter.fits(parameters):
-        scatter = input_scatter(rows, parameters, progress=progress.part(0.0, 1.0 / (1 + passes)))
-    activations = Activations(rows, parameters, passes, out)
-    stack = Stack(parameters, (), rows.shape[1], rows.shape[0])
-    squashed = scatter.squashed
+    if scatter is not None and scatter.fits(parameters):
+        first, squashed = scatter.values, scatter.squashed
+    else:
+        first, squashed = _entry(rows, parameters, progress.part(0.0, 1.0 / (1 + passes)))
+    activations = None if isinstance(rows, BlockRows) else Activations(rows, parameters, passes, out)
+    stack, passed = Stack(parameters, (), rows.shape[1], rows.shape[0]), 0
     for k in range(parameters.depth):
         below = k - 2 if values else k - 1  # the layer whose output, squashed, must be passed over next
         if below >= 0:
-            done = activations.passed + 1
-            part = progress.part(done / (1 + passes), (done + 1) / (1 + passes))
-            squashed = activations.advance(stack.layers[below].weights, part)
-        reached = (activations.passed + 1) / (1 + passes)
+            passed += 1
+            part = progress.part(passed / (1 + passes), (passed + 1) / (1 + passes))
+            if activations is None:
+                applied = tuple(layer.weights for layer in stack.layers[: below + 1])
+                (total,) = rows.total(Part(parameters, weights=applied), part)
+                squashed = total.matrix
+            else:
+                squashed = activations.advance(stack.layers[below].weights, part).matrix
+        reached = (passed + 1) / (1 + passes)
         here = progress.part(reached, reached)
         if values:
-            layer_scatter = scatter.values if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
+            layer_scatter = first if k == 0 else scatter_after(stack.layers[k - 1].weights, squashed, here)
         else:
             layer_scatter = squashed
         here.report(0.0)
@@ -172,8 +189,18 @@ def fit_stack(
         stack = replace(stack, layers=(*stack.layers, Layer(weights, error, layer_scatter)))
         progress.report(reached, stack)
     if out is not None:
-        _forward(stack, rows, out, activations.passed, progress.part(1.0, 1.0))
+        _forward(stack, rows, out, passed, progress.part(1.0, 1.0))
     return stack
+
+
+def _entry(rows: Rows, parameters: StackParameters, progress: Progress) -> tuple[Array, Array]:
+    """Return the scatter of the rows and of the squashed rows; the same twice where only that of the rows is used."""
+    part = Part(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
+    scatters = list(rows.total(part, progress) if isinstance(rows, BlockRows) else part.of(rows, progress=progress))
+    matrices = []
+    while scatters:  # each goes as soon as it is copied
+        matrices.append(scatters.pop().matrix)
+    return matrices[-1], matrices[0]
 
 
 def room_for_features(
@@ -207,12 +234,12 @@ def _refuse_too_large(d: int, depth: int) -> None:
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:
     """Fill [h⁰ | h¹ | …] from layer `done` on, whose output and those below it are there already; 0 starts anew."""
     p, d = stack.parameters, stack.n_features
-    size = rows_per_block(d)
-    entered = Entered(min(size, len(rows)), d, p)
-    for start in range(0, len(rows), size):
+    n, size = rows.shape[0], rows_per_block(d)
+    entered = Entered(min(size, n), d, p)
+    for start in range(0, n, size):
         block = out[start : start + size]
         if done == 0:
-            block[:, :d] = rows[start : start + size]
+            block[:, :d] = dense_rows(rows, start, start + size)
         for k, step in enumerate(stack.matrices[done:], start=done):
             np.matmul(entered.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
-        progress.report(min(start + size, len(rows)) / len(rows))
+        progress.report(min(start + size, n) / n)

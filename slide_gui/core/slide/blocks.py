@@ -1,0 +1,118 @@
+"""Rows that are gone over block by block, once for each layer, and never all in memory."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from slide_gui.core.slide.scatter import Part, Scatter, ScatterSum, is_sparse
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["BlockRows", "Blocks", "in_blocks"]
+
+_AGAIN = "give a list of blocks, or a function that returns a new iterator each time it is called"
+
+
+class BlockRows(ABC):
+    """Rows of which a scatter is summed block by block.
+
+    Attributes
+    ----------
+    shape : tuple of int
+        (n, d) of all blocks together.
+    """
+
+    shape: tuple[int, int]
+
+    @abstractmethod
+    def total(self, part: Part, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
+        """Return the sums of `part` of every block, by the tree of `ScatterSum` over the numbers of the blocks.
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite, or a block cannot be used, with its place.
+        """
+
+
+class Blocks(BlockRows):
+    """Rows in blocks, one after the other: `SLIDE.fit` goes over them once for each layer.
+
+    Blocks of some thousand rows are best; each may be an array, a memmap or a CSR matrix.
+
+    Parameters
+    ----------
+    blocks : sequence of array_like of shape (n_i, d), or callable
+        A callable returns an iterator of the blocks, the same ones at each call.
+    shape : tuple of (n, d), optional
+        Of all together. Without it the blocks are gone over once to count their rows.
+
+    Raises
+    ------
+    TypeError
+        If they can be gone over only once.
+    ValueError
+        If a block is not 2-D, of another width than the first, or holds no numbers; if there are none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from slide_gui import SLIDE, Blocks
+    >>> def blocks():
+    ...     for seed in range(5):
+    ...         yield np.random.default_rng(seed).random((200, 6))
+    >>> SLIDE(depth=2).fit(Blocks(blocks)).stack_.n_samples
+    1000
+    """
+
+    def __init__(
+        self, blocks: Iterable[Any] | Callable[[], Iterable[Any]], shape: tuple[int, int] | None = None
+    ) -> None:
+        if isinstance(blocks, Iterator):
+            kind = type(blocks).__name__
+            raise TypeError(f"a {kind} can be gone over only once, and a fit does so for each layer; {_AGAIN}")
+        self._blocks = blocks
+        self.shape = self._counted() if shape is None else (int(shape[0]), int(shape[1]))
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield the blocks, checked."""
+        d = getattr(self, "shape", (0, None))[1]
+        for number, given in enumerate(self._blocks() if callable(self._blocks) else self._blocks):
+            block = given.tocsr() if is_sparse(given) else np.asarray(given)
+            if block.ndim != 2 or block.dtype.kind not in "fbiu":
+                raise ValueError(f"block {number} is {block.ndim}-D {block.dtype}; it must hold rows of numbers, 2-D")
+            d = block.shape[1] if d is None else d
+            if block.shape[1] != d:
+                raise ValueError(f"block {number} has {block.shape[1]} features; it must have {d} like the others")
+            yield block
+
+    def total(self, part: Part, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
+        """Return the sums of `part` of every block, in this thread."""
+        (n, d), start = self.shape, 0
+        sums: list[ScatterSum] = []
+        for block in self:
+            stop = start + block.shape[0]
+            if stop == start:
+                continue
+            scatters = part.of(block, start, progress.part(start / n, min(stop / n, 1.0)))
+            sums = sums or [ScatterSum(d) for _ in scatters]
+            for one, scatter in zip(sums, scatters, strict=True):
+                one.add(scatter)
+            start = stop
+        if start != n:
+            raise ValueError(f"the blocks hold {start} rows this time, but {n} are expected; {_AGAIN}")
+        return tuple(one.total() for one in sums)
+
+    def _counted(self) -> tuple[int, int]:
+        n, d = 0, 0
+        for block in self:
+            n, d = n + block.shape[0], block.shape[1]
+        return n, d
+
+
+def in_blocks(rows: Any) -> Any:
+    """Return rows that `fit_stack` takes: what it knows already as it is."""
+    return rows

@@ -1,0 +1,235 @@
+"""Scatters add up, and a stack fitted block by block is the one fitted at once."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from slide_gui import SLIDE, Blocks, Scatter
+from slide_gui.core.slide import scatter as scatter_module
+from slide_gui.core.slide.blocks import BlockRows
+from slide_gui.core.slide.scatter import GROUP, Part, ScatterSum
+from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.progress import Cancelled
+from tests.core.test_denoiser import blobs, scatter_of
+from tests.core.test_stack import Recorder, images
+
+DOUBLE = StackParameters(dtype="float64")
+CUTS = st.lists(st.integers(0, 200), max_size=12)
+
+
+def cut(rows, places):
+    ends = [0, *sorted(places), len(rows)]
+    return [rows[a:b] for a, b in pairwise(ends) if b > a]
+
+
+def total(blocks, d, part):
+    sums = ScatterSum(d)
+    for block in blocks:
+        sums.add(part.of(block)[0])
+    return sums.total()
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.inner, b.inner)
+    np.testing.assert_array_equal(a.sums, b.sums)
+    assert a.n == b.n
+
+
+def same_layers(a, b, **close):
+    assert len(a.layers) == len(b.layers)
+    for one, other in zip(a.layers, b.layers, strict=True):
+        if close:
+            np.testing.assert_allclose(one.scatter, other.scatter, **close)
+        else:
+            np.testing.assert_array_equal(one.scatter, other.scatter)
+            np.testing.assert_array_equal(one.weights, other.weights)
+
+
+@given(CUTS)
+@settings(max_examples=30, deadline=None)
+def test_that_any_cutting_into_blocks_gives_the_sum_to_1e_12(places):
+    rows = np.random.default_rng(1).standard_normal((200, 5))
+    found = total(cut(rows, places), 5, Part(DOUBLE, squashed=False))
+    np.testing.assert_allclose(found.matrix, scatter_of(rows), rtol=1e-12, atol=1e-12 * 200)
+
+
+@given(CUTS, st.sampled_from(["float32", "float64"]))
+@settings(max_examples=30, deadline=None)
+def test_that_thresholded_sums_are_whole_numbers_and_exact_in_any_order(places, dtype):
+    rows = np.random.default_rng(2).random((200, 5))
+    parameters, weights = StackParameters(dtype=dtype), fit_stack(rows, StackParameters(depth=1)).layers[0].weights
+    blocks = cut(rows, places)
+    for layers in ((), (weights,)):
+        whole = Scatter.squashed(rows, parameters, layers)
+        parts = [Scatter.squashed(block, parameters, layers) for block in blocks]
+        same(sum(parts[1:], parts[0]), whole)
+        same(sum(parts[-2::-1], parts[-1]), whole)
+        np.testing.assert_array_equal(whole.inner, np.rint(whole.inner))
+
+
+@given(st.permutations(range(5)), st.integers(0, 3))
+@settings(max_examples=20, deadline=None)
+def test_that_adding_is_associative_within_rounding(order, place):
+    random = np.random.default_rng(3)
+    parts = [Scatter.of(random.standard_normal((20, 4)), DOUBLE) for _ in range(5)]
+    shuffled = [parts[i] for i in order]
+    left = sum(shuffled[1:], shuffled[0])
+    right = sum(shuffled[1 : place + 1], shuffled[0]) + sum(shuffled[place + 2 :], shuffled[place + 1])
+    np.testing.assert_allclose(left.matrix, right.matrix, rtol=1e-13, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1, GROUP - 1, GROUP, GROUP + 1, 2 * GROUP, GROUP**2, GROUP**2 + GROUP + 3])
+def test_that_the_tree_gives_the_same_bits_whoever_makes_its_parts_in_whatever_order(n):
+    random = np.random.default_rng(n)
+    parts = [Scatter.of(random.standard_normal((3, 4)) * 10.0 ** random.integers(-6, 6), DOUBLE) for _ in range(n)]
+    streamed = ScatterSum(4)
+    for part in parts:
+        streamed.add(part)
+    level = parts
+    while len(level) > 1:
+        groups = {}
+        for start in random.permutation(range(0, len(level), GROUP)):  # of workers that finish as they like
+            one = ScatterSum(4)
+            for part in level[start : start + GROUP]:
+                one.add(part)
+            groups[start] = one.total()
+        level = [groups[start] for start in sorted(groups)]
+    same(streamed.total(), level[0])
+
+
+def test_that_sixteen_are_added_one_after_the_other_and_more_in_groups():
+    parts = [Scatter(np.full((1, 1), value), np.zeros(1), 1) for value in [1.0, *[2.0**-53] * 31]]
+    for count, expected in ((16, 1.0), (32, 1.0 + 16 * 2.0**-53)):
+        sums = ScatterSum(1)
+        for part in parts[:count]:
+            sums.add(part)
+        assert sums.total().inner[0, 0] == expected
+
+
+def test_that_what_was_added_is_not_changed():
+    part = Scatter.of(np.ones((3, 2)), DOUBLE)
+    sums = ScatterSum(2)
+    for _ in range(2 * GROUP):
+        sums.add(part)
+    assert sums.total().n == 6 * GROUP
+    np.testing.assert_array_equal(part.inner, 3.0)
+
+
+def test_that_scatters_of_other_features_do_not_add_up():
+    with pytest.raises(ValueError, match="a scatter of 3 features and one of 2 do not add up"):
+        Scatter.of(np.ones((2, 3))) + Scatter.of(np.ones((2, 2)))
+    with pytest.raises(TypeError):
+        Scatter.of(np.ones((2, 3))) + 1
+
+
+def test_that_a_scatter_whose_squares_add_up_to_infinity_is_refused_when_used():
+    huge = Scatter.of(np.full((3, 2), 1e200), DOUBLE)
+    with pytest.raises(ValueError, match="their squares add up to infinity"):
+        (huge + huge).matrix  # noqa: B018
+
+
+@pytest.mark.parametrize("squashing", ["threshold", "sigmoid", "identity"])
+@pytest.mark.parametrize("fit_on", ["values", "thresholded"])
+@pytest.mark.parametrize("depth", [0, 1, 2, 4])
+def test_that_a_fit_over_blocks_equals_the_fit_at_once(squashing, fit_on, depth):
+    rows = blobs(n=900)
+    parameters = StackParameters(depth=depth, squashing=squashing, fit_on=fit_on, dtype="float64")
+    found = fit_stack(Blocks(cut(rows, [100, 101, 650])), parameters)
+    assert found.n_samples == 900
+    same_layers(found, fit_stack(rows, parameters), rtol=1e-9, atol=1e-9)
+
+
+def test_that_thresholded_layers_over_blocks_are_those_of_the_fit_at_once_to_the_bit():
+    rows = images(n=900).astype("float32")
+    same_layers(fit_stack(Blocks(cut(rows, [300, 600])), StackParameters()), fit_stack(rows, StackParameters()))
+
+
+def test_that_slide_is_fitted_on_blocks_that_a_function_makes_anew_for_each_layer():
+    rows, calls = images(n=300), []
+
+    def blocks():
+        calls.append(1)
+        yield from (rows[:120], sparse.csr_array(rows[120:200]), rows[200:].astype("uint8"))
+
+    slide = SLIDE(depth=4, dtype="float64").fit(Blocks(blocks, (300, 64)))
+    assert len(calls) == 3  # T(x) with x, T(h¹), T(h²)
+    expected = SLIDE(depth=4, dtype="float64").fit(rows)
+    for a, b in zip(slide.weights_, expected.weights_, strict=True):
+        np.testing.assert_allclose(a, b, atol=1e-9)
+    assert slide.n_features_in_ == 64
+    assert slide.transform(rows).shape == (300, 320)
+
+
+def test_that_rows_that_come_once_only_are_refused_with_the_remedy():
+    with pytest.raises(
+        TypeError, match=r"a generator can be gone over only once.*; give a list of blocks, or a function"
+    ):
+        Blocks(block for block in [np.ones((2, 2))])
+    once = iter([np.ones((5, 2))])
+    with pytest.raises(ValueError, match="the blocks hold 0 rows this time, but 5 are expected; give a list"):
+        SLIDE().fit(Blocks(lambda: once))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "words"),
+    [
+        ([np.ones((3, 2)), np.ones((3, 4))], "block 1 has 4 features; it must have 2 like the others"),
+        ([np.ones((3, 2)), np.ones(3)], "block 1 is 1-D float64; it must hold rows of numbers, 2-D"),
+        ([np.array([["a", "b"]])], "block 0 is 2-D <U1"),
+        ([], r"X has shape \(0, 0\); at least 2 samples"),
+        ([np.ones((1, 2)), np.ones((0, 2))], r"X has shape \(1, 2\); at least 2 samples"),
+    ],
+)
+def test_that_blocks_that_cannot_be_used_are_refused_with_their_number(blocks, words):
+    with pytest.raises(ValueError, match=words):
+        SLIDE(depth=1).fit(Blocks(blocks))
+
+
+@pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
+def test_that_a_value_that_is_not_finite_is_named_with_its_row_among_all_blocks(make):
+    rows = images(n=300)
+    rows[217, 5] = np.nan
+    for place, bad in (("row 217, feature 5 is nan", rows), ("row 100, feature 0 is inf", np.full((200, 3), np.inf))):
+        with pytest.raises(ValueError, match=place):
+            fit_stack(Blocks([images(n=100)[:, : bad.shape[1]], make(bad[100:])]), StackParameters())
+
+
+def test_that_blocks_are_neither_transformed_nor_held_together():
+    rows = Blocks([images(n=10)])
+    with pytest.raises(TypeError, match="call fit, and transform with each block"):
+        SLIDE().fit_transform(rows)
+    with pytest.raises(TypeError, match="transformed one by one"):
+        SLIDE(depth=1).fit(rows).transform(rows)
+
+
+def test_that_progress_over_blocks_never_falls_ends_at_one_and_cancels_within_a_block():
+    blocks = Blocks(cut(images(n=9000), [8500]))
+    recorder = Recorder()
+    fit_stack(blocks, StackParameters(depth=4), progress=recorder)
+    assert recorder.fractions == sorted(recorder.fractions)
+    assert recorder.fractions[-1] == pytest.approx(1.0)
+    assert [len(stack.layers) for stack in recorder.stacks] == [1, 2, 3, 4]
+    stopped = Recorder(0.1)
+    with pytest.raises(Cancelled):
+        fit_stack(blocks, StackParameters(depth=4), progress=stopped)
+    assert stopped.fractions[-1] < 0.2
+
+
+def test_that_rows_in_blocks_say_how_they_are_summed():
+    with pytest.raises(TypeError, match="abstract"):
+        BlockRows()
+
+
+def test_that_the_tree_of_pieces_of_one_block_begins_with_the_sum_of_sixteen(monkeypatch):
+    monkeypatch.setattr(scatter_module, "rows_per_block", lambda d: 1)  # pieces of 4 rows
+    rows = np.random.default_rng(4).standard_normal((4 * (GROUP + 1), 3))
+    pieces = [rows[start : start + 4] for start in range(0, len(rows), 4)]
+    expected = np.zeros((3, 3))
+    for piece in pieces[:GROUP]:
+        expected += piece.T @ piece
+    expected += pieces[-1].T @ pieces[-1]
+    np.testing.assert_array_equal(Scatter.of(rows, DOUBLE).inner, expected)
