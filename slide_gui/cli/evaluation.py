@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
+from slide_gui.cli.options import add_cluster_options, cluster_choice, opened_cluster
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -29,6 +30,7 @@ def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     parser.add_argument(
         "--generated", action="store_true", help="generate the data, even where the real files are found"
     )
+    add_cluster_options(parser)
 
 
 def _loader(generated: bool) -> Callable[[str, Progress], Dataset]:
@@ -63,6 +65,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.evaluation.protocol import plan
 
     with usage():
+        where = cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", arguments.data, arguments.methods, arguments.splits)
     from slide_gui.experiments.evaluation.run import run_evaluation
     from slide_gui.experiments.evaluation.table import stored_evaluation
@@ -73,8 +76,8 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         if arguments.stored:
             state = stored_evaluation(cells, store)
         else:
-            with progress_bar("benchmark") as progress:
-                state = run_evaluation(cells, _loader(arguments.generated), store, progress=progress)
+            with opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
+                state = run_evaluation(cells, _loader(arguments.generated), store, progress=progress, cluster=cluster)
     times = time_rows(state)
     _save_tables(arguments.tables, state, times)
     return print_answer(arguments, _document(state, times), _benchmark_lines(state, times, arguments.tables))
@@ -157,14 +160,16 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
     with usage():
         scale = reproduction_scale(arguments.quick, arguments.splits)
+        where = cluster_choice(arguments)
     folder: Path = arguments.out
     folder.mkdir(parents=True, exist_ok=True)
 
     def seen(items: tuple[ReproducedItem, ...]) -> None:
         _write_page(folder, items, scale, complete=False)
 
-    with RunStore(arguments.store or folder / "runs.sqlite") as store, progress_bar("reproduce") as progress:
-        items = reproduce(folder, scale, _loader(arguments.generated), store, progress=progress, seen=seen)
+    load, place = _loader(arguments.generated), arguments.store or folder / "runs.sqlite"
+    with RunStore(place) as store, opened_cluster(where) as cluster, progress_bar("reproduce") as progress:
+        items = reproduce(folder, scale, load, store, progress=progress, seen=seen, cluster=cluster)
     page = _write_page(folder, items, scale, complete=True)
     keys = ("name", "title", "files", "data", "seconds")
     described = [{key: getattr(item, key) for key in keys} for item in items]

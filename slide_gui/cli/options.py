@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,11 +19,13 @@ if TYPE_CHECKING:
     from slide_gui.core.slide.stack import StackParameters
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.data.dataset import Dataset
+    from slide_gui.experiments.cluster import Cluster, ClusterChoice
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
     from slide_gui.experiments.source import DataSource, HeldOut
 
 __all__ = [
+    "add_cluster_options",
     "add_data",
     "add_data_options",
     "add_image_options",
@@ -31,10 +34,12 @@ __all__ = [
     "add_stack_options",
     "choice_help",
     "chosen_image",
+    "cluster_choice",
     "data_source",
     "data_sources",
     "files_source",
     "fit_data",
+    "opened_cluster",
     "read_data",
     "run_choices",
     "stack_parameters",
@@ -313,6 +318,43 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     judged = choice_help("which rows it is judged on", EVALUATE, "test")
     group.add_argument("--evaluate", metavar="PART", default="test", help=judged)
     group.add_argument("--test-rows", type=int, metavar="N", help="judge on a stratified subsample (all)")
+
+
+def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+    """Add where runs are made: --workers and --scheduler."""
+    group = parser.add_argument_group(
+        "where runs are made",
+        "In this process, one after the other, unless one of these says more.",
+    )
+    group.add_argument(
+        "--workers", type=int, default=0, metavar="N", help="so many processes of this computer, with one thread each"
+    )
+    group.add_argument(
+        "--scheduler",
+        default="",
+        metavar="ADDRESS",
+        help="the workers of a Dask scheduler: tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it wrote",
+    )
+
+
+def cluster_choice(arguments: argparse.Namespace) -> ClusterChoice:
+    """Return where runs are to be made; refuses what cannot be, before anything is read."""
+    from slide_gui.experiments.cluster import ClusterChoice
+
+    with usage():
+        return ClusterChoice(arguments.workers, arguments.scheduler).checked()
+
+
+@contextmanager
+def opened_cluster(choice: ClusterChoice) -> Iterator[Cluster | None]:
+    """Connect to what makes runs in place of this process; None where nothing does."""
+    from slide_gui.experiments.cluster import Cluster
+
+    if choice.is_here:
+        yield None
+        return
+    with Cluster(choice) as cluster:
+        yield cluster
 
 
 def add_method_options(parser: argparse.ArgumentParser) -> None:

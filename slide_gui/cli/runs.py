@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import DONE, FAILED, Command, UsageError, add_json, print_answer, progress_bar, usage
 from slide_gui.cli.options import (
+    add_cluster_options,
     add_data,
     add_method_options,
     add_run_options,
     add_stack_options,
+    cluster_choice,
     data_source,
+    opened_cluster,
     read_data,
     run_choices,
     stack_parameters,
@@ -188,6 +191,7 @@ def _sweep_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser, every_fold=True)
     add_stack_options(parser, axes=True)
     add_run_options(parser)
+    add_cluster_options(parser)
     group = parser.add_argument_group("sweep")
     group.add_argument("--splits", type=int, default=1, metavar="N", help="80/20 splits 0 to N − 1 (1)")
     group.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="of splits and classifiers (--seed)")
@@ -238,6 +242,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         raise UsageError("--choose needs validation rows; add --on-split")
     if arguments.pooled and not arguments.choose:
         raise UsageError("--pooled says how to choose; add --choose")
+    where = cluster_choice(arguments)
     arguments.noise = arguments.depth = None
     counts, arguments.labels = arguments.labels, None
     choices = run_choices(arguments)
@@ -271,8 +276,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         if arguments.dry_run:
             return print_answer(arguments, {"plan": asdict(plan)}, [f"{dataset.title}: {plan}"])
         print(plan, file=sys.stderr)
-        with progress_bar("sweep") as progress:
-            state = run_sweep(dataset, sweep, store, progress=progress)
+        with opened_cluster(where) as cluster, progress_bar("sweep") as progress:
+            state = run_sweep(dataset, sweep, store, progress=progress, cluster=cluster)
     if arguments.figure is not None:
         from slide_gui.figures.export import save_export
         from slide_gui.figures.run_exports import curves_export
@@ -396,8 +401,9 @@ def _sweep_labels(
     dataset = read_data(source)
     base = replace(base, fingerprint=dataset.fingerprint, held_out=dataset.held_out)
     points = tuple(point for each in on_every_fold(base, dataset) for point in label_points(each, numbers, seeds))
-    with RunStore(arguments.store) as store, progress_bar("labels") as progress:
-        state = run_points(dataset, points, store, progress=progress)
+    where = cluster_choice(arguments)
+    with RunStore(arguments.store) as store, opened_cluster(where) as cluster, progress_bar("labels") as progress:
+        state = run_points(dataset, points, store, progress=progress, cluster=cluster)
     curves = label_curves(dataset, state.done)
     if arguments.figure is not None:
         from slide_gui.figures.curves import draw_labels, labels_csv

@@ -6,13 +6,14 @@ import argparse
 from pathlib import Path
 
 from slide_gui.cli.console import Command, print_answer, progress_bar
-from slide_gui.cli.options import add_data, data_source, read_data
+from slide_gui.cli.options import add_cluster_options, add_data, cluster_choice, data_source, opened_cluster, read_data
 
 __all__ = ["COMMANDS"]
 
 
 def _try_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
+    add_cluster_options(parser)
     parser.add_argument("--seed", type=int, default=0, help="of generated data (0)")
     parser.add_argument(
         "--store", type=Path, metavar="FILE", help="take runs from this file, and keep them there (no runs are kept)"
@@ -25,17 +26,17 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
 def _try(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.trial import plan_trial, try_data
 
-    source = data_source(arguments)
+    where, source = cluster_choice(arguments), data_source(arguments)
     dataset = read_data(source)
     plan_trial(dataset)  # refuses what cannot be judged before a store is made
-    with progress_bar("trying") as progress:
+    with opened_cluster(where) as cluster, progress_bar("trying") as progress:
         if arguments.store is None:
-            trial = try_data(dataset, source, progress=progress)
+            trial = try_data(dataset, source, progress=progress, cluster=cluster)
         else:
             from slide_gui.experiments.store import RunStore
 
             with RunStore(arguments.store) as store:
-                trial = try_data(dataset, source, store=store, progress=progress)
+                trial = try_data(dataset, source, store=store, progress=progress, cluster=cluster)
     written = []
     if arguments.out is not None:
         from slide_gui.figures.export import save_bundle

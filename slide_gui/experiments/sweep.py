@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
@@ -18,7 +20,10 @@ from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.text import about, count, counted
 
-__all__ = ["Pause", "SweepPlan", "SweepState", "plan_sweep", "run_points", "run_sweep", "stored_or_run"]
+if TYPE_CHECKING:
+    from slide_gui.experiments.cluster import Cluster
+
+__all__ = ["Pause", "SweepPlan", "SweepState", "answers_of", "plan_sweep", "run_points", "run_sweep", "stored_or_run"]
 
 _LOOK = 0.05  # seconds between two looks at whether a paused sweep goes on, or is cancelled
 
@@ -61,6 +66,46 @@ def stored_or_run(
     return result
 
 
+def answers_of(
+    dataset: Dataset,
+    specs: Sequence[RunSpec],
+    store: RunStore | None = None,
+    *,
+    progress: Progress = NO_PROGRESS,
+    reuse: Reuse | None = None,
+    cluster: Cluster | None = None,
+    may_begin: Callable[[], bool] = lambda: True,
+) -> Generator[RunResult, None, None]:
+    """Yield the result of each run: here one after the other, on a cluster as they come back.
+
+    Parameters
+    ----------
+    specs : sequence of RunSpec
+        Checked, no two of one hash.
+    store : RunStore, optional
+        Opened by this thread; holds results, or keeps them as they come.
+    progress : Progress
+        Told how far the runs are that are under way, 1 for each; here also what `run` tells.
+    reuse : Reuse, optional
+        What runs of this process share.
+    may_begin : callable
+        Of a cluster: returns whether further runs may be begun now.
+
+    Raises
+    ------
+    DataError, ClusterError, Cancelled
+        As `stored_or_run` and `Cluster.answers`.
+    """
+    if cluster is not None:
+        yield from cluster.answers(dataset, specs, store, progress=progress, may_begin=may_begin)
+        return
+    for spec in specs:
+        if store is None:
+            yield run(dataset, spec, progress=progress, reuse=reuse)
+        else:
+            yield stored_or_run(dataset, spec, store, progress=progress, reuse=reuse)
+
+
 class Pause:
     """Holds a sweep at its next report of progress until it may go on; may be set from any thread."""
 
@@ -99,7 +144,7 @@ class SweepState:
     current : SweepPoint or None
         The one that is being run, and
     live : RunProgress or None
-        what can be seen of it.
+        what can be seen of it; None of runs on a cluster, of which several are under way.
     seconds_left : float or None
         None until something was measured.
     faults : tuple of str
@@ -202,6 +247,7 @@ def run_sweep(
     *,
     progress: Progress = NO_PROGRESS,
     pause: Pause | None = None,
+    cluster: Cluster | None = None,
 ) -> SweepState:
     """Answer all points of a sweep, on every fold where the data are dealt into folds, and judge what it chooses.
 
@@ -215,7 +261,9 @@ def run_sweep(
     progress : Progress
         Told a `SweepState`.
     pause : Pause, optional
-        Holds the sweep within about 0.1 s.
+        Holds the sweep within about 0.1 s; on a cluster, no further run is begun.
+    cluster : Cluster, optional
+        Makes the runs in place of this process.
 
     Raises
     ------
@@ -223,6 +271,8 @@ def run_sweep(
         If the data are not those of the sweep, or do not allow it.
     ValueError
         If the sweep is empty or out of range.
+    ClusterError
+        If the cluster is lost; what came back is kept.
     Cancelled
         By the progress.
     """
@@ -237,7 +287,8 @@ def run_sweep(
             payload = replace(payload, seconds_left=payload.seconds_left + (cost.left([kind] * n_last, 0.0) or 0.0))
         progress.report(share * fraction, payload)
 
-    state = run_points(dataset, points, store, progress=Listener(first), pause=pause, reuse=reuse, cost=cost)
+    answer = partial(run_points, dataset, store=store, pause=pause, reuse=reuse, cost=cost, cluster=cluster)
+    state = answer(points, progress=Listener(first))
     if sweep.choose == "none":
         return state
     state = replace(state, chosen=choose(pooled(state.done) if sweep.choose == "pooled" else state.done))
@@ -248,7 +299,7 @@ def run_sweep(
         progress.report(share + (1.0 - share) * fraction, payload)
 
     finals = final_points(state.chosen)
-    end = run_points(dataset, finals, store, progress=Listener(last), pause=pause, reuse=reuse, cost=cost)
+    end = answer(finals, progress=Listener(last))
     faults = state.faults + end.faults
     return replace(state, final=end.done, seconds_left=0.0, faults=faults)
 
@@ -262,14 +313,16 @@ def run_points(
     pause: Pause | None = None,
     reuse: Reuse | None = None,
     cost: CostModel | None = None,
+    cluster: Cluster | None = None,
 ) -> SweepState:
     """Answer some points, as `run_sweep` does; neighbours that the store does not hold are run and kept, too.
 
-    What they share with other runs on the same data goes through `reuse`, what runs take is added to `cost`.
+    What they share with other runs on the same data goes through `reuse`, unless a cluster makes them; what runs take
+    is added to `cost`.
     """
     reuse = Reuse(deepest=max((point.depth for point in points), default=0)) if reuse is None else reuse
     pause, cost = Pause() if pause is None else pause, CostModel() if cost is None else cost
-    return _Sweep(dataset, tuple(points), store, progress, pause, reuse, cost).run()
+    return _Sweep(dataset, tuple(points), store, progress, pause, reuse, cost, cluster).run()
 
 
 class _Sweep:
@@ -282,8 +335,9 @@ class _Sweep:
         pause: Pause,
         reuse: Reuse,
         cost: CostModel,
+        cluster: Cluster | None,
     ) -> None:
-        self._dataset, self._store = dataset, store
+        self._dataset, self._store, self._cluster = dataset, store, cluster
         self._progress, self._pause = progress, pause
         self._reuse, self._cost = reuse, cost
         self._state = SweepState(points)
@@ -293,18 +347,33 @@ class _Sweep:
 
     def run(self) -> SweepState:
         self._take_stored()
-        for point in list(self._left):
-            self._state = replace(self._state, current=point, live=None)
-            self._report(0.0)
-            result = stored_or_run(
-                self._dataset, point.spec, self._store, progress=Listener(self._seen), reuse=self._reuse
-            )
-            self._cost.add(self._kind(point), result.timings.total)
-            self._left.remove(point)
-            self._answer(result)
+        results = answers_of(
+            self._dataset,
+            [point.spec for point in self._left],
+            self._store,
+            progress=Listener(self._seen),
+            reuse=self._reuse,
+            cluster=self._cluster,
+            may_begin=lambda: not self._pause.paused,
+        )
+        self._begin()
+        with closing(results):
+            for result in results:
+                (point,) = (point for point in self._left if point.spec.hash == result.spec.hash)
+                self._cost.add(self._kind(point), result.timings.total)
+                self._left.remove(point)
+                self._answer(result)
+                self._begin()
         self._state = replace(self._state, current=None, live=None, seconds_left=0.0)
         self._report(0.0)
         return self._state
+
+    def _begin(self) -> None:
+        """Say which point comes next; on a cluster, several do."""
+        if self._left:
+            current = self._left[0] if self._cluster is None else None
+            self._state = replace(self._state, current=current, live=None)
+            self._report(0.0)
 
     def _take_stored(self) -> None:
         """Take what the store holds; whatever is damaged there counts as missing, and is reported."""
@@ -346,11 +415,13 @@ class _Sweep:
     def _report(self, fraction: float, news: bool = True) -> None:
         """Report the share of the work done, by the cost model, and wait while paused."""
         seconds = self._cost.left([self._kind(point) for point in self._left], fraction)
+        if seconds is not None and self._cluster is not None:
+            seconds /= max(min(self._cluster.n_slots, len(self._left)), 1)
         whole = min((self._n_answered + fraction) / max(self._n_runs, 1), 1.0)
         payload = None
         if news:
             self._state = replace(self._state, seconds_left=seconds)
             payload = self._state
         self._progress.report(whole, payload)
-        while not self._pause.wait(_LOOK):
+        while self._cluster is None and not self._pause.wait(_LOOK):
             self._progress.report(whole)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,15 +17,18 @@ from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
 from slide_gui.experiments.comparison import compare_errors
 from slide_gui.experiments.cost import RunShape, typical_seconds
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.run import Reuse
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepSpec
 from slide_gui.experiments.splits import Classes
 from slide_gui.experiments.statistics import holm
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import stored_or_run
+from slide_gui.experiments.sweep import answers_of
 from slide_gui.progress import NO_PROGRESS, Listener, Progress, Stage
 from slide_gui.text import count, counted, fixed, label_names, significant
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.cluster import Cluster
 
 __all__ = ["Rival", "Trial", "plan_trial", "try_data"]
 
@@ -192,7 +198,12 @@ def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
 
 
 def try_data(
-    dataset: Dataset, source: DataSource, *, store: RunStore | None = None, progress: Progress = NO_PROGRESS
+    dataset: Dataset,
+    source: DataSource,
+    *,
+    store: RunStore | None = None,
+    progress: Progress = NO_PROGRESS,
+    cluster: Cluster | None = None,
 ) -> Trial:
     """Compare a few noises and depths on validation rows, and judge the best once on the rows held out.
 
@@ -204,6 +215,8 @@ def try_data(
         Takes and keeps the runs.
     progress : Progress
         Told a `Stage`.
+    cluster : Cluster, optional
+        Makes the runs in place of this process.
 
     Raises
     ------
@@ -211,29 +224,36 @@ def try_data(
         As `plan_trial`, or if a class has too few rows.
     """
     sweep, reuse = plan_trial(dataset, source.argument), Reuse()
-
-    def answered(spec: RunSpec, part: Progress) -> RunResult:
-        if store is None:
-            return run(dataset, spec, progress=part, reuse=reuse)
-        return stored_or_run(dataset, spec, store, progress=part, reuse=reuse)
-
     points = sweep.points()
     specs = {point.spec.hash: point.spec for point in points}
     n_steps = len(specs) + 3
-    results: dict[str, RunResult] = {}
-    for number, (key, spec) in enumerate(specs.items()):
-        progress.report(number / n_steps, Stage("comparing noises and depths", number, len(specs)))
-        results[key] = answered(spec, _quiet(progress.part(number / n_steps, (number + 1) / n_steps)))
+
+    def answered(wanted: Mapping[str, RunSpec], begun: int, stage: Callable[[int], Stage]) -> dict[str, RunResult]:
+        results: dict[str, RunResult] = {}
+
+        def heard(fraction: float, _payload: object) -> None:
+            progress.report((begun + len(results) + min(fraction, 1.0)) / n_steps)
+
+        progress.report(begun / n_steps, stage(0))
+        listener = Listener(heard)
+        runs = answers_of(dataset, list(wanted.values()), store, progress=listener, reuse=reuse, cluster=cluster)
+        with closing(runs):
+            for result in runs:
+                results[result.spec.hash] = result
+                if len(results) < len(wanted):
+                    progress.report((begun + len(results)) / n_steps, stage(len(results)))
+        return results
+
+    results = answered(specs, 0, lambda done: Stage("comparing noises and depths", done, len(specs)))
     answers = tuple(PointResult.of(point, results[point.spec.hash]) for point in points)
     (chosen,) = choose(pooled(answers))
     depths = [depth for depth in (1, 0) if depth < chosen.point.depth]
     rivals = [choose(pooled([each for each in answers if each.point.depth == depth]))[0] for depth in depths]
-    finals = []
-    for number, each in enumerate((chosen, *rivals), len(specs)):
-        progress.report(number / n_steps, Stage("judging on the rows held out"))
-        spec = _final(each.point.spec, dataset)
-        finals.append(answered(spec, _quiet(progress.part(number / n_steps, (number + 1) / n_steps))))
-    return _judged(dataset, sweep, answers, finals)
+    last = [_final(each.point.spec, dataset) for each in (chosen, *rivals)]
+    finals = answered(
+        {spec.hash: spec for spec in last}, len(specs), lambda done: Stage("judging on the rows held out")
+    )
+    return _judged(dataset, sweep, answers, [finals[spec.hash] for spec in last])
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:
@@ -255,8 +275,3 @@ def _judged(dataset: Dataset, sweep: SweepSpec, answers: tuple[PointResult, ...]
     guess = float(np.mean(classes.test[result.judged] != largest))
     (name,) = label_names([classes.labels[largest]], dataset.label_names)
     return Trial(sweep, answers, result, rivals, guess, name, len(dataset.train))
-
-
-def _quiet(progress: Progress) -> Progress:
-    """Return a progress that reports how much is done, and not the inner payloads."""
-    return Listener(lambda fraction, _payload: progress.report(fraction))

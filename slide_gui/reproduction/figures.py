@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
@@ -30,6 +31,9 @@ from slide_gui.figures.weights import draw_weights
 from slide_gui.progress import Progress
 from slide_gui.reproduction.plan import ReproductionScale
 from slide_gui.text import duration
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.cluster import Cluster
 
 __all__ = ["PARTS", "ReproducedItem", "ReproductionContext"]
 
@@ -75,10 +79,14 @@ class ReproductionContext:
         Gets the files.
     load : callable
         From the key of a data set and a progress to the data set.
+    cluster : Cluster or None
+        Makes the runs in place of this process.
     """
 
-    def __init__(self, folder: Path, scale: ReproductionScale, load: Load, store: RunStore) -> None:
-        self.folder, self.scale, self.store = folder, scale, store
+    def __init__(
+        self, folder: Path, scale: ReproductionScale, load: Load, store: RunStore, cluster: Cluster | None = None
+    ) -> None:
+        self.folder, self.scale, self.store, self.cluster = folder, scale, store, cluster
         self._load = load
         self._data: dict[str, Dataset] = {}
         self._models: dict[tuple[str, StackParameters], FittedModel] = {}
@@ -206,7 +214,7 @@ def _curves(title: str, context: ReproductionContext, progress: Progress) -> Rep
     dataset = subset(context.dataset("rectangles", progress.part(0.0, 0.0)), e.train_rows, e.test_rows)
     warm = e.method == "slide-svm"
     sweep = SweepSpec(dataset.fingerprint, "rectangles", e.noises, e.depths, method=e.method, svm=e.svm, warm=warm)
-    state = run_sweep(dataset, sweep, context.store, progress=progress)
+    state = run_sweep(dataset, sweep, context.store, progress=progress, cluster=context.cluster)
     curves = error_curves(dataset, state.done)
     runs = sum({answer.point.spec.hash: answer.seconds for answer in state.done}.values())
     by = ", ".join(sorted({answer.chosen_by for answer in state.done if answer.chosen_by}))
@@ -225,7 +233,8 @@ def _curves(title: str, context: ReproductionContext, progress: Progress) -> Rep
 
 def _tables(title: str, context: ReproductionContext, progress: Progress) -> ReproducedItem:
     cells, pulse = context.scale.cells, progress.part(0.95, 0.95)
-    state = run_evaluation(cells, context.dataset, context.store, progress=progress.part(0.0, 0.95))
+    part = progress.part(0.0, 0.95)
+    state = run_evaluation(cells, context.dataset, context.store, progress=part, cluster=context.cluster)
     cut = {cell.data: subset(context.dataset(cell.data, pulse), cell.train_rows, cell.test_rows) for cell in cells}
     tutorial = {key: extrapolated_seconds(dataset, progress=pulse) for key, dataset in cut.items()}
     times = time_rows(state, tutorial)

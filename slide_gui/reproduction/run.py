@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from slide_gui.experiments.evaluation.run import Load
 from slide_gui.experiments.evaluation.table import EvaluationState
@@ -13,6 +14,9 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.reproduction.figures import PARTS, ReproducedItem, ReproductionContext
 from slide_gui.reproduction.plan import ReproductionScale
+
+if TYPE_CHECKING:
+    from slide_gui.experiments.cluster import Cluster
 
 __all__ = ["ReproductionState", "reproduce"]
 
@@ -43,6 +47,7 @@ def reproduce(
     *,
     progress: Progress = NO_PROGRESS,
     seen: Callable[[tuple[ReproducedItem, ...]], None] = lambda items: None,
+    cluster: Cluster | None = None,
 ) -> tuple[ReproducedItem, ...]:
     """Make every figure and table of the paper.
 
@@ -58,6 +63,8 @@ def reproduce(
         Told a `ReproductionState`.
     seen : callable
         Called with all that is made so far after each.
+    cluster : Cluster, optional
+        Makes the runs in place of this process.
 
     Raises
     ------
@@ -66,7 +73,7 @@ def reproduce(
     Cancelled
         By the progress.
     """
-    return _Reproduction(ReproductionContext(folder, scale, load, store), progress, seen).run()
+    return _Reproduction(ReproductionContext(folder, scale, load, store, cluster), progress, seen).run()
 
 
 class _Reproduction:

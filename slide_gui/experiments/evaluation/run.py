@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
@@ -28,6 +29,9 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, run_points
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
 
+if TYPE_CHECKING:
+    from slide_gui.experiments.cluster import Cluster
+
 __all__ = ["Load", "run_evaluation"]
 
 Load = Callable[[str, Progress], Dataset]
@@ -41,6 +45,7 @@ def run_evaluation(
     *,
     progress: Progress = NO_PROGRESS,
     pause: Pause | None = None,
+    cluster: Cluster | None = None,
 ) -> EvaluationState:
     """Fill the cells of the evaluation, the first split of all, then the second, and so on.
 
@@ -59,7 +64,9 @@ def run_evaluation(
     progress : Progress
         Told a `EvaluationState`.
     pause : Pause, optional
-        Holds it within about 0.1 s.
+        Holds it within about 0.1 s; on a cluster, no further run is begun.
+    cluster : Cluster, optional
+        Makes the runs in place of this process, those of a split on the same data together.
 
     Raises
     ------
@@ -68,14 +75,20 @@ def run_evaluation(
     Cancelled
         By the progress.
     """
-    return _Evaluation(tuple(cells), load, store, progress, Pause() if pause is None else pause).run()
+    return _Evaluation(tuple(cells), load, store, progress, Pause() if pause is None else pause, cluster).run()
 
 
 class _Evaluation:
     def __init__(
-        self, cells: tuple[CellPlan, ...], load: Load, store: RunStore, progress: Progress, pause: Pause
+        self,
+        cells: tuple[CellPlan, ...],
+        load: Load,
+        store: RunStore,
+        progress: Progress,
+        pause: Pause,
+        cluster: Cluster | None,
     ) -> None:
-        self._cells, self._load, self._store = cells, load, store
+        self._cells, self._load, self._store, self._cluster = cells, load, store, cluster
         self._progress, self._pause = MonotonicProgress(progress), pause
         self._cost = CostModel()
         self._networks = Networks()
@@ -92,7 +105,11 @@ class _Evaluation:
         self._reader = Reader(self._store, infos)
         self._state = replace(self._state, data=tuple(infos.values()))
         self._take_stored()
+        spread: set[tuple[str, int]] = set()
         for task, _ in list(self._todo):
+            if self._cluster is not None and (task.plan.data, task.split) not in spread:
+                spread.add((task.plan.data, task.split))
+                self._spread(task.plan.data, task.split)
             place = (task.plan.data, task.plan.method, task.split)
             self._state = replace(self._state, current=place, live=None, stage=(0, 0))
             self._do(task)
@@ -144,6 +161,40 @@ class _Evaluation:
             left = [*(point.spec for point in missing), task.plan.final(points[-1]).spec]
             self._todo.append((task, [RunKind.of(spec, n_train) for spec in left]))
         self._report()
+
+    def _spread(self, data: str, split: int) -> None:
+        """Let the cluster make all runs of a split on the same data, which are then found in the store."""
+        same = [task for task, _ in self._todo if (task.plan.data, task.split) == (data, split)]
+        self._state = replace(self._state, current=(data, "", split), live=None)
+        several = {task: self._reader.candidates(task) for task in same}
+        done = self._there(data, [point for each in several.values() if len(each) > 1 for point in each])
+        finals = []
+        for task, each in several.items():
+            chosen = each[0] if len(each) == 1 else task.plan.best([done[point.spec.hash] for point in each]).point
+            finals.append(task.plan.final(chosen))
+        self._there(data, finals)
+
+    def _there(self, data: str, points: Sequence[SweepPoint]) -> dict[str, PointResult]:
+        """Answer points on the cluster; return the answers by the hashes of their runs."""
+
+        def heard(_fraction: float, payload: object) -> None:
+            if not isinstance(payload, SweepState):
+                self._progress.report(0.0)
+                return
+            self._state = replace(self._state, stage=(len(payload.done), len(payload.points)))
+            self._report()
+
+        state = run_points(
+            self._datasets[data],
+            points,
+            self._store,
+            progress=Listener(heard),
+            pause=self._pause,
+            cost=self._cost,
+            cluster=self._cluster,
+        )
+        self._state = replace(self._state, faults=(*self._state.faults, *state.faults))
+        return {answer.point.spec.hash: answer for answer in state.done}
 
     def _do(self, task: Task) -> None:
         """Run the candidates that are missing, choose, and judge what was chosen."""

@@ -1,0 +1,543 @@
+"""Runs on the processes of a Dask cluster: those of this computer, or those that a scheduler reaches.
+
+A run is a task, keyed by the hash of its spec, so that a cluster never does one twice at once; the run that it starts
+from is its dependency. Data travel once, by their fingerprint. Results come back, as they finish, to the one writer of
+the store. A worker does one task at a time, with one thread in BLAS and the same versions as here, so that a result
+does not depend on where it was made.
+"""
+
+from __future__ import annotations
+
+import heapq
+import logging
+import os
+import time
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from importlib.metadata import version
+from queue import Empty, SimpleQueue
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from slide_gui.blas import limit_threads, loaded_blas
+from slide_gui.core.validation import check_whole
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.cost import RunShape, typical_seconds
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run import Reuse, run
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.splits import divided_as
+from slide_gui.experiments.store import DamagedRun, RunStore
+from slide_gui.numerics import numerics
+from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["MOST_WORKERS", "Cluster", "ClusterChoice", "ClusterError", "Worker", "versions_here"]
+
+MOST_WORKERS = 64
+"""Processes of this computer."""
+
+_CONNECTING = 10.0  # seconds until a scheduler that does not answer, or has no worker, is given up
+_COUNTING = 1.0  # seconds that a count of the workers holds
+_LOOK = 0.05  # seconds between two looks at whether anything came back, or the work is cancelled
+_BETWEEN_REPORTS = 0.5  # seconds between two words of a task about how far it is
+_ATTEMPTS = 10  # how often a run is asked for again whose data, worker or place were lost
+_TOPIC = "slide-gui"
+_AGAIN = "all that came back is kept; start it again, and repeat what was asked"
+_INSTALL = "install what runs are spread with: pip install 'slide-gui[cluster]'"
+
+Versions = tuple[tuple[str, str], ...]
+
+
+class ClusterError(OSError):
+    """A cluster that cannot be reached or used, said in one sentence with the remedy."""
+
+
+@dataclass(frozen=True)
+class ClusterChoice:
+    """Where runs are made; with neither field they are made here, one after the other.
+
+    Attributes
+    ----------
+    workers : int
+        So many processes of this computer.
+    scheduler : str
+        The address of a scheduler, ``tcp://HOST:PORT`` or ``tls://HOST:PORT``, or the scheduler file that it wrote.
+    """
+
+    workers: int = 0
+    scheduler: str = ""
+
+    def checked(self) -> ClusterChoice:
+        """Return it.
+
+        Raises
+        ------
+        ValueError
+            If both are given, or one is none.
+        """
+        check_whole("workers", self.workers, 0, MOST_WORKERS)
+        if self.workers and self.scheduler:
+            raise ValueError("workers of this computer and a scheduler exclude one another; leave one of them out")
+        if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")) and not self.is_file:
+            raise ValueError(
+                f"the scheduler is {self.scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json file "
+                "that it wrote"
+            )
+        return self
+
+    @property
+    def is_here(self) -> bool:
+        """Whether runs are made in this process."""
+        return not self.workers and not self.scheduler
+
+    @property
+    def is_file(self) -> bool:
+        """Whether the scheduler is named by the file that it wrote."""
+        return "://" not in self.scheduler and self.scheduler.endswith(".json")
+
+    def __str__(self) -> str:
+        return self.scheduler or (f"{self.workers} workers of this computer" if self.workers else "this process")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """A process that makes runs.
+
+    Attributes
+    ----------
+    address, name : str
+    threads : int
+        Tasks that it does at once.
+    memory : int
+        Bytes that it may use; 0 where there is no limit.
+    versions : tuple of (str, str)
+        What decides its numbers, as `versions_here`.
+    """
+
+    address: str
+    name: str
+    threads: int
+    memory: int
+    versions: Versions
+
+
+@lru_cache(maxsize=1)
+def versions_here() -> Versions:
+    """Return what decides the numbers that this process computes: the program's, its libraries', and BLAS."""
+    libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
+    blas = replace(loaded_blas()[0], threads=None)  # NumPy's, which multiplies all there is
+    return (("numerics", str(numerics())), *libraries, ("BLAS", str(blas)))
+
+
+def _refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
+    """Refuse a worker whose numbers may not be those of here."""
+    known = dict(theirs)
+    for name, wanted in mine:
+        if known.get(name) != wanted:
+            remedy = "install the same there"
+            if name == "BLAS":
+                remedy += ", and where processors differ, start all with the same OPENBLAS_CORETYPE"
+            raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
+
+
+class Cluster:
+    """A connection to workers; a context manager, which lets those of this computer end.
+
+    Parameters
+    ----------
+    choice : ClusterChoice
+        Of workers of this computer, or a scheduler.
+
+    Raises
+    ------
+    ClusterError
+        If Dask is not installed, nobody answers, there are no workers, or one of them cannot be used.
+    """
+
+    def __init__(self, choice: ClusterChoice) -> None:
+        self.choice = choice.checked()
+        self._local, self.client = _connected(self.choice)
+        self._counted = 0, -_COUNTING
+        try:
+            self._check_workers()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Leave the cluster."""
+        with suppress(Exception):  # whatever is gone already
+            self.client.close(timeout=2.0)
+        if self._local is not None:
+            self._local.close(timeout=5.0)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def dashboard(self) -> str:
+        """The page on which Dask shows what its workers do; empty where there is none."""
+        with suppress(Exception):  # the scheduler was started without one
+            return str(self.client.dashboard_link or "")
+        return ""
+
+    @property
+    def n_slots(self) -> int:
+        """How many tasks the workers do at once, asked for once a second; 0 while there are none."""
+        now = time.monotonic()
+        if now - self._counted[1] > _COUNTING:
+            self._counted = sum(int(facts["nthreads"]) for facts in self._facts().values()), now
+        return self._counted[0]
+
+    def workers(self) -> tuple[Worker, ...]:
+        """Return the workers that are there now.
+
+        Raises
+        ------
+        ClusterError
+            If the scheduler is gone, or a worker cannot run this program.
+        """
+        facts = self._facts()
+        versions = self.client.run(versions_here, on_error="return")
+        workers = []
+        for address, each in facts.items():
+            theirs = versions.get(address, ())
+            if isinstance(theirs, BaseException):
+                remedy = f"install slide-gui {version('slide-gui')} there"
+                raise ClusterError(f"worker {address} cannot run this program ({theirs}); {remedy}")
+            name, memory = str(each.get("name", address)), int(each.get("memory_limit") or 0)
+            workers.append(Worker(address, name, int(each["nthreads"]), memory, theirs))
+        return tuple(sorted(workers, key=lambda worker: worker.address))
+
+    def answers(
+        self,
+        dataset: Dataset,
+        specs: Sequence[RunSpec],
+        store: RunStore | None = None,
+        *,
+        progress: Progress = NO_PROGRESS,
+        may_begin: Callable[[], bool] = lambda: True,
+    ) -> Generator[RunResult, None, None]:
+        """Do what specs say, and yield each result as it comes back; close the iterator to end early.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            The one of the specs, or the same rows with others held out.
+        specs : sequence of RunSpec
+            Checked. Runs that they start from are taken from the store, or made, too.
+        store : RunStore, optional
+            Opened by this thread; keeps each result before it is yielded.
+        progress : Progress
+            Told the sum of what is done of all runs that are under way; the cancel point.
+        may_begin : callable
+            Returns whether further runs may be begun now.
+
+        Raises
+        ------
+        DataError, ValueError, MemoryError
+            As `run`.
+        ClusterError
+            If the scheduler is lost, or workers cannot be used.
+        Cancelled
+            By the progress.
+        """
+        work = _Work(self, dataset, specs, store, progress, may_begin)
+        try:
+            yield from work.results()
+        finally:
+            work.leave()
+
+    def check_alive(self) -> None:
+        """Refuse to go on without the scheduler.
+
+        Raises
+        ------
+        ClusterError
+            If it is gone.
+        """
+        if self.client.status != "running":
+            raise ClusterError(f"the scheduler of {self.choice} is gone; {_AGAIN}")
+
+    def _facts(self) -> dict[str, dict[str, Any]]:
+        self.check_alive()
+        facts: dict[str, dict[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return facts
+
+    def _check_workers(self) -> None:
+        deadline = time.monotonic() + _CONNECTING
+        while not self._facts():
+            if time.monotonic() > deadline:
+                raise ClusterError(
+                    f"the scheduler of {self.choice} has no workers; start some with: dask worker --nthreads 1 …"
+                )
+            time.sleep(_LOOK)
+        for worker in self.workers():
+            if worker.threads != 1:
+                raise ClusterError(
+                    f"worker {worker.address} does {worker.threads} tasks at once, which would share one BLAS; start "
+                    "several workers with --nthreads 1 instead"
+                )
+            _refuse_other(worker.address, worker.versions, versions_here())
+
+
+def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
+    """Return the cluster that was started here, or None, and the connection."""
+    try:
+        import dask
+        from distributed import Client, LocalCluster
+    except ImportError as error:
+        raise ClusterError(f"{error.name or 'Dask'} is not installed; {_INSTALL}") from None
+    if choice.is_here:
+        raise ValueError("no workers and no scheduler were asked for; say one of them")
+    if choice.is_file and not os.path.isfile(choice.scheduler):
+        raise ClusterError(f"no scheduler wrote {choice.scheduler}; start one: dask scheduler --scheduler-file FILE")
+    # Its own words of lost connections and workers come here as one sentence.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        if choice.workers:
+            with dask.config.set({"distributed.scheduler.allowed-failures": _ATTEMPTS}):
+                local = LocalCluster(
+                    n_workers=choice.workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                    silence_logs=logging.CRITICAL,
+                )  # fmt: skip
+            return local, Client(local, set_as_default=False)
+        where = {"scheduler_file": choice.scheduler} if choice.is_file else {"address": choice.scheduler}
+        return None, Client(**where, timeout=_CONNECTING, set_as_default=False)
+    except (OSError, TimeoutError, ValueError, RuntimeError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
+        raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
+
+
+class _Work:
+    """Some runs on the same data, on their way through a cluster."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        dataset: Dataset,
+        specs: Sequence[RunSpec],
+        store: RunStore | None,
+        progress: Progress,
+        may_begin: Callable[[], bool],
+    ) -> None:
+        self._cluster, self._client = cluster, cluster.client
+        self._dataset, self._store = dataset, store
+        self._progress, self._may_begin = progress, may_begin
+        self._asked = {spec.hash for spec in specs}
+        self._there: dict[str, RunResult] = {}  # what the store holds, or came back, and others start from
+        self._specs: dict[str, RunSpec] = {}
+        for spec in specs:
+            self._add(spec)
+        self._followers: dict[str, list[str]] = {spec_hash: [] for spec_hash in self._specs}
+        for spec in self._specs.values():
+            if spec.neighbour is not None and spec.neighbour.hash in self._followers:
+                self._followers[spec.neighbour.hash].append(spec.hash)
+        self._weights = self._chains()
+        self._ready = [
+            (-self._weights[spec_hash], spec_hash)
+            for spec_hash, spec in self._specs.items()
+            if spec.neighbour is None or spec.neighbour.hash not in self._specs
+        ]
+        heapq.heapify(self._ready)
+        self._running: dict[str, Future] = {}
+        self._fractions: dict[str, float] = {}
+        self._attempts: dict[str, int] = {}
+        self._back: SimpleQueue[Future] = SimpleQueue()
+        self._data: Future | None = None
+        self._client.subscribe_topic(_TOPIC, self._heard)
+
+    def _add(self, spec: RunSpec) -> None:
+        """Take a run from the store, or take in that it has to be made, behind the one that it starts from."""
+        if spec.hash in self._specs or spec.hash in self._there:
+            return
+        if self._store is not None:
+            with suppress(KeyError, DamagedRun):
+                self._there[spec.hash] = self._store.take(spec)
+                return
+        if spec.neighbour is not None:
+            self._add(spec.neighbour)
+        self._specs[spec.hash] = spec
+
+    def _chains(self) -> dict[str, float]:
+        """Return about how long each run and the longest chain that starts from it take: the longest begin first."""
+        shape = RunShape.of(self._dataset)
+        seconds: dict[str, float] = {}
+        for spec_hash, spec in reversed(self._specs.items()):  # followers stand behind what they start from
+            after = max((seconds[each] for each in self._followers[spec_hash]), default=0.0)
+            seconds[spec_hash] = typical_seconds(spec, shape) + after
+        return seconds
+
+    def results(self) -> Generator[RunResult, None, None]:
+        """Yield the results of what was asked for, first those that the store holds."""
+        yield from [result for spec_hash, result in self._there.items() if spec_hash in self._asked]
+        if self._specs:
+            self._data = self._send_data()
+        while self._running or self._ready:
+            self._begin()
+            future = self._next()
+            if future is None:
+                continue
+            spec_hash = next(key for key, running in self._running.items() if running is future)
+            result = self._result(spec_hash, future)
+            if result is None:
+                continue
+            if self._store is not None:
+                self._store.save(result)
+            for follower in self._followers[spec_hash]:
+                self._there[spec_hash] = result
+                heapq.heappush(self._ready, (-self._weights[follower], follower))
+            if spec_hash in self._asked:
+                yield result
+
+    def leave(self) -> None:
+        """Let go of everything; what still runs is cancelled."""
+        with suppress(Exception):  # the scheduler may be gone
+            self._client.unsubscribe_topic(_TOPIC)
+            self._client.cancel(list(self._running.values()))
+        self._running.clear()
+        self._there.clear()
+        self._data = None
+
+    def _begin(self) -> None:
+        """Begin runs that may be: twice as many as workers are, so that none waits for the next."""
+        most = 2 * self._cluster.n_slots
+        while self._ready and len(self._running) < most and self._may_begin():
+            _, spec_hash = heapq.heappop(self._ready)
+            self._submit(spec_hash)
+
+    def _submit(self, spec_hash: str) -> None:
+        spec = self._specs[spec_hash]
+        near = None if spec.neighbour is None else self._there[spec.neighbour.hash]
+        attempt = self._attempts.get(spec_hash, 0)
+        key = f"slide-run-{spec_hash}" + (f"-again-{attempt}" if attempt else "")  # Dask still knows the lost one
+        future = self._client.submit(_run_there, self._data, spec, near, versions_here(), key=key)
+        self._running[spec_hash] = future
+        future.add_done_callback(self._back.put)
+
+    def _next(self) -> Future | None:
+        """Return a run that came back, or None after a moment; say how far all are."""
+        try:
+            future = self._back.get(timeout=_LOOK)
+        except Empty:
+            future = None
+        self._progress.report(sum(self._fractions.get(key, 0.0) for key in self._running))
+        if future is not None and any(future is running for running in self._running.values()):
+            return future
+        self._cluster.check_alive()
+        return None
+
+    def _result(self, spec_hash: str, future: Future) -> RunResult | None:
+        """Return what came back; None where it was lost on the way, and is asked for again."""
+        from distributed import CancelledError, KilledWorker
+
+        del self._running[spec_hash]
+        self._fractions.pop(spec_hash, None)
+        try:
+            result: RunResult = future.result(timeout=_CONNECTING)
+        except KilledWorker:
+            raise ClusterError(
+                f"run {spec_hash[:12]} ended the workers that it was given to, one after the other; give them more "
+                f"memory, or use less data; {_AGAIN}"
+            ) from None
+        except (Cancelled, CancelledError, TimeoutError) as error:
+            self._cluster.check_alive()
+            self._attempts[spec_hash] = self._attempts.get(spec_hash, 0) + 1
+            if self._attempts[spec_hash] > _ATTEMPTS:
+                raise ClusterError(f"run {spec_hash[:12]} was lost {_ATTEMPTS} times ({error}); {_AGAIN}") from None
+            heapq.heappush(self._ready, (-self._weights[spec_hash], spec_hash))
+            return None
+        return result
+
+    def _send_data(self) -> Future:
+        """Return the data as workers have them: read there where the same files are, else sent from here.
+
+        Either is a task, so that the scheduler makes them again where the workers that had them are lost.
+        """
+        dataset, source = self._dataset, next(iter(self._specs.values())).source
+        key = f"slide-data-{dataset.fingerprint}"
+        if source and not dataset.generated:
+            there = self._client.submit(_read_there, source, dataset.fingerprint, dataset.held_out, key=key)
+            while not there.done():
+                self._progress.report(0.0)
+                self._cluster.check_alive()
+                time.sleep(_LOOK)
+            if there.status == "finished":
+                return there
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Dask's, of the size: they are sent once
+            return self._client.submit(_as_sent, dataset, key=f"{key}-sent")
+
+    def _heard(self, event: Any) -> None:
+        """Take in how far a run is, in a thread of the client."""
+        spec_hash, fraction = event[1]
+        if spec_hash in self._running:
+            self._fractions[spec_hash] = fraction
+
+
+def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Dataset:
+    """Read the data on a worker.
+
+    Raises
+    ------
+    DataError
+        If they are not there, or others.
+    """
+    dataset = divided_as(DataSource.parse(source).load(), fingerprint, held_out)
+    if dataset.fingerprint != fingerprint:
+        raise DataError("other data than those of the run", source)
+    return dataset
+
+
+def _as_sent(dataset: Dataset) -> Dataset:
+    """Return the data that came with the task."""
+    return dataset
+
+
+@lru_cache(maxsize=1)
+def _shared(fingerprint: str) -> Reuse:
+    """Return what runs of a worker on the same data share; the data before are forgotten."""
+    return Reuse()
+
+
+def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions: Versions) -> RunResult:
+    """Make a run on a worker."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    limit_threads(1)
+    _refuse_other(worker.address, versions_here(), versions)
+    reuse = _shared(spec.fingerprint)
+    reuse.results = {} if near is None else {near.hash: near}
+    return run(dataset, spec, progress=_TaskProgress(worker, spec.hash), reuse=reuse)
+
+
+class _TaskProgress(Progress):
+    """Says how far a task is, and ends it once nobody wants it any more."""
+
+    def __init__(self, worker: Any, spec_hash: str) -> None:
+        self._worker, self._hash, self._key = worker, spec_hash, worker.get_current_task()
+        self._said = time.monotonic()
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        task = self._worker.state.tasks.get(self._key)
+        if task is None or task.state == "cancelled":
+            raise Cancelled
+        now = time.monotonic()
+        if now - self._said > _BETWEEN_REPORTS:
+            self._said = now
+            self._worker.log_event(_TOPIC, (self._hash, fraction))

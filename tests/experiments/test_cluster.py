@@ -1,0 +1,354 @@
+"""Runs on real processes of a Dask cluster: the same bits by any number of them, whoever is killed, nothing lost."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.experiments import cluster as cluster_module
+from slide_gui.experiments import trial
+from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, versions_here
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.spec import SweepSpec
+from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.sweep import Pause, run_sweep
+from slide_gui.experiments.trial import try_data
+from slide_gui.progress import Cancelled, Listener
+from tests.experiments.tiny import rectangles, same_numbers
+
+DATA = rectangles(60, 100)
+SWEEP = SweepSpec(
+    DATA.fingerprint, noises=(0.2, 0.4, 0.6), depths=(0, 1, 2), svm=SvmParameters(starts=1), training="split"
+)
+
+
+@pytest.fixture(scope="module")
+def two() -> Iterator[Cluster]:
+    with Cluster(ClusterChoice(workers=2)) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
+    """Return the results of the sweep in this process, with one thread in BLAS as workers have it."""
+    from threadpoolctl import threadpool_limits
+
+    path = tmp_path_factory.mktemp("here") / "runs.sqlite"
+    with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
+        run_sweep(DATA, SWEEP, store)
+    return results_of(path)
+
+
+def results_of(path: Path) -> list[RunResult]:
+    with RunStore(path) as store:
+        assert not store.check().faults
+        return [store.load(line.hash) for line in sorted(store.runs(), key=lambda line: line.hash)]
+
+
+def equal(first: list[RunResult], second: list[RunResult]) -> bool:
+    return len(first) == len(second) and all(map(same_numbers, first, second))
+
+
+@contextmanager
+def killing(cluster: Cluster, path: Path, times: int) -> Iterator[list[int]]:
+    """Kill workers while a store fills: one each time that another result came in."""
+    killed: list[int] = []
+    over = threading.Event()
+
+    def look() -> None:
+        with RunStore(path, read_only=True) as store:
+            while not over.is_set() and len(killed) < times:
+                time.sleep(0.02)
+                if len(store.runs()) > len(killed):
+                    pid = min(cluster.client.run(os.getpid).values())
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    try:
+        yield killed
+    finally:
+        over.set()
+        thread.join()
+
+
+def test_that_a_sweep_by_two_workers_is_that_of_this_process_to_the_bit(
+    two: Cluster, here: list[RunResult], tmp_path: Path
+) -> None:
+    path, seen = tmp_path / "runs.sqlite", []
+    with RunStore(path) as store:
+        state = run_sweep(DATA, SWEEP, store, progress=Listener(lambda f, _: seen.append(f)), cluster=two)
+    assert equal(results_of(path), here)
+    assert len(state.done) == len(SWEEP.points())
+    assert state.seconds_left == 0.0
+    assert max(seen) == 1.0
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_that_killed_workers_change_no_bit_and_lose_nothing(
+    workers: int, here: list[RunResult], tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.sqlite"
+    RunStore(path).close()
+    with (
+        Cluster(ClusterChoice(workers=workers)) as cluster,
+        killing(cluster, path, 2) as killed,
+        RunStore(path) as store,
+    ):
+        run_sweep(DATA, SWEEP, store, cluster=cluster)
+    assert len(killed) == 2
+    assert equal(results_of(path), here)
+
+
+def test_that_a_sweep_broken_off_on_workers_goes_on_in_this_process(
+    two: Cluster, here: list[RunResult], tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.sqlite"
+    saved: list[object] = []
+
+    def cancel(_fraction: float, payload: object) -> None:
+        saved.extend(getattr(payload, "done", ()))
+        if saved:
+            raise Cancelled
+
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
+        with pytest.raises(Cancelled):
+            run_sweep(DATA, SWEEP, store, progress=Listener(cancel), cluster=two)
+        part = len(store.runs())
+        assert 0 < part < len(here)
+        run_sweep(DATA, SWEEP, store)
+    assert equal(results_of(path), here)
+
+
+def test_that_what_is_cancelled_ends_on_the_workers_at_once(two: Cluster, tmp_path: Path) -> None:
+    """A run of a minute is cancelled; the workers are free again within seconds."""
+    data = rectangles(2500, 100)
+    sweep = replace(SWEEP, fingerprint=data.fingerprint, noises=(0.3,), depths=(3,), training="whole")
+    began = time.monotonic()
+
+    def cancel(_fraction: float, _payload: object) -> None:
+        if time.monotonic() - began > 1.0 and any(two.client.processing().values()):
+            raise Cancelled
+
+    with RunStore(tmp_path / "runs.sqlite") as store, pytest.raises(Cancelled):
+        run_sweep(data, sweep, store, progress=Listener(cancel), cluster=two)
+    deadline = time.monotonic() + 5.0
+    while any(two.client.run(executing).values()) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(two.client.run(executing).values())
+
+
+def executing(dask_worker: object) -> int:
+    return int(dask_worker.state.executing_count)  # type: ignore[attr-defined]
+
+
+def test_that_a_paused_sweep_begins_no_run_and_goes_on(two: Cluster, here: list[RunResult], tmp_path: Path) -> None:
+    pause, path = Pause(), tmp_path / "runs.sqlite"
+    pause.pause()
+    threading.Timer(0.5, pause.resume).start()
+    began = time.monotonic()
+    with RunStore(path) as store:
+        run_sweep(DATA, SWEEP, store, pause=pause, cluster=two)
+    assert time.monotonic() - began > 0.5
+    assert equal(results_of(path), here)
+
+
+def test_that_each_point_is_chosen_and_judged_as_in_this_process(two: Cluster, tmp_path: Path) -> None:
+    sweep = replace(SWEEP, svm=SvmParameters(widths="median", C=10.0), splits=(0, 1), choose="each")
+    states = []
+    for cluster in (None, two):
+        with RunStore(tmp_path / f"{cluster is None}.sqlite") as store:
+            states.append(run_sweep(DATA, sweep, store, cluster=cluster))
+    assert [each.point for each in states[0].final] == [each.point for each in states[1].final]
+    assert [each.rate for each in states[0].final] == [each.rate for each in states[1].final]
+
+
+def test_that_a_trial_says_the_same_sentence(two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial, "_GRIDS", (((0.2, 0.5), (0, 1, 2), 1),))
+    data = rectangles(80, 100)
+    source = DataSource(paths=("nowhere.csv",))
+    assert try_data(data, source, cluster=two).sentence == try_data(data, source).sentence
+
+
+def test_that_workers_read_the_same_files_and_are_sent_what_they_do_not_find(two: Cluster, tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    lines = [",".join(map(str, [*row[:6].astype(int), "ab"[label]])) for row, label in labelled(DATA)]
+    file.write_text("\n".join([",".join("123456") + ",class", *lines]) + "\n")
+    found = DataSource(paths=(str(file),)).load()
+    assert cluster_module._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
+    with pytest.raises(DataError, match="other data than those of the run"):
+        cluster_module._read_there(str(file), DATA.fingerprint, None)
+    for source in (str(file), str(tmp_path / "gone.csv")):
+        sweep = SweepSpec(
+            found.fingerprint, source, (0.3,), (1,), svm=SvmParameters(widths="median", C=10.0), held_out=found.held_out
+        )
+        with RunStore(tmp_path / "runs.sqlite") as store:
+            assert len(run_sweep(found, sweep, store, cluster=two).done) == 1
+            store.delete([line.hash for line in store.runs()])
+
+
+def labelled(data: Dataset) -> Iterator[tuple[np.ndarray, int]]:
+    assert data.train_labels is not None
+    yield from zip(data.train, data.train_labels.tolist(), strict=True)
+
+
+def test_that_workers_are_described(two: Cluster) -> None:
+    workers = two.workers()
+    assert [worker.threads for worker in workers] == [1, 1]
+    assert all(worker.versions == versions_here() and worker.memory > 0 for worker in workers)
+    assert re.match(r"http://127\.0\.0\.1:\d+/status", two.dashboard)
+
+
+def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
+    mine = dict(versions_here())
+    for name in mine:
+        theirs = tuple({**mine, name: "0.0"}.items())
+        with pytest.raises(ClusterError, match=rf"^worker tcp://there:1 has {name} 0\.0, here it is "):
+            cluster_module._refuse_other("tcp://there:1", theirs, versions_here())
+    cluster_module._refuse_other("tcp://there:1", versions_here(), versions_here())
+
+
+@pytest.mark.parametrize(
+    ("choice", "said"),
+    [
+        (ClusterChoice(workers=-1), "workers is -1"),
+        (ClusterChoice(workers=1000), "workers is 1000"),
+        (ClusterChoice(2, "tcp://there:1"), "exclude one another"),
+        (ClusterChoice(scheduler="there:1"), r"expected tcp://HOST:PORT, tls://HOST:PORT, or the \.json file"),
+    ],
+)
+def test_that_a_choice_that_cannot_be_meant_is_refused(choice: ClusterChoice, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        choice.checked()
+
+
+def test_that_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cluster_module, "_CONNECTING", 0.5)
+    with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 "):
+        Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:1"))
+    with pytest.raises(ClusterError, match=r"no scheduler wrote .*gone\.json"):
+        Cluster(ClusterChoice(scheduler=str(tmp_path / "gone.json")))
+
+
+@contextmanager
+def started(*words: str) -> Iterator[subprocess.Popen[str]]:
+    """Start a program of Dask, or the command line, and kill it at the end."""
+    process = subprocess.Popen(
+        [sys.executable, *words], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def until(happens: Callable[[], bool], seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not happens():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@contextmanager
+def scheduler_with(*workers: str, path: Path) -> Iterator[tuple[ClusterChoice, subprocess.Popen[str]]]:
+    """Start a scheduler, and workers by their options."""
+    file = path / "scheduler.json"
+    words = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    with started(*words, "--scheduler-file", str(file)) as scheduler:
+        until(file.exists)
+        words = ("-m", "distributed.cli.dask_worker", "--no-dashboard", "--death-timeout", "10", *workers)
+        with started(*words, "--scheduler-file", str(file)):
+            yield ClusterChoice(scheduler=str(file)), scheduler
+
+
+def test_that_workers_that_do_several_tasks_at_once_are_refused(tmp_path: Path) -> None:
+    several = r"does 2 tasks at once.*--nthreads 1"
+    with scheduler_with("--nthreads", "2", path=tmp_path) as (choice, _), pytest.raises(ClusterError, match=several):
+        Cluster(choice)
+
+
+def test_that_a_lost_scheduler_is_named_and_the_sweep_goes_on_with_another(
+    here: list[RunResult], tmp_path: Path
+) -> None:
+    path = tmp_path / "runs.sqlite"
+    with RunStore(path) as store:
+        with scheduler_with("--nthreads", "1", path=tmp_path) as (choice, scheduler), Cluster(choice) as cluster:
+
+            def kill(_fraction: float, payload: object) -> None:
+                if getattr(payload, "done", ()):
+                    scheduler.kill()
+
+            with pytest.raises(
+                ClusterError, match=r"scheduler of .*scheduler\.json is gone; all that came back is kept"
+            ):
+                run_sweep(DATA, SWEEP, store, progress=Listener(kill), cluster=cluster)
+        part = len(store.runs())
+        assert 0 < part < len(here)
+    (tmp_path / "scheduler.json").unlink()
+    again = scheduler_with("--nthreads", "1", path=tmp_path)
+    with RunStore(path) as store, again as (choice, _), Cluster(choice) as cluster:
+        run_sweep(DATA, SWEEP, store, cluster=cluster)
+    assert equal(results_of(path), here)
+
+
+def test_that_a_killed_client_leaves_no_process_and_its_sweep_goes_on(tmp_path: Path) -> None:
+    store, words = tmp_path / "runs.sqlite", ["-m", "slide_gui", "sweep", "generated:rectangles", "--widths", "median"]
+    words += ["--noise", "0.1,0.5", "--depth", "0:2", "--labels", "200", "--test-rows", "500", "--store", str(store)]
+    with started(*words, "--workers", "2") as client:
+        until(lambda: has_results(store))
+        children = descendants(client.pid)
+        client.kill()
+        client.wait()
+    first = hashes(store)
+    until(lambda: not any(map(alive, children)))
+    with started(*words, "--workers", "1") as again:
+        output, _ = again.communicate()
+        assert again.returncode == 0, output
+    with started(*words[:-1], str(tmp_path / "other.sqlite")) as alone:
+        output, _ = alone.communicate()
+        assert alone.returncode == 0, output
+    assert first <= hashes(store) == hashes(tmp_path / "other.sqlite")
+
+
+def has_results(path: Path) -> bool:
+    try:
+        return path.exists() and len(hashes(path)) > 0
+    except DataError:  # it is just being made
+        return False
+
+
+def hashes(path: Path) -> set[str]:
+    with RunStore(path, read_only=True) as store:
+        return {line.hash for line in store.runs()}
+
+
+def descendants(pid: int) -> list[int]:
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [each for child in map(int, children) for each in (child, *descendants(child))]
+
+
+def alive(pid: int) -> bool:
+    status = Path(f"/proc/{pid}/status")
+    return status.exists() and "State:\tZ" not in status.read_text()
