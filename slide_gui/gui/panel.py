@@ -30,7 +30,7 @@ from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.recent import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices, spin_box
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted
 
@@ -136,13 +136,11 @@ class SplitControls(QWidget):
         self.hide()
 
     def _number(self, name: str, tip: str, low: int, high: int, row: QHBoxLayout) -> QSpinBox:
-        box = QSpinBox(self)
-        box.setRange(low, high)
+        box = spin_box(name, low, high, self)
         box.setKeyboardTracking(False)
         box.setMinimumWidth(0)
         box.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         box.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
-        box.setAccessibleName(name)
         box.setToolTip(tip)
         box.valueChanged.connect(self._change)
         line = box.lineEdit()

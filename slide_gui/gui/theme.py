@@ -326,30 +326,31 @@ QCheckBox::indicator:disabled { border-color: $line; background: $background; }
 """
 
 _NUMBERS = """
-QLineEdit, QSpinBox, QDoubleSpinBox, QComboBox { background: $panel; color: $text; border: 1px solid $line;
+QLineEdit, QSpinBox, QComboBox { background: $panel; color: $text; border: 1px solid $line;
     border-radius: 5px; padding: 0 8px; min-height: 26px; selection-background-color: $accent;
     selection-color: $on_accent; }
-QLineEdit:hover, QSpinBox:hover, QDoubleSpinBox:hover, QComboBox:hover { border-color: $muted; }
-QLineEdit:focus, QSpinBox:focus, QDoubleSpinBox:focus, QComboBox:focus, QComboBox:on {
+QLineEdit { padding: 0 6px; }
+QSpinBox { min-height: 23px; }
+QLineEdit:hover, QSpinBox:hover, QComboBox:hover { border-color: $muted; }
+QLineEdit:focus, QSpinBox:focus, QComboBox:focus, QComboBox:on {
     border: 2px solid $accent; padding: 0 7px; min-height: 24px; }
-QLineEdit:disabled, QSpinBox:disabled, QDoubleSpinBox:disabled, QComboBox:disabled { color: $muted;
+QLineEdit:focus { padding: 0 5px; }
+QSpinBox:focus { min-height: 21px; }
+QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled { color: $muted;
     background: $background; }
 QLineEdit[kind="number"] { background: transparent; border-color: transparent; font-weight: 600; padding: 0 3px;
     min-height: 20px; }
 QLineEdit[kind="number"]:hover { background: $panel; border-color: $line; }
 QLineEdit[kind="number"]:focus { background: $panel; border: 2px solid $accent; padding: 0 2px; min-height: 18px; }
-QAbstractSpinBox QLineEdit, QComboBox QLineEdit { border: 0; padding: 0 0 0 6px; min-height: 0;
-    background: transparent; }
-QAbstractSpinBox QLineEdit:focus, QComboBox QLineEdit:focus { border: 0; padding: 0 0 0 6px; min-height: 0; }
 QComboBox::drop-down { border: 0; width: 24px; }
 QComboBox::down-arrow { image: url("$icon_chevron_down"); width: 12px; height: 12px; }
 QComboBox QAbstractItemView { background: $panel; border: 1px solid $line; padding: 4px; outline: 0;
     selection-background-color: $accent_wash; selection-color: $accent_text; }
-QSpinBox::up-button, QDoubleSpinBox::up-button { border: 0; width: 18px; subcontrol-position: top right; }
-QSpinBox::down-button, QDoubleSpinBox::down-button { border: 0; width: 18px;
+QSpinBox::up-button { border: 0; width: 18px; subcontrol-position: top right; }
+QSpinBox::down-button { border: 0; width: 18px;
     subcontrol-position: bottom right; }
-QSpinBox::up-arrow, QDoubleSpinBox::up-arrow { image: url("$icon_chevron_up"); width: 10px; height: 10px; }
-QSpinBox::down-arrow, QDoubleSpinBox::down-arrow { image: url("$icon_chevron_down"); width: 10px;
+QSpinBox::up-arrow { image: url("$icon_chevron_up"); width: 10px; height: 10px; }
+QSpinBox::down-arrow { image: url("$icon_chevron_down"); width: 10px;
     height: 10px; }
 QSlider:horizontal { min-height: 22px; }
 QSlider::groove:horizontal { height: 4px; background: $line; border-radius: 2px; }

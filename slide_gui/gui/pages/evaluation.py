@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QProgressBar,
     QPushButton,
-    QSpinBox,
     QStackedWidget,
     QVBoxLayout,
     QWidget,
@@ -35,7 +34,7 @@ from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
-from slide_gui.gui.widgets.controls import StartPause, add_button, label
+from slide_gui.gui.widgets.controls import StartPause, add_button, label, spin_box
 from slide_gui.gui.widgets.evaluation_table import (
     EvaluationCell,
     EvaluationHead,
@@ -85,15 +84,13 @@ class EvaluationControls(QWidget):
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(self._extent)
         row.addWidget(label("Splits", self))
-        self._splits = QSpinBox(self)
-        self._splits.setRange(0, _MOST_SPLITS)
+        self._splits = spin_box("Splits", 0, _MOST_SPLITS, self)
         self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
             "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and Rectangles-Images, "
             "1 on MNIST). The paper has 50, 10, 10 and 1"
         )
-        self._splits.setAccessibleName("Splits")
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
         data = {key: entry(key).title for key in controller.choice.data}

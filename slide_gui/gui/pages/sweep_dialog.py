@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
@@ -25,7 +24,7 @@ from slide_gui.experiments.spec import EVALUATE, SweepSpec, axis_text, depth_axi
 from slide_gui.experiments.sweep import SweepPlan
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import add_button, add_choices, label
+from slide_gui.gui.widgets.controls import add_button, add_choices, label, spin_box
 from slide_gui.text import counted
 
 __all__ = ["SweepDialog"]
@@ -60,9 +59,10 @@ class SweepDialog(QDialog):
         self._grid.setColumnStretch(1, 1)
         self.noises = self._add("Noise 1 − p", QLineEdit(self), "from:to:step, or values with commas between")
         self.depths = self._add("Depth", QLineEdit(self), "from:to, or values with commas between; 0: the raw input")
-        self.splits = self._add("Splits", QSpinBox(self), "random 80/20 splits of the training part; points are means")
+        splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
+        self.splits = self._add("Splits", splits, "random 80/20 splits of the training part; points are means")
         self.seeds = self._add("Seeds", QLineEdit(self), "of splits and classifiers, with commas between")
-        self.labels = self._add("Labels", QSpinBox(self), "labelled rows that each run is trained on")
+        self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
         self.criterion = self._add("Widths by", QComboBox(self), "as on the Classifier page, unless chosen here")
         self.part = self._add("Judge on", QComboBox(self), "the rows whose errors the curves show")
         self.choice = QCheckBox("Choose the best point on validation rows", self)
@@ -71,7 +71,6 @@ class SweepDialog(QDialog):
             "with the fewest there is trained once more on all of it, and tested"
         )
         self._grid.addWidget(self.choice, self._grid.rowCount(), 1, 1, 2)
-        self.splits.setRange(1, _MOST_SPLITS)
         self.labels.setSpecialValueText("all")
         add_choices(self.criterion, LEARNED_BY.values())
         add_choices(self.part, EVALUATE.values())
