@@ -11,7 +11,7 @@ import numpy as np
 from slide_gui.core.slide.scatter import Part, Scatter, ScatterSum, is_sparse
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["BlockRows", "Blocks", "in_blocks"]
+__all__ = ["BlockRows", "Blocks"]
 
 _AGAIN = "give a list of blocks, or a function that returns a new iterator each time it is called"
 
@@ -92,13 +92,10 @@ class Blocks(BlockRows):
     def total(self, part: Part, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
         """Return the sums of `part` of every block, in this thread."""
         (n, d), start = self.shape, 0
-        sums: list[ScatterSum] = []
+        sums = [ScatterSum(d) for _ in range(part.count)]
         for block in self:
             stop = start + block.shape[0]
-            if stop == start:
-                continue
-            scatters = part.of(block, start, progress.part(start / n, min(stop / n, 1.0)))
-            sums = sums or [ScatterSum(d) for _ in scatters]
+            scatters = part.of(block, start, progress.part(start / max(n, 1), min(stop / max(n, 1), 1.0)))
             for one, scatter in zip(sums, scatters, strict=True):
                 one.add(scatter)
             start = stop
@@ -111,8 +108,3 @@ class Blocks(BlockRows):
         for block in self:
             n, d = n + block.shape[0], block.shape[1]
         return n, d
-
-
-def in_blocks(rows: Any) -> Any:
-    """Return rows that `fit_stack` takes: what it knows already as it is."""
-    return rows

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names, store_parameters
 from slide_gui.core.slide.blocks import BlockRows
+from slide_gui.core.slide.dask_rows import dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, StackParameters
@@ -89,8 +90,9 @@ class SLIDE(LayeredTransformer):
         Parameters
         ----------
         X : array_like of shape (n, d)
-            An array, memmap or CSR matrix; read in blocks, never copied whole. Or `Blocks`, gone over once for each
-            layer.
+            An array, memmap or CSR matrix; read in blocks, never copied whole. `Blocks` or a Dask array; gone over once
+            for each layer. Chunks of a Dask array are summed on the workers of the active client of `distributed`, else
+            in this thread; equal blocks give equal bits, whatever computes them with one thread of BLAS.
         y : ignored
             SLIDE is unsupervised.
         progress : Progress
@@ -102,12 +104,14 @@ class SLIDE(LayeredTransformer):
             If a parameter is out of range, X has text, a NaN or infinity, fewer than two rows or no features.
         MemoryError
             If so many features and layers need more than there is.
+        ConnectionError
+            If the scheduler of a cluster is lost.
         """
         self._fit(self._rows(X, reset=True), None, progress)
         return self
 
     def fit_transform(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
-        """Fit every layer and return the features of X, faster than one after the other.
+        """Fit every layer and return the features of X, for an array faster than one after the other.
 
         Parameters
         ----------
@@ -120,6 +124,8 @@ class SLIDE(LayeredTransformer):
         -------
         ndarray of shape (n, (l + 1)·d)
         """
+        if is_dask(X):
+            return self.fit(X, progress=progress).transform(X)
         if isinstance(X, BlockRows):
             raise TypeError("the features of blocks are not held together; call fit, and transform with each block")
         X = self._rows(X, reset=True)
@@ -135,20 +141,22 @@ class SLIDE(LayeredTransformer):
         self._n_features_out = (len(self.weights_) + 1) * self.n_features_in_
 
     def transform(self, X: Any) -> NDArray[np.floating]:
-        """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d).
+        """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d): an array; of a Dask array one of Dask, block by block.
 
         Raises
         ------
         ValueError
-            If X does not have d features, or has a NaN or infinity.
+            If X does not have d features, or has a NaN or infinity; of a Dask array when that block is computed.
         """
         check_is_fitted(self)
+        if is_dask(X):
+            return self.stack_.transform(X)
         return self.stack_.transform(self._rows(X, reset=False))
 
     def layers(self, X: Any) -> list[NDArray[np.floating]]:
         """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
-        check_is_fitted(self)
-        return self.stack_.representations(self._rows(X, reset=False))
+        joined, d = self.transform(X), self.n_features_in_
+        return [joined[:, k * d : (k + 1) * d] for k in range(len(self.weights_) + 1)]
 
     def noise_path(self, layer: int) -> NoisePath:
         """Return W of layer 1 … l as a function of the noise, the layers below it as fitted.
@@ -165,8 +173,8 @@ class SLIDE(LayeredTransformer):
         return np.array([name for k in range(depth + 1) for name in layer_names(k, names)], dtype=object)
 
     def _rows(self, X: Any, reset: bool) -> Any:
-        if isinstance(X, BlockRows):
-            return self._block_rows(X, reset)
+        if is_dask(X) or isinstance(X, BlockRows):
+            return self._block_rows(dask_rows(X) if is_dask(X) else X, reset)
         # fit_stack looks for NaN block by block, so that a memmap is read once.
         return checked_rows(
             self,

@@ -25,7 +25,8 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
     "GROUP", "Activations", "Entered", "InputScatter", "Part", "Scatter", "ScatterSum", "dense_rows", "input_scatter",
-    "is_sparse", "scatter_after",
+    "is_sparse",
+    "refuse_not_finite", "scatter_after",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -126,6 +127,9 @@ class Scatter:
         if len(other.sums) != len(self.sums):
             raise ValueError(f"a scatter of {len(self.sums)} features and one of {len(other.sums)} do not add up")
         return Scatter(self.inner + other.inner, self.sums + other.sums, self.n + other.n)
+
+    def __sizeof__(self) -> int:
+        return self.inner.nbytes + self.sums.nbytes
 
     @property
     def matrix(self) -> Array:
@@ -283,7 +287,8 @@ class _Products:
 def _finite_sums(piece: NDArray[np.floating], start: int) -> Array:
     sums: Array = piece.sum(axis=0, dtype=np.float64)
     if not np.isfinite(sums).all():
-        _refuse_not_finite(piece, start)
+        refuse_not_finite(piece, start)
+        raise ValueError(_TOO_LARGE)
     return sums
 
 
@@ -320,18 +325,26 @@ class Part:
     squashed: bool = True
     weights: tuple[Array, ...] = ()
 
+    @property
+    def count(self) -> int:
+        """How many scatters that are, one or two."""
+        return 2 if self.squashed and not self.weights and not SQUASHINGS[self.parameters.squashing].linear else 1
+
     def of(self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
-        """Return the scatters of a block, one or two; `start` is the number of its first row in the whole.
+        """Return the scatters of a block; `start` is the number of its first row in the whole.
 
         Raises
         ------
         ValueError
             If a value is NaN or infinite, with its row in the whole.
         """
+        n, d = rows.shape
+        if not n:
+            return tuple(ScatterSum(d).total() for _ in range(self.count))
         if self.weights:
             *below, last = self.weights
             return (Activations(rows, self.parameters, 1, below=below).advance(last, progress),)
-        squashed = self.squashed and not SQUASHINGS[self.parameters.squashing].linear
+        squashed = self.count > 1
         if is_sparse(rows):
             return tuple(_sparse_scatters(rows, self.parameters, squashed, start, progress))
         return tuple(_scatters(rows, self.parameters, squashed, start, progress))
@@ -347,7 +360,8 @@ def _scatters(
     entered = Entered(min(size, n) if squashed else 0, d, parameters)
     others = _Products(d, parameters, SQUASHINGS[parameters.squashing].binary) if squashed else None
     for top in range(0, n, size):
-        piece = np.ascontiguousarray(rows[top : top + size], dtype=parameters.dtype)
+        # Aligned, for of rows that came over a wire another product would be made, with other bits.
+        piece = np.require(np.asarray(rows[top : top + size]), parameters.dtype, ["C", "A"])
         values.add(piece)
         if others is not None:
             progress.report(top / n)
@@ -421,13 +435,13 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     return InputScatter(scatters[0], scatters[-1], parameters.threshold, parameters.squashing, parameters.sums)
 
 
-def _refuse_not_finite(block: NDArray[np.floating], start: int) -> NoReturn:
+def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
+    """Raise ValueError if a value of some rows is not finite, with its row, counted from that of the first."""
     bad = np.flatnonzero(~np.isfinite(block).all(axis=1))
     if bad.size:
         row = block[bad[0]]
         column = int(np.flatnonzero(~np.isfinite(row))[0])
         _refuse_value(start + int(bad[0]), column, row[column])
-    raise ValueError(_TOO_LARGE)
 
 
 def _refuse_value(row: int, column: int, value: float) -> NoReturn:

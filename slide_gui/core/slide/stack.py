@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
-from slide_gui.core.slide.blocks import BlockRows, in_blocks
+from slide_gui.core.slide.blocks import BlockRows
+from slide_gui.core.slide.dask_rows import dask_rows, is_dask, lazily
 from slide_gui.core.slide.denoiser import denoiser_weights, reconstruction_error
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
@@ -21,6 +22,7 @@ from slide_gui.core.slide.scatter import (
     Part,
     dense_rows,
     input_scatter,
+    refuse_not_finite,
     scatter_after,
 )
 from slide_gui.core.validation import empty
@@ -77,7 +79,8 @@ class Stack:
 
         Parameters
         ----------
-        rows : ndarray of shape (n, d)
+        rows : array_like of shape (n, d)
+            An array, memmap or CSR matrix. Of a Dask array the result is one, too, lazy, chunk by chunk.
         out : ndarray of shape (n, (l + 1)·d), optional
             Filled and returned in place of a new array.
 
@@ -90,6 +93,10 @@ class Stack:
         if rows.ndim != 2 or rows.shape[1] != d:
             shape = rows.shape[1] if rows.ndim == 2 else f"{rows.ndim}-D data"
             raise ValueError(f"X has {shape} features, but this stack was fitted on {d} features")
+        if is_dask(rows):
+            bare = replace(self, layers=tuple(replace(layer, scatter=None) for layer in self.layers))
+            width, dtype = (len(self.layers) + 1) * d, self.parameters.dtype
+            return lazily(rows, partial(_features_of_chunk, bare), width, dtype)  # type: ignore[no-any-return]
         result = room_for_features(rows.shape, replace(self.parameters, depth=len(self.layers)), out)
         _forward(self, rows, result, 0, progress)
         return result
@@ -134,12 +141,13 @@ def fit_stack(
     Parameters
     ----------
     rows : array_like of shape (n, d)
-        An array, memmap or CSR matrix, read in blocks, or `Blocks`, gone over once for each layer; n at least 2.
+        An array, memmap or CSR matrix, read in blocks; `Blocks` or a Dask array, gone over once for each layer. n is at
+        least 2.
     scatter : InputScatter, optional
         From `input_scatter` of the same rows, to leave out the first pass.
     out : ndarray of shape (n, (l + 1)·d), optional
         Filled with the representations of the rows, as `Stack.transform` would, sharing its products with the fit;
-        not of `Blocks`.
+        not of `Blocks` nor of a Dask array.
     progress : Progress
         Gets the stack so far as payload after each layer.
 
@@ -151,7 +159,7 @@ def fit_stack(
         If so many features and layers need more than there is.
     """
     parameters = parameters.checked()
-    rows = in_blocks(rows)
+    rows = dask_rows(rows) if is_dask(rows) else rows
     if len(rows.shape) != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
     _refuse_too_large(rows.shape[1], parameters.depth)
@@ -223,6 +231,12 @@ def room_for_features(
     if out.shape != wanted or out.dtype != dtype:
         raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {wanted}")
     return out
+
+
+def _features_of_chunk(stack: Stack, chunk: Rows, start: int) -> NDArray[np.floating]:
+    features, d = stack.transform(chunk), stack.n_features
+    refuse_not_finite(features[:, :d], start)
+    return features
 
 
 def _refuse_too_large(d: int, depth: int) -> None:

@@ -1,0 +1,222 @@
+"""Dask arrays: a pass over them sums their chunks of rows, on the workers of a cluster where there are any.
+
+Dask is imported only by whoever has an array of it. On workers one task reads a chunk and sums its pieces, and the tree
+of sums is made of tasks, too: what travels are d² numbers a chunk, between workers, and once to the client; and the
+weights so far, once a pass. Tasks that begin with reading are handed out a few at a time, the sums of one group first,
+so that a worker holds few chunks and few sums.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, NoReturn
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from slide_gui.blas import PRODUCTS, limit_threads
+from slide_gui.core.slide.blocks import BlockRows, Blocks
+from slide_gui.core.slide.scatter import GROUP, Part, Scatter, ScatterSum
+from slide_gui.progress import NO_PROGRESS, Progress
+
+__all__ = ["dask_rows", "is_dask", "lazily"]
+
+Apply = Callable[[Any, int], NDArray[np.floating]]
+
+_WATCH = 0.05  # seconds between two looks at a pass under way
+
+
+def is_dask(rows: Any) -> bool:
+    """Whether rows are a Dask array, or another of Dask's collections."""
+    return type(rows).__module__.partition(".")[0] == "dask"
+
+
+def dask_rows(X: Any) -> BlockRows:
+    """Return the rows of a Dask array, each chunk of rows a block.
+
+    They are summed on the workers of the `distributed` client that is active; where there is none, or its workers are
+    threads of this process, in this thread.
+
+    Raises
+    ------
+    TypeError
+        If it is no array.
+    ValueError
+        If it is not 2-D, does not hold numbers, or the sizes of its chunks are not known.
+    """
+    X = _checked(X)
+    client = _client()
+    if client is not None:
+        return _ClusterRows(X, client)
+
+    def blocks() -> Iterator[Any]:
+        for number in range(X.numblocks[0]):
+            yield X.blocks[number].compute(scheduler="synchronous")
+
+    return Blocks(blocks, X.shape)
+
+
+def lazily(X: Any, apply: Apply, width: int, dtype: str) -> Any:
+    """Return what a function makes of a Dask array of shape (n, d), one chunk of rows at a time, when it is asked for.
+
+    Parameters
+    ----------
+    apply : callable
+        Takes a chunk and the number of its first row, and returns an array of so many rows. It runs wherever Dask
+        computes, never twice at once in one process.
+    width : int
+        Number of columns of what it returns.
+    dtype : str
+
+    Returns
+    -------
+    dask.array.Array of shape (n, width)
+
+    Raises
+    ------
+    ValueError
+        As `dask_rows`.
+    """
+    import dask
+
+    X = _checked(X)
+    shared = dask.delayed(_same, pure=False)((apply, _starts(X)))
+    chunks, meta = (X.chunks[0], (width,)), np.empty((0, width), dtype)
+    return X.map_blocks(_apply_to_block, shared, dtype=meta.dtype, chunks=chunks, meta=meta)
+
+
+def _checked(X: Any) -> Any:
+    """Return a Dask array of rows of numbers, its columns in one chunk."""
+    if not hasattr(X, "map_blocks"):
+        raise TypeError(f"X is a {type(X).__name__} of Dask; give an array: call its to_dask_array(lengths=True)")
+    if X.ndim != 2 or X.dtype.kind not in "fbiu":
+        raise ValueError(f"X is a {X.ndim}-D Dask array of {X.dtype}; it must be 2-D and hold numbers")
+    if any(np.isnan(size) for sizes in X.chunks for size in sizes):
+        raise ValueError("X has chunks of unknown sizes; call X.compute_chunk_sizes() first")
+    return X if X.numblocks[1] <= 1 else X.rechunk({1: -1})
+
+
+def _client() -> Any:
+    """Return the active client of a cluster of other processes, if there is one."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        client = distributed.Client.current()
+    except ValueError:
+        return None
+    alone = client.asynchronous or client.scheduler.address.startswith("inproc://")
+    return None if alone else client
+
+
+class _ClusterRows(BlockRows):
+    """The rows of a Dask array, summed on the workers of a client."""
+
+    def __init__(self, X: Any, client: Any) -> None:
+        self.shape = X.shape
+        self._X, self._client = X, client
+
+    def total(self, part: Part, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
+        """Return the sums of `part` of every chunk.
+
+        Raises
+        ------
+        ConnectionError
+            If the scheduler is lost.
+        RuntimeError
+            If workers die again and again.
+        """
+        import dask
+
+        blocks, topic = self._X.numblocks[0], f"slide-gui-{uuid4().hex}"
+        shared = dask.delayed(_same, pure=False)((part, _starts(self._X), topic))
+        chunks, meta = ((1,) * blocks, (1,)), np.empty((0, 0), object)
+        summed = self._X.map_blocks(_sum_block, shared, dtype=object, chunks=chunks, meta=meta)
+        add = dask.delayed(_sum_group, pure=False)
+        level = list(summed.to_delayed().ravel())
+        while len(level) > 1:
+            level = [add(level[start : start + GROUP]) for start in range(0, len(level), GROUP)]
+        return self._computed(level[0], blocks, topic, progress)
+
+    def _computed(self, top: Any, blocks: int, topic: str, progress: Progress) -> tuple[Scatter, ...]:
+        """Return what a task gives, with a report for each block that is done."""
+        import dask
+
+        client, done = self._client, set[int]()
+        client.subscribe_topic(topic, lambda event: done.add(event[1]))
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):  # the weights, sent once
+            future = client.compute(top)
+        try:
+            while future.status in ("pending", "lost"):  # lost with its worker, and computed anew
+                progress.report(len(done) / blocks)
+                time.sleep(_WATCH)
+            result: tuple[Scatter, ...] = _outcome(future, client)
+        finally:
+            if client.status == "running":
+                client.unsubscribe_topic(topic)
+                client.cancel([future], force=True)
+        progress.report(1.0)
+        return result
+
+
+def _outcome(future: Any, client: Any) -> Any:
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
+    try:
+        return future.result()
+    except KilledWorker as error:
+        raise RuntimeError(
+            f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most likely for "
+            "want of memory; give workers more of it, or the array smaller chunks of rows"
+        ) from None
+    except FutureCancelledError:
+        _refuse_lost(client)
+
+
+def _refuse_lost(client: Any) -> NoReturn:
+    raise ConnectionError(
+        f"the connection to the scheduler at {client.scheduler.address} was lost; see that it runs, and fit again"
+    ) from None
+
+
+def _starts(X: Any) -> tuple[int, ...]:
+    """Return the number of the first row of each chunk."""
+    return tuple(accumulate(X.chunks[0][:-1], initial=0))
+
+
+def _same(value: Any) -> Any:
+    """Return a value: a task of its own, so that workers hand it to each other, and it can be had again."""
+    return value
+
+
+def _sum_block(block: Any, shared: tuple[Part, Sequence[int], str], block_id: tuple[int, int]) -> tuple[Scatter, ...]:
+    """Return the scatters of one chunk, on a worker."""
+    from distributed import get_worker
+
+    part, starts, topic = shared
+    with PRODUCTS:
+        limit_threads(1)
+        scatters = part.of(block, starts[block_id[0]])
+    get_worker().log_event(topic, block_id[0])
+    return scatters
+
+
+def _sum_group(group: Sequence[tuple[Scatter, ...]]) -> tuple[Scatter, ...]:
+    """Return the sums of up to 16 scatters each."""
+    sums = [ScatterSum(len(scatter.sums)) for scatter in group[0]]
+    for scatters in group:
+        for one, scatter in zip(sums, scatters, strict=True):
+            one.add(scatter)
+    return tuple(one.total() for one in sums)
+
+
+def _apply_to_block(block: Any, shared: tuple[Apply, Sequence[int]], block_id: tuple[int, int]) -> NDArray[np.floating]:
+    """Return what a function makes of one chunk, by whichever of Dask's schedulers."""
+    apply, starts = shared
+    with PRODUCTS:
+        return apply(block, starts[block_id[0]])

@@ -1,0 +1,226 @@
+"""Dask arrays are fitted chunk by chunk: here, and on a cluster of two processes, with the same bits."""
+
+import logging
+import os
+import signal
+import threading
+from itertools import pairwise
+
+import dask
+import dask.array as da
+import numpy as np
+import pytest
+from distributed import Client, LocalCluster
+from threadpoolctl import threadpool_limits
+
+from slide_gui import SLIDE, Blocks
+from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.progress import Cancelled, Progress
+from tests.core.test_blocks import same_layers
+from tests.core.test_stack import Recorder, images
+
+GREY = np.random.default_rng(0).random((1500, 24)).astype("float32")
+SIZES = (*(30 + 7 * (i % 9) for i in range(25)), 99)
+ENDS = [0, *np.cumsum(SIZES).tolist()]
+PARAMETERS = [
+    StackParameters(depth=4),
+    StackParameters(depth=3, dtype="float64", squashing="sigmoid"),
+    StackParameters(depth=2, fit_on="thresholded", noise=0.05),
+]
+
+
+def chunked(rows=GREY):
+    return da.from_array(rows, chunks=(SIZES, rows.shape[1]))
+
+
+def blocks(rows=GREY):
+    return Blocks([rows[a:b] for a, b in pairwise(ENDS)])
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    soon = {"distributed.comm.timeouts.connect": "2s"}
+    with dask.config.set(soon), LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as running:
+        yield running
+    left = [thread.name for thread in threading.enumerate() if "IO loop" in thread.name]
+    assert not left
+
+
+@pytest.fixture
+def client(cluster):
+    with Client(cluster) as connected, threadpool_limits(1):
+        connected.wait_for_workers(2)
+        yield connected
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+def test_that_a_dask_array_is_fitted_as_the_same_blocks_are_to_the_bit(parameters):
+    same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
+
+
+def test_that_a_dask_array_without_a_cluster_is_computed_in_this_thread():
+    threads = set()
+
+    def noted(block):
+        threads.add(threading.get_ident())
+        return block
+
+    slide = SLIDE(depth=1).fit(da.from_array(GREY, chunks=(500, 24)).map_blocks(noted, meta=GREY[:0]))
+    assert threads == {threading.get_ident()}
+    assert (slide.n_features_in_, slide.stack_.n_samples) == (24, 1500)
+
+
+def test_that_columns_in_several_chunks_are_joined():
+    split = da.from_array(GREY, chunks=(SIZES, 10))
+    same_layers(fit_stack(split, StackParameters()), fit_stack(chunked(), StackParameters()))
+    assert SLIDE(depth=1).fit(GREY).transform(split).chunks == (SIZES, (48,))
+
+
+def test_that_chunks_without_rows_change_nothing():
+    sizes = (0, 200, 0, 1300, 0)
+    some = da.from_array(GREY, chunks=((200, 1300), 24)).rechunk((sizes, 24))
+    assert some.chunks[0] == sizes
+    assert SLIDE(depth=1).fit(GREY).transform(some).compute().shape == (1500, 48)
+    same_layers(fit_stack(some, StackParameters()), fit_stack(Blocks([GREY[:200], GREY[200:]]), StackParameters()))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (lambda: chunked()[:, 0], ValueError, "X is a 1-D Dask array of float32; it must be 2-D and hold numbers"),
+        (lambda: chunked().astype(str), ValueError, "X is a 2-D Dask array of <U"),
+        (lambda: chunked()[chunked()[:, 0] > 0.5], ValueError, r"chunks of unknown sizes; call X.compute_chunk_sizes"),
+        (lambda: chunked()[:1], ValueError, "at least 2 samples"),
+        (
+            lambda: chunked().to_dask_dataframe(),
+            TypeError,
+            r"X is a DataFrame of Dask; give an array: call its to_dask_array\(lengths=True\)",
+        ),
+    ],
+)
+def test_that_a_dask_collection_that_cannot_be_fitted_is_refused_with_the_remedy(make, error, words):
+    with pytest.raises(error, match=words):
+        SLIDE().fit(make())
+
+
+def test_that_a_transform_of_a_dask_array_is_lazy_and_block_by_block():
+    slide, computed = SLIDE(depth=2).fit(GREY), []
+
+    def noted(block):
+        computed.append(len(block))
+        return block
+
+    lazy = slide.transform(chunked().map_blocks(noted, meta=GREY[:0]))
+    assert computed == []
+    assert (lazy.dtype, lazy.shape, lazy.chunks) == (np.float32, (1500, 72), (SIZES, (72,)))
+    np.testing.assert_allclose(lazy.blocks[3].compute(), slide.transform(GREY[ENDS[3] : ENDS[4]]), atol=1e-6)
+    assert computed == [SIZES[3]]
+    np.testing.assert_allclose(lazy.compute(), slide.transform(GREY), atol=1e-6)
+    layers = slide.layers(chunked())
+    np.testing.assert_array_equal(layers[1].compute(), lazy[:, 24:48].compute())
+    np.testing.assert_array_equal(
+        SLIDE(depth=2).fit_transform(chunked()).compute(), SLIDE(depth=2).fit(chunked()).transform(chunked()).compute()
+    )
+
+
+def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_when_it_is_computed():
+    slide = SLIDE(depth=1).fit(GREY)
+    with pytest.raises(ValueError, match="X has 5 features, but this stack was fitted on 24"):
+        slide.transform(da.ones((10, 5)))
+    bad = GREY.copy()
+    bad[777, 3] = np.nan
+    with pytest.raises(ValueError, match="row 777, feature 3 is nan"):
+        slide.transform(chunked(bad)).compute(scheduler="synchronous")
+
+
+@pytest.mark.parametrize("parameters", PARAMETERS)
+def test_that_two_workers_give_the_bits_of_one_machine(client, parameters):
+    same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
+    workers = list(client.scheduler_info()["workers"])
+    with dask.annotate(workers=workers[:1], allow_other_workers=False):
+        same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
+
+
+def test_that_thresholded_layers_of_images_are_those_of_the_fit_at_once_to_the_bit(client):
+    rows = images(n=900).astype("float32")
+    same_layers(fit_stack(da.from_array(rows, chunks=(100, 64)), StackParameters()), fit_stack(rows, StackParameters()))
+
+
+def test_that_features_are_computed_on_the_workers(client):
+    slide = SLIDE(depth=2, dtype="float64").fit(GREY)
+    np.testing.assert_allclose(slide.transform(chunked()).compute(), slide.transform(GREY), atol=1e-12)
+
+
+def test_that_a_fit_on_workers_reports_every_layer_and_ends_at_one(client):
+    recorder = Recorder()
+    fit_stack(chunked(), StackParameters(depth=3), progress=recorder)
+    assert recorder.fractions == sorted(recorder.fractions)
+    assert recorder.fractions[-1] == pytest.approx(1.0)
+    assert [len(stack.layers) for stack in recorder.stacks] == [1, 2, 3]
+
+
+def test_that_a_value_that_is_not_finite_is_named_with_its_row_by_a_worker(client):
+    rows = GREY.copy()
+    rows[1203, 7] = np.inf
+    with pytest.raises(ValueError, match="row 1203, feature 7 is inf"):
+        fit_stack(chunked(rows), StackParameters())
+
+
+def slow(block):
+    import time
+
+    time.sleep(0.05)
+    return block
+
+
+def slowly():
+    return chunked().map_blocks(slow, meta=GREY[:0])
+
+
+class Once(Progress):
+    """Do something at the first report of work that is done."""
+
+    def __init__(self, act):
+        self.act = act
+
+    def report(self, fraction, payload=None):
+        if fraction > 0.05 and self.act is not None:
+            act, self.act = self.act, None
+            act()
+
+
+def cancelled():
+    raise Cancelled
+
+
+def tasks(dask_scheduler=None):
+    return len(dask_scheduler.tasks)
+
+
+def test_that_a_cancelled_fit_leaves_no_tasks(client):
+    with pytest.raises(Cancelled):
+        fit_stack(slowly(), StackParameters(), progress=Once(cancelled))
+    for _ in range(200):
+        if not client.run_on_scheduler(tasks):
+            break
+        threading.Event().wait(0.05)
+    assert client.run_on_scheduler(tasks) == 0
+
+
+def test_that_a_worker_that_is_killed_in_the_middle_changes_no_bit(client):
+    victim = next(iter(client.run(os.getpid).values()))
+    found = fit_stack(slowly(), StackParameters(), progress=Once(lambda: os.kill(victim, signal.SIGKILL)))
+    same_layers(found, fit_stack(blocks(), StackParameters()))
+    assert victim not in client.run(os.getpid).values()
+
+
+def test_that_a_lost_scheduler_is_said_in_one_sentence():
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as other:
+        address = other.scheduler_address
+        client = Client(address, timeout=1)
+        try:
+            with pytest.raises(ConnectionError, match=f"the scheduler at {address} was lost; see that it runs"):
+                fit_stack(slowly(), StackParameters(), progress=Once(other.close))
+        finally:
+            client.close()
