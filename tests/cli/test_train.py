@@ -87,20 +87,11 @@ def test_that_train_and_sweep_say_what_chose_the_widths(data: Path, capsys: Capt
     assert "median widths: the guard overruled those learned by span" in capsys.readouterr().out
 
 
+ON_TWO_SPLITS = ["--depth", "0:1", "--widths", "median", "-C", "10", "--on-split", "--splits", "2"]
+
+
 def test_that_sweep_gives_the_numbers_of_python_and_goes_on(data: Path, capsys: Capture) -> None:
-    arguments = [
-        "--depth",
-        "0:1",
-        "--widths",
-        "median",
-        "-C",
-        "10",
-        "--on-split",
-        "--splits",
-        "2",
-        "--store",
-        "r.sqlite",
-    ]
+    arguments = [*ON_TWO_SPLITS, "--store", "r.sqlite"]
     assert main(["sweep", "tiny.npz", "--noise", "0.2,0.4", *arguments, "--json"]) == 0
     capsys.readouterr()
     assert main(["sweep", "tiny.npz", "--noise", "0.2:0.6:0.2", *arguments, "--choose", "--json"]) == 0
@@ -240,20 +231,8 @@ def test_that_what_cannot_be_meant_is_one_sentence(
 
 
 def test_that_a_sweep_says_what_it_costs_and_marks_what_is_best_on_validation(data: Path, capsys: Capture) -> None:
-    asked = [
-        "sweep",
-        "tiny.npz",
-        "--noise",
-        "0.2,0.4",
-        "--depth",
-        "0:1",
-        "--widths",
-        "median",
-        "-C",
-        "10",
-        "--on-split",
-    ]
-    asked += ["--on-split", "--labels", "40", "--choose", "--pooled", "--splits", "2", "--store", "s.sqlite"]
+    asked = ["sweep", "tiny.npz", "--noise", "0.2,0.4", *ON_TWO_SPLITS, "--store", "s.sqlite"]
+    asked += ["--labels", "40", "--choose", "--pooled"]
     assert main([*asked, "--dry-run", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)["plan"]
     assert (plan["n_runs"], plan["n_stored"]) == (7, 0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,16 +62,15 @@ def store_of(program: Program) -> Path:
     return program.home / ".local/share/slide-gui/runs.sqlite"
 
 
-def stored(program: Program) -> list[tuple[str, float, str, float, int]]:
-    """Return hash, date, file, noise and depth of each run kept, oldest first; another process may be writing."""
+def stored(program: Program, columns: str = "hash, created, file, noise, depth") -> list[tuple[Any, ...]]:
+    """Return some columns of each run kept, oldest first; another process may be writing."""
     path = store_of(program)
     if not path.exists():
         return []
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
         if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchall():
             return []
-        query = "SELECT hash, created, file, noise, depth FROM runs ORDER BY created"
-        return connection.execute(query).fetchall()
+        return connection.execute(f"SELECT {columns} FROM runs ORDER BY created").fetchall()
 
 
 def main_button(program: Program) -> tuple[int, int]:

@@ -1,13 +1,10 @@
 """A person's own table in one minute: opened, tried by its keys, answered, and kept."""
 
-import sqlite3
-from contextlib import closing
-
 import numpy as np
 import pytest
 
 from tests.end_to_end.program import until
-from tests.end_to_end.run_pages import store_of
+from tests.end_to_end.run_pages import stored
 
 pytestmark = pytest.mark.display
 
@@ -24,14 +21,7 @@ def test_that_a_table_of_names_is_tried_by_its_keys_and_judged_on_the_rows_held_
     program.key("ctrl+shift+t")
 
     def judged() -> list[tuple[str, int]]:
-        path = store_of(program)
-        if not path.exists():
-            return []
-        with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10)) as connection:
-            if not connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'runs'").fetchall():
-                return []
-            query = "SELECT training, n_test FROM runs WHERE evaluate = 'test'"
-            return connection.execute(query).fetchall()
+        return [(training, n) for training, n, part in stored(program, "training, n_test, evaluate") if part == "test"]
 
     assert set(until(lambda: judged() or None, "what was chosen, judged", 120)) == {("whole", 12)}
     program.still()

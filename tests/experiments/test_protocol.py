@@ -16,7 +16,7 @@ from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, compare, read_evaluation
+from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitAnswer, compare, stored_evaluation
 from slide_gui.experiments.run import restore
 from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.splits import split_rows
@@ -26,7 +26,7 @@ from slide_gui.experiments.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from tests.experiments.tiny import rectangles
 
-DATA = rectangles(80, 150)
+DATA = replace(rectangles(80, 150), name="Rectangles")
 SDA = (("n_units", ((12,), (12, 8))), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
 CELLS = (
     CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1, 2))), widths="median"),
@@ -367,10 +367,9 @@ def test_that_the_store_is_read_without_running_anything(
 ) -> None:
     state, path, _ = whole
     with RunStore(path) as store:
-        assert same(read_evaluation(CELLS, state.data, store), state)
-        assert not read_evaluation(CELLS, (), store).cells[0].answers
+        assert same(stored_evaluation(CELLS, store), state)
     with RunStore(tmp_path / "empty.sqlite") as store:
-        empty = read_evaluation(CELLS, state.data, store)
+        empty = stored_evaluation(CELLS, store)
     assert all(cell.rate is None for cell in empty.cells)
 
 

@@ -507,8 +507,9 @@ def _saved(path, seed):
     return path
 
 
-def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window, tmp_path):
-    first, second = _saved(tmp_path / "first.npz", 1), _saved(tmp_path / "second.npz", 2)
+def _trained_on_first(window, folder):
+    """Return the hash of a run on data of that name, when others are open."""
+    first, second = _saved(folder / "first.npz", 1), _saved(folder / "second.npz", 2)
     window.open_files([first])
     wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
     window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
@@ -516,6 +517,11 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window,
     key = window.session.runs.result.hash
     window.open_files([second])
     wait(lambda: window.workspace.dataset.name == "second" and not window.lane.busy, 60)
+    return key
+
+
+def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window, tmp_path):
+    key = _trained_on_first(window, tmp_path)
     window.workspace.set_parameters(noise=0.7)
     window.session.runs.open_run(key)
     wait(lambda: window.notice.isVisible())
@@ -530,15 +536,8 @@ def test_that_a_run_of_other_data_offers_to_open_them_and_shows_it_there(window,
 
 
 def test_that_data_that_are_no_longer_those_of_the_run_are_said_not_to_be(window, tmp_path):
-    first, second = _saved(tmp_path / "first.npz", 1), _saved(tmp_path / "second.npz", 2)
-    window.open_files([first])
-    wait(lambda: window.workspace.dataset.name == "first" and not window.lane.busy, 60)
-    window.session.runs.train(window.session.runs.spec_of(SvmParameters(widths="median", C=1.0)))
-    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
-    key = window.session.runs.result.hash
-    window.open_files([second])
-    wait(lambda: window.workspace.dataset.name == "second" and not window.lane.busy, 60)
-    _saved(first, 3)
+    key = _trained_on_first(window, tmp_path)
+    _saved(tmp_path / "first.npz", 3)
     window.session.runs.open_run(key)
     wait(lambda: window.notice.isVisible())
     (button,) = [each for each in window.notice.findChildren(QPushButton) if each.text() == "Open first"]

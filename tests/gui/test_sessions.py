@@ -163,20 +163,23 @@ def test_that_a_picture_dropped_on_the_window_restores_what_it_shows(windows, ta
     assert is_changed(window)
 
 
-def test_that_data_that_are_nowhere_can_be_located(windows, table, tmp_path, monkeypatch):
+@pytest.mark.parametrize("name", ["table", "renamed"])
+def test_that_data_that_are_nowhere_can_be_located_whatever_their_name_is_now(
+    windows, table, tmp_path, monkeypatch, name
+):
     window = windows(table)
     quiet(window, "table")
     changed(window)
     tear_down(window)
     (tmp_path / "elsewhere").mkdir()
-    table.rename(tmp_path / "elsewhere" / "table.csv")
+    table.rename(tmp_path / "elsewhere" / f"{name}.csv")
     again = windows()
     quiet(again, "Rectangles")
     assert "table.csv, which was not found" in again.notice.accessibleName()
     again.keeper._keep()  # as it does when the window rests
     monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
     again.notice.remedy_requested.emit()
-    quiet(again, "table")
+    quiet(again, name)
     assert is_changed(again)
 
 
@@ -255,22 +258,6 @@ def test_that_data_that_have_another_name_now_are_recognised_by_their_hash(windo
     assert is_changed(again)
     assert again.notice.isVisible()
     assert "renamed.csv" in again.notice.accessibleName()
-
-
-def test_that_data_of_another_name_are_looked_for_where_a_person_says_they_are(windows, table, tmp_path, monkeypatch):
-    window = windows(table)
-    quiet(window, "table")
-    changed(window)
-    tear_down(window)
-    (tmp_path / "elsewhere").mkdir()
-    table.rename(tmp_path / "elsewhere" / "renamed.csv")
-    again = windows()
-    quiet(again, "Rectangles")
-    assert "table.csv, which was not found" in again.notice.accessibleName()
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "elsewhere"))
-    again.notice.remedy_requested.emit()
-    quiet(again, "renamed")
-    assert is_changed(again)
 
 
 @pytest.mark.parametrize(

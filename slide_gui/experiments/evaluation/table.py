@@ -39,33 +39,12 @@ __all__ = [
     "compare",
     "empty_state",
     "info_of",
-    "read_evaluation",
     "split_answer",
     "stored_data",
     "stored_evaluation",
     "tasks",
     "with_answer",
 ]
-
-
-def stored_evaluation(
-    cells: Sequence[CellPlan],
-    store: RunStore,
-    rows: Sequence[StoredRun] | None = None,
-    *,
-    progress: Progress = NO_PROGRESS,
-) -> EvaluationState:
-    """Return what the store holds of the evaluation; its table is read at most once, no data set is.
-
-    Parameters
-    ----------
-    store : RunStore
-        Opened by this thread.
-    rows : sequence of StoredRun, optional
-        Its table, where it was read already.
-    """
-    rows = store.runs() if rows is None else rows
-    return read_evaluation(cells, stored_data(cells, rows), store, rows=rows, progress=progress)
 
 
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
@@ -117,23 +96,24 @@ class Task:
     split: int
 
 
-def read_evaluation(
+def stored_evaluation(
     cells: Sequence[CellPlan],
-    data: Sequence[DataInfo],
     store: RunStore,
-    *,
     rows: Sequence[StoredRun] | None = None,
+    *,
     progress: Progress = NO_PROGRESS,
 ) -> EvaluationState:
-    """Return what the store holds of the evaluation; nothing is run.
+    """Return what the store holds of the evaluation; nothing is run, and no data set is read.
 
     Parameters
     ----------
-    data : sequence of DataInfo
-        The data sets that are known; cells of others stay empty.
+    store : RunStore
+        Opened by this thread.
     rows : sequence of StoredRun, optional
         The table of the store, where it was read already.
     """
+    rows = store.runs() if rows is None else rows
+    data = stored_data(cells, rows)
     reader = Reader(store, {info.key: info for info in data}, rows)
     state, all_tasks = empty_state(cells, data), list(tasks(cells))
     for number, task in enumerate(all_tasks):

@@ -27,15 +27,18 @@ def label(slider: NumberSlider, text: str) -> QLabel:
     return next(each for each in slider.findChildren(QLabel) if each.text() == text)
 
 
+def heard(slider: NumberSlider) -> Heard:
+    changed: list[float] = []
+    settled: list[float] = []
+    slider.value_changed.connect(changed.append)
+    slider.value_settled.connect(settled.append)
+    return slider, changed, settled
+
+
 @pytest.fixture
 def noise(shown: Callable[..., Any]) -> Heard:
     made = NumberSlider("Noise 1 − p", 0.0, 0.95, 0.01, 0.3, tip="p = 1 − noise")
-    shown(made, 240, 60)
-    changed: list[float] = []
-    settled: list[float] = []
-    made.value_changed.connect(changed.append)
-    made.value_settled.connect(settled.append)
-    return made, changed, settled
+    return heard(shown(made, 240, 60))
 
 
 def test_that_a_value_set_is_shown_and_not_emitted(noise: Heard) -> None:
@@ -146,12 +149,7 @@ def test_that_no_value_changes_the_size(noise: Heard) -> None:
 @pytest.fixture
 def ridge(shown: Callable[..., Any]) -> Heard:
     made = NumberSlider("Ridge", 1e-8, 1000.0, 1, 1e-5, values=(1e-8, 1e-5, 2e-5, 1.0, 1000.0))
-    shown(made, 240, 60)
-    changed: list[float] = []
-    settled: list[float] = []
-    made.value_changed.connect(changed.append)
-    made.value_settled.connect(settled.append)
-    return made, changed, settled
+    return heard(shown(made, 240, 60))
 
 
 def test_that_uneven_steps_are_the_values_given_and_small_ones_are_powers_of_ten(ridge: Heard) -> None:
