@@ -21,6 +21,7 @@ from slide_gui.cli.options import (
     data_source,
     data_sources,
     fit_data,
+    picture_session,
     read_data,
     stack_parameters,
 )
@@ -70,6 +71,8 @@ def _add_outputs(parser: argparse.ArgumentParser, usual: str) -> None:
     said = f"figure, by suffix, or CSV ({usual})"
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=said)
     parser.add_argument("--format", nargs="+", metavar="NAME", help="write these formats, each under the output's name")
+    said = "leave out of pictures what a window needs to show the same; those of a bundle have it beside them"
+    parser.add_argument("--no-session", action="store_true", help=said)
 
 
 def _style(arguments: argparse.Namespace) -> Style:
@@ -107,7 +110,7 @@ def _write(
 ) -> int:
     """Write the files, or the bundle, and say what came out, as one JSON document or in lines; return the exit code.
 
-    Bundles and animations hold the session.
+    Pictures hold the session, a bundle beside them.
     """
     from slide_gui.figures.export import save_bundle, save_export
 
@@ -117,19 +120,19 @@ def _write(
         with progress_bar("drawing") as progress:
             for n, path in enumerate(outputs):
                 part = progress.part(n / len(outputs), (n + 1) / len(outputs))
-                save_export(path, export, style, session if export.frames else "", part)
+                save_export(path, export, style, "" if arguments.no_session else session, part)
     saved = [str(path) for path in outputs]
     return print_answer(arguments, {"outputs": saved, **document}, [*lines, *(f"saved {path}" for path in saved)])
 
 
 def _session(source: DataSource, model: FittedModel, style: Style, view: int, **selection: Any) -> str:
     """Return the session, for a picture, of what a window shows of a figure on the Weights page."""
-    from slide_gui.experiments.session import Selection, SessionRecord, picture_text
+    from slide_gui.experiments.session import Selection
 
     colors = "auto" if style.colors == "grey" else style.colors  # which no window shows weights in
     chosen = Selection(levels=style.levels, colors=colors, transposed=style.transposed, show=style.show, **selection)
     choices = (("weights", "view", str(view)),)
-    return picture_text(SessionRecord(source, model.fingerprint, model.stack.parameters, chosen, choices=choices))
+    return picture_session(source, model.fingerprint, model.stack.parameters, "weights", chosen, choices)
 
 
 _PINNED, _FLOW, _COPIES = 0, 2, 3  # views of the Weights page
@@ -412,7 +415,7 @@ def _draw_options(parser: argparse.ArgumentParser) -> None:
 def _draw(arguments: argparse.Namespace) -> int:
     from slide_gui.data.errors import DataError
     from slide_gui.experiments.provenance import FigureProvenance
-    from slide_gui.figures.run_exports import figure_names, run_export
+    from slide_gui.figures.run_exports import CURVES, figure_names, run_export
     from slide_gui.figures.style import Style
 
     with usage():
@@ -429,9 +432,12 @@ def _draw(arguments: argparse.Namespace) -> int:
     dataset = read_data(provenance.source, f"reading {provenance.source.argument}")
     with progress_bar("training") as progress:
         results = provenance.answers(dataset, progress=progress)
-    export = run_export(provenance, dataset, results)
+    export, session = run_export(provenance, dataset, results), ""
+    if not arguments.no_session:
+        page = "curves" if provenance.figure == CURVES else "classifier"
+        session = picture_session(provenance.source, dataset.fingerprint, provenance.points[0].spec.stack, page)
     for path in outputs:
-        save_export(path, export, style)
+        save_export(path, export, style, session)
     saved, errors = [str(path) for path in outputs], [result.error for result in results]
     document = {"figure": provenance.figure, "outputs": saved, "errors": errors}
     return print_answer(arguments, document, (f"saved {path}" for path in saved))

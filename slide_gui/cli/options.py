@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from slide_gui.experiments.cluster import Cluster, ClusterChoice
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
+    from slide_gui.experiments.session import Selection
     from slide_gui.experiments.source import DataSource, HeldOut
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "files_source",
     "fit_data",
     "opened_cluster",
+    "picture_session",
     "read_data",
     "run_choices",
     "stack_parameters",
@@ -129,6 +131,20 @@ def data_sources(
         held_out = HeldOut(0.0)
     sources = [DataSource.of(each, arguments.seed) for each in texts]
     return [replace(source, reading=reading, held_out=held_out) for source in sources]
+
+
+def picture_session(
+    source: DataSource,
+    fingerprint: str,
+    parameters: StackParameters,
+    page: str,
+    selection: Selection | None = None,
+    choices: tuple[tuple[str, str, str], ...] = (),
+) -> str:
+    """Return what a picture holds of the session in which a window shows the same."""
+    from slide_gui.experiments.session import Selection, SessionRecord, picture_text
+
+    return picture_text(SessionRecord(source, fingerprint, parameters, selection or Selection(), page, choices))
 
 
 def files_source(arguments: argparse.Namespace) -> DataSource | None:

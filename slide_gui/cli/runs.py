@@ -21,6 +21,7 @@ from slide_gui.cli.options import (
     cluster_choice,
     data_source,
     opened_cluster,
+    picture_session,
     read_data,
     run_choices,
     stack_parameters,
@@ -102,7 +103,8 @@ def _train(arguments: argparse.Namespace) -> int:
         return _answer_folds(dataset, results, arguments)
     result = _answer(dataset, spec, arguments.output)
     written = [str(path) for path in arguments.figure]
-    _write_figures(result, dataset.label_names, arguments.figure)
+    session = picture_session(source, dataset.fingerprint, spec.stack, "classifier")
+    _write_figures(result, dataset.label_names, arguments.figure, session)
     output = None if arguments.output is None else str(arguments.output)
     names = list(label_names(result.labels, dataset.label_names))
     document = {**_describe_result(result), "label_names": names, "output": output, "figures": written}
@@ -178,13 +180,13 @@ def _run_figure(path: Path) -> RunFigure:
     raise UsageError(f"--figure {str(path)!r}: expected {' or '.join(RUN_FIGURES)}, with .pdf, .svg, .png or .csv")
 
 
-def _write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path]) -> None:
+def _write_figures(result: RunResult, names: tuple[str, ...], paths: list[Path], session: str) -> None:
     """Write the figures or tables whose names were checked."""
     from slide_gui.figures.export import save_export
     from slide_gui.figures.style import Style
 
     for path in paths:
-        save_export(path, _run_figure(path).export(result, names), Style())
+        save_export(path, _run_figure(path).export(result, names), Style(), session)
 
 
 def _sweep_options(parser: argparse.ArgumentParser) -> None:
@@ -283,7 +285,8 @@ def _sweep(arguments: argparse.Namespace) -> int:
         from slide_gui.figures.run_exports import curves_export
         from slide_gui.figures.style import Style
 
-        save_export(arguments.figure, curves_export(dataset, state.done), Style())
+        session = picture_session(source, dataset.fingerprint, state.done[0].point.spec.stack, "curves")
+        save_export(arguments.figure, curves_export(dataset, state.done), Style(), session)
     document = _sweep_document(dataset, state, arguments) | {"plan": asdict(plan)}
     return print_answer(arguments, document, _sweep_lines(dataset, state, arguments))
 
@@ -410,7 +413,8 @@ def _sweep_labels(
         from slide_gui.figures.export import export_of, save_export
         from slide_gui.figures.style import Style
 
-        save_export(arguments.figure, export_of("labels", curves, draw_labels, labels_csv), Style())
+        session = picture_session(source, dataset.fingerprint, stack, "curves")
+        save_export(arguments.figure, export_of("labels", curves, draw_labels, labels_csv), Style(), session)
     document = asdict(curves) | {"store": str(arguments.store), "faults": list(state.faults)}
     return print_answer(arguments, document, _label_lines(curves, arguments))
 

@@ -6,7 +6,15 @@ import argparse
 from pathlib import Path
 
 from slide_gui.cli.console import Command, print_answer, progress_bar
-from slide_gui.cli.options import add_cluster_options, add_data, cluster_choice, data_source, opened_cluster, read_data
+from slide_gui.cli.options import (
+    add_cluster_options,
+    add_data,
+    cluster_choice,
+    data_source,
+    opened_cluster,
+    picture_session,
+    read_data,
+)
 
 __all__ = ["COMMANDS"]
 
@@ -43,7 +51,10 @@ def _try(arguments: argparse.Namespace) -> int:
         from slide_gui.figures.run_exports import trial_export
         from slide_gui.figures.style import Style
 
-        written = [str(path) for path in save_bundle(arguments.out, trial_export(trial, dataset, source), Style())]
+        stack = trial.result.spec.stack
+        session = picture_session(source, dataset.fingerprint, stack, "curves")
+        export = trial_export(trial, dataset, source)
+        written = [str(path) for path in save_bundle(arguments.out, export, Style(), session)]
     document = {"dataset": dataset.name, "fingerprint": dataset.fingerprint, **trial.document(), "outputs": written}
     lines = [f"{dataset.title}: {trial.sentence}", trial.details, *(f"saved {path}" for path in written)]
     return print_answer(arguments, document, lines)

@@ -345,6 +345,9 @@ def model_script(
 
 
 def all_forms(name: str, words: Sequence[object]) -> str:
-    """Return the line of a subcommand, given in words, that writes the figure of this name in all forms."""
-    forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv"]
+    """Return the line of a subcommand, given in words, that writes the figure of this name in all forms.
+
+    The pictures are those of the bundle, in which the session is a file of its own.
+    """
+    forms = ["-o", f"{name}.pdf", "--format", "pdf", "svg", "png", "csv", "--no-session"]
     return shlex.join(map(str, ["slide-gui", *words, *forms])) + "\n"

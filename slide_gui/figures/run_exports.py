@@ -22,6 +22,7 @@ from slide_gui.figures.widths import draw_widths, widths_csv
 from slide_gui.text import label_names
 
 __all__ = [
+    "CURVES",
     "RUN_FIGURES",
     "RunFigure",
     "confusion_export",
@@ -32,7 +33,7 @@ __all__ = [
     "widths_export",
 ]
 
-_CURVES = "curves"
+CURVES = "curves"
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
 _SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
@@ -72,7 +73,7 @@ def run_export(provenance: FigureProvenance, dataset: Dataset, results: Sequence
     ValueError
         If the runs do not make such a figure: curves of different methods, widths that were not learned.
     """
-    if provenance.figure == _CURVES:
+    if provenance.figure == CURVES:
         export = curves_export(dataset, list(map(PointResult.of, provenance.points, results)))
     else:
         export = RUN_FIGURES[provenance.figure].export(results[0], dataset.label_names)
@@ -92,7 +93,7 @@ def curves_export(dataset: Dataset, answers: Sequence[PointResult]) -> FigureExp
     if curves.evaluate == "test":
         marks = [mark for mark in published(data_key(curves.dataset)) if mark.method in _MARKED]
     return FigureExport(
-        _CURVES,
+        CURVES,
         lambda figure, style: draw_curves(figure, curves, style, marks),
         lambda path: curves_csv(path, curves),
     )
@@ -102,7 +103,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
     """Return the points that a trial compared, on validation rows, with its sentence beside them."""
     points = tuple(answer.point for answer in trial.answers)
     curves = curves_export(dataset, trial.answers)
-    provenance = FigureProvenance(_CURVES, source, points)
+    provenance = FigureProvenance(CURVES, source, points)
     name, said = "try", f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
     words = " ".join(map(shlex.quote, [*(source.paths or [source.argument]), *source.words]))
     remade = ["draw", f"{name}.json"]
@@ -180,4 +181,4 @@ RUN_FIGURES = {
 
 def figure_names() -> tuple[str, ...]:
     """Return the names that a provenance may give its figure."""
-    return (_CURVES, *RUN_FIGURES)
+    return (CURVES, *RUN_FIGURES)

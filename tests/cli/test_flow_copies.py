@@ -11,6 +11,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.experiments.inspection.copies import CopiesStudy
 from slide_gui.experiments.inspection.flow import flow_result
 from slide_gui.experiments.model_file import fit_model
+from slide_gui.experiments.session import read_session
 from slide_gui.experiments.source import DataSource, image_text
 from tests.experiments.tiny import rectangles
 
@@ -48,6 +49,9 @@ def test_that_a_drawn_image_can_be_sent_through(capsys: pytest.CaptureFixture[st
     )
     assert (found["image"], found["corruption"], found["blanked"]) == ("a line", None, 0)
     assert Path("f.png").read_bytes().startswith(b"\x89PNG")
+    session = read_session(Path("f.png"))
+    assert session is not None
+    assert (session.parameters.depth, session.choices) == (1, (("weights", "view", "2"),))
 
 
 def test_that_copies_say_the_errors_of_the_library(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.open import open_data
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.run import run
+from slide_gui.experiments.session import read_session
 from slide_gui.experiments.source import DataSource, HeldOut, Reading
 from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
@@ -119,6 +120,11 @@ def test_that_figures_and_tables_are_written(data: Path) -> None:
     for name in ("curves.svg", "curves.csv"):
         assert main([*sweep, "--figure", name]) == 0
     assert all(Path(name).stat().st_size > 40 for name in [*figures, "curves.svg", "curves.csv"])
+    for name, page in (("confusion.svg", "classifier"), ("widths.svg", "classifier"), ("curves.svg", "curves")):
+        session = read_session(Path(name))
+        assert session is not None
+        assert (session.page, session.parameters.depth, session.source.paths) == (page, 1, ("tiny.npz",))
+        assert session.fingerprint == session.source.load().fingerprint
 
 
 def test_that_other_methods_and_classifiers_are_trained_and_said(data: Path, capsys: Capture) -> None:

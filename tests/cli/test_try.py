@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
+from slide_gui.experiments.session import located, read_session
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.trial import try_data
 
@@ -51,11 +52,14 @@ def test_that_the_bundle_holds_figure_numbers_command_script_and_sentence(table:
     folder = Path("tried")
     assert {path.name for path in folder.iterdir()} == {
         "try.pdf", "try.svg", "try.png", "try.csv", "try.py", "try.json", "try.txt", "commands.txt",
+        "try.slide-session",
     }  # fmt: skip
     assert (folder / "try.txt").read_text() == "\n".join(said[:2]) + "\n"
     commands = (folder / "commands.txt").read_text()
     assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --out ." in commands
     assert "best on validation" in (folder / "try.csv").read_text().splitlines()[0]
+    session = located(read_session(folder), folder, [Path()])
+    assert (session.page, session.fingerprint) == ("curves", session.source.load().fingerprint)
     before = {name: (folder / name).read_bytes() for name in ("try.csv", "try.svg")}
     environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     os.remove(folder / "try.csv")

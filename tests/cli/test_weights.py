@@ -60,8 +60,22 @@ def test_that_weights_writes_the_rows_that_python_computes_to_the_bit(data: Path
 def test_that_a_saved_model_and_its_data_give_the_same_figure(data: Path) -> None:
     assert main(["fit", "small.npz", "--depth", "2", "-o", "m.npz"]) == 0
     assert main(["weights", "m.npz", "--pixels", "1,2", "-o", "a.svg"]) == 0
-    assert main(["weights", "small.npz", "--depth", "2", "--pixels", "1,2", "-o", "b.svg"]) == 0
+    assert main(["weights", "small.npz", "--depth", "2", "--pixels", "1,2", "-o", "b.svg", "--no-session"]) == 0
     assert Path("a.svg").read_bytes() == Path("b.svg").read_bytes()
+    assert read_session(Path("b.svg")) is None
+
+
+def test_that_pictures_hold_the_session_in_which_a_window_shows_the_same(data: Path) -> None:
+    arguments = ["--noise", "0.2", "--depth", "2", "--pixels", "1,2", "--levels", "tile", "--colors", "jet"]
+    assert main(["weights", "small.npz", *arguments, "-o", "w.png", "--format", "png", "svg", "pdf"]) == 0
+    first, *others = (read_session(Path(f"w.{suffix}")) for suffix in ("png", "svg", "pdf"))
+    assert first is not None
+    assert others == [first, first]
+    assert (first.page, first.parameters) == ("weights", StackParameters(noise=0.2, depth=2))
+    assert (first.selection.pins, first.selection.levels, first.selection.colors) == ((8,), "tile", "jet")
+    assert first.source.paths == ("small.npz",)
+    session = located(first, Path("w.png"))
+    assert session.source.load().fingerprint == session.fingerprint
 
 
 def test_that_contributions_are_drawn_when_asked_for_and_the_table_tells_the_weights(
