@@ -105,9 +105,8 @@ def download(
     *,
     progress: Progress = NO_PROGRESS,
     mirrors: Sequence[str] | None = None,
-    folder: Path | None = None,
 ) -> list[Path]:
-    """Fetch the files of a data set from its mirrors into a folder of its own.
+    """Fetch the files of a data set from its mirrors into a folder of its own in the first of `data_folders`.
 
     Parameters
     ----------
@@ -117,8 +116,6 @@ def download(
         Reports the share of the files; cancelling leaves no half file behind.
     mirrors : sequence of str, optional
         Addresses that end in a slash, instead of the catalogue's.
-    folder : Path, optional
-        Instead of the first of `data_folders`.
 
     Returns
     -------
@@ -133,7 +130,7 @@ def download(
         If a file could not be fetched whole, or its hash is wrong.
     """
     wanted = entry(key)
-    target = (folder or data_folders()[0]) / key
+    target = data_folders()[0] / key
     share = 1 / len(wanted.files)
     return [
         fetch(
@@ -146,11 +143,11 @@ def download(
     ]
 
 
-def _files_by_name(folder: Path, depth: int = _DEPTH) -> dict[str, Path]:
+def _files_by_name(folder: Path) -> dict[str, Path]:
     """Return the files of a folder and those below it, the shallower and earlier first, to a bounded count."""
     found: dict[str, Path] = {}
     level, seen = [folder], 0
-    for _ in range(depth + 1):
+    for _ in range(_DEPTH + 1):
         below: list[Path] = []
         for place in level:
             try:

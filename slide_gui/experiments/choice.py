@@ -168,9 +168,9 @@ def _place(point: SweepPoint) -> float:
     return point.noise if point.spec.kept is None else point.spec.kept
 
 
-def final_points(chosen: Sequence[PointResult], training: str = "whole") -> tuple[SweepPoint, ...]:
+def final_points(chosen: Sequence[PointResult]) -> tuple[SweepPoint, ...]:
     """Return the points that judge what was chosen on the test part, trained on the whole training part again."""
-    return tuple(replace(answer.point, spec=final_spec(answer.point.spec, training)) for answer in chosen)
+    return tuple(replace(answer.point, spec=final_spec(answer.point.spec)) for answer in chosen)
 
 
 def final_spec(spec: RunSpec, training: str = "whole") -> RunSpec:

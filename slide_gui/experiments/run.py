@@ -432,9 +432,7 @@ class Restored:
     labels: tuple[int, ...]
 
 
-def restore(
-    dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS, reuse: Reuse | None = None
-) -> Restored:
+def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROGRESS) -> Restored:
     """Return the representation and the SVM of a result: the one fitted again, the other not trained again.
 
     Raises
@@ -452,9 +450,8 @@ def restore(
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
     rows, _ = _rows(classes.train, spec, dataset.name)
-    reuse = Reuse() if reuse is None else reuse
     fit_rows = _fit_rows(classes.train, spec, rows)
-    fitted = represent(dataset, spec, fit_rows, reuse, progress.part(0.0, 0.7))
+    fitted = represent(dataset, spec, fit_rows, Reuse(), progress.part(0.0, 0.7))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
     vectors = embedding(Z, classifier.support, classifier.dtype)

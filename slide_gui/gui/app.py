@@ -146,7 +146,7 @@ def make_window(files: Sequence[Path], source: DataSource | None = None, *, keep
     return window
 
 
-def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] = (1280, 800)) -> None:
+def take_screenshot(path: Path, *, theme: str = "light") -> None:
     """Open the window on the generated Rectangles, wait until all layers are fitted, and save a picture of it.
 
     Parameters
@@ -154,8 +154,6 @@ def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] =
     path : Path
         Of the PNG to write.
     theme : {"light", "dark"}
-    size : tuple of (width, height)
-        In device-independent pixels.
 
     Raises
     ------
@@ -173,7 +171,7 @@ def take_screenshot(path: Path, *, theme: str = "light", size: tuple[int, int] =
     apply_theme(app, theme)
     window = make_window([])
     interruption = Interruption(window)
-    window.resize(*size)
+    window.resize(1280, 800)
     window.show()
     loop, limit = QEventLoop(window), QTimer(window)
     limit.setSingleShot(True)

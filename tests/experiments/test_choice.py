@@ -109,5 +109,4 @@ def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels() -> N
     assert point.spec == final_spec(candidate.point.spec)
     changed = {"training": "whole", "evaluate": "test", "labels": None, "fit_rows": "training"}
     assert point.spec == replace(candidate.point.spec, **changed).checked()  # type: ignore[arg-type]
-    (point,) = final_points([candidate], "split")
-    assert point.spec.training == "split"
+    assert final_spec(candidate.point.spec, "split").training == "split"

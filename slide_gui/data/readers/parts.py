@@ -111,7 +111,7 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     return np.array([number[name] for name in names], np.int64), known
 
 
-def whole_labels(values: NDArray[np.generic], place: str, first_row: int = 1) -> NDArray[np.int64]:
+def whole_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]:
     """Return labels as int64.
 
     Parameters
@@ -120,8 +120,6 @@ def whole_labels(values: NDArray[np.generic], place: str, first_row: int = 1) ->
         Whole numbers of any real dtype.
     place : str
         The file, for the message.
-    first_row : int
-        How the first row is counted in the message.
 
     Raises
     ------
@@ -136,7 +134,7 @@ def whole_labels(values: NDArray[np.generic], place: str, first_row: int = 1) ->
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            f"the label of row {row + first_row} is {numbers[row]:.10g}, expected a whole number within ±{LABEL_BOUND}",
+            f"the label of row {row + 1} is {numbers[row]:.10g}, expected a whole number within ±{LABEL_BOUND}",
             place,
         )
     return numbers.astype(np.int64)

@@ -156,7 +156,6 @@ def read_table(
     columns: int = 0,
     apart: int = -1,
     delimiter: bytes = b"",
-    head: bytes = b"",
     first_line: int = 1,
     progress: Progress = NO_PROGRESS,
 ) -> Table:
@@ -178,8 +177,6 @@ def read_table(
         The column to keep apart, within the columns.
     delimiter : bytes
         One character between numbers; empty for blanks.
-    head : bytes
-        Text already taken from the stream, that belongs before the rest.
     first_line : int
         The number of the first line, for messages.
     progress : Progress
@@ -192,7 +189,7 @@ def read_table(
         four columns beside the one kept apart, or more rows than the memory holds.
     """
     sink: _Sink | None = None
-    rest, done, line, step = head, len(head), first_line, _BLOCK
+    rest, done, line, step = b"", 0, first_line, _BLOCK
     while True:
         # Up to the end of a line, so that the next block begins with one; a very long line by doubling.
         chunk = stream.read(max(step - len(rest), len(rest), 1))
@@ -201,7 +198,7 @@ def read_table(
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 64 MiB; expected one row of numbers a line", place)
         if text and sink is None:
-            sink = _start(text, size, place, columns, apart, line)
+            sink = _start(text, size, place, columns, apart)
             step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
         if text:
             line = _take(sink, text, delimiter, place, line)
@@ -252,7 +249,7 @@ class _Sink:
         self._column.resize(rows, refcheck=False)
 
 
-def _start(text: bytes, size: int, place: str, columns: int, apart: int, line: int) -> _Sink | None:
+def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sink | None:
     """Learn the width from the first row; None if the text holds only blank lines and comments."""
     for row in text.splitlines(keepends=True):
         if not row.strip() or row.startswith(b"#"):

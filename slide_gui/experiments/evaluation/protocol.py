@@ -28,7 +28,6 @@ __all__ = [
     "plan",
     "published",
     "published_seconds",
-    "published_splits",
     "sensitivity",
     "split_seed",
 ]
@@ -75,11 +74,6 @@ def published_seconds(key: str) -> tuple[float | None, float | None, float | Non
     entries = (seconds["SLIDE"].get(key), seconds["SdA"].get(key), table["speedup"].get(key))
     slide, sda, speedup = (None if value is None else float(value) for value in entries)
     return slide, sda, speedup
-
-
-def published_splits(key: str) -> int:
-    """Return over how many splits the paper averages on a data set; 1 for any that it does not use."""
-    return int(_published()["protocol"]["splits"].get(key, 1))
 
 
 def sensitivity() -> Sensitivity:
