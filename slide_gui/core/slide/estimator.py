@@ -15,6 +15,7 @@ from slide_gui.core.slide.dask_rows import dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, StackParameters
+from slide_gui.core.slide.scatter import is_sparse, without_duplicates
 from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -116,6 +117,7 @@ class SLIDE(LayeredTransformer):
         Parameters
         ----------
         X : array_like of shape (n, d)
+            As for `fit`, without `Blocks`.
         y : ignored
         progress : Progress
             Listener and cancel point.
@@ -176,14 +178,21 @@ class SLIDE(LayeredTransformer):
         if is_dask(X) or isinstance(X, BlockRows):
             return self._block_rows(dask_rows(X) if is_dask(X) else X, reset)
         # fit_stack looks for NaN block by block, so that a memmap is read once.
-        return checked_rows(
+        rows = checked_rows(
             self,
             X,
             reset=reset,
+            accept_sparse="csr",
             dtype=None if _plain(X) else [np.float32, np.float64],
-            ensure_all_finite=not (reset and _plain(X)),
+            ensure_all_finite=not (reset and (_plain(X) or is_sparse(X))),
             ensure_min_samples=2 if reset else 1,
         )
+        return without_duplicates(rows) if is_sparse(rows) else rows
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _block_rows(self, X: BlockRows, reset: bool) -> BlockRows:
         if not reset:

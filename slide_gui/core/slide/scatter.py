@@ -27,6 +27,7 @@ __all__ = [
     "GROUP", "Activations", "Entered", "InputScatter", "Part", "Scatter", "ScatterSum", "dense_rows", "input_scatter",
     "is_sparse",
     "refuse_not_finite", "scatter_after",
+    "without_duplicates",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -297,6 +298,14 @@ def is_sparse(rows: Any) -> bool:
     return hasattr(rows, "tocsr")
 
 
+def without_duplicates(rows: Any) -> Any:
+    """Return a CSR matrix that stores each value once, its columns in order: itself, or a copy."""
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return rows
+
+
 def dense_rows(rows: Rows, start: int, stop: int) -> NDArray[Any]:
     """Return some rows as an array; of a CSR matrix they are written out."""
     block = rows[start:stop]
@@ -376,7 +385,7 @@ def _sparse_scatters(
     rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress
 ) -> Iterator[Scatter]:
     """Yield the same of a CSR matrix, never written out: what is not stored is 0, and squashed T(0)."""
-    n = rows.shape[0]
+    n, rows = rows.shape[0], without_duplicates(rows)
     values = rows.data.astype(parameters.dtype).astype(np.float64)
     if not np.isfinite(values).all():
         place = int(np.flatnonzero(~np.isfinite(values))[0])

@@ -33,7 +33,9 @@ __all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "in
 Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix; to be fitted also `BlockRows`
 
-_MATRICES = 8  # of features × features that a fit works with, beside the weights and the scatter of each layer
+# Of features × features, that a fit works with beside the weights and the scatter of each layer; at hardly any noise,
+# where W is corrected, two more.
+_MATRICES = 4
 
 
 @dataclass(frozen=True, eq=False)
