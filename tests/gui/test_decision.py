@@ -52,8 +52,8 @@ def test_that_the_decision_shown_is_the_models_own(window, part, data):
         assert picture.title == f"{name}, by {abs(margin):.2f} over {picture.bars[1].name}"
         assert "of x, by the SVM trained at noise 0.3, 4 layers" in picture.about
         for each in picture.nearest:
-            np.testing.assert_array_equal(each.values, data.train[each.vector.row].reshape(6, 6))
-            assert each.name == data.label_names[data.train_labels[each.vector.row]]
+            np.testing.assert_array_equal(each.values, data.train[each.row].reshape(6, 6))
+            assert each.name == data.label_names[data.train_labels[each.row]]
 
 
 def test_that_a_stroke_is_decided_with_the_flow_it_makes_and_flips_are_looked_for_once_it_rests(window, part):
@@ -93,7 +93,7 @@ def test_that_nothing_is_decided_while_another_view_is_shown(window, part):
 
 def test_that_a_click_on_a_support_vector_shows_that_image(window, part):
     view = shown(part).view
-    row = view.picture.nearest[1].vector.row
+    row = view.picture.nearest[1].row
     QTest.mouseClick(view, Qt.MouseButton.LeftButton, pos=view.place(1).center().toPoint())
     assert window.workspace.state.selection.sample == row
     np.testing.assert_array_equal(part.flow().clean, window.workspace.dataset.train[row])
@@ -101,7 +101,7 @@ def test_that_a_click_on_a_support_vector_shows_that_image(window, part):
 
 def test_that_support_vectors_are_walked_and_chosen_by_keys(window, part):
     view = shown(part).view
-    row = view.picture.nearest[0].vector.row
+    row = view.picture.nearest[0].row
     QTest.keyClick(view, Qt.Key.Key_Right)
     assert f"training image {row + 1}" in view.accessibleDescription()
     QTest.keyClick(view, Qt.Key.Key_Return)

@@ -11,7 +11,6 @@ from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from slide_gui.experiments.inspection.decision import SupportVector
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import (
     MIDDLE,
@@ -46,11 +45,27 @@ class ClassBar:
 
 @dataclass(frozen=True, eq=False)
 class NearestPicture:
-    """A support vector, whose row a click tells; its values, (rows, columns) or (d,), and the name of its class."""
+    """A support vector.
 
-    vector: SupportVector
+    Attributes
+    ----------
+    row : int
+        Of the training part: what a click tells.
+    values : ndarray of shape (rows, columns) or (d,), float32
+    name : str
+        Of its class.
+    kernel, pull : float
+        As in `experiments.inspection.decision.SupportVector`.
+    shares : tuple of float
+        One a layer.
+    """
+
+    row: int
     values: Values
     name: str
+    kernel: float
+    pull: float
+    shares: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,10 +106,6 @@ class DecisionPicture:
     flip: FlipPicture | None
 
 
-def _rows(picture: DecisionPicture) -> list[int]:
-    return [nearest.vector.row for nearest in picture.nearest]
-
-
 class DecisionView(Pointed):
     """Three parts side by side; as many support vectors as there is room for.
 
@@ -133,7 +144,7 @@ class DecisionView(Pointed):
     def set_picture(self, picture: DecisionPicture | None, transposed: bool = False) -> None:
         """Show a decision, or the placeholder."""
         before = self._picture
-        if picture is None or before is None or _rows(picture) != _rows(before):
+        if picture is None or before is None or [n.row for n in picture.nearest] != [n.row for n in before.nearest]:
             self._current = None
         self._picture, self._transposed = picture, transposed
         self._images.clear()
@@ -154,14 +165,13 @@ class DecisionView(Pointed):
     def _lines(self, nearest: NearestPicture) -> list[str]:
         assert self._picture is not None
         first = self._picture.bars[0].name
-        vector = nearest.vector
-        towards = first if vector.pull >= 0 else self._picture.rival
+        towards = first if nearest.pull >= 0 else self._picture.rival
         shares = ", ".join(
-            f"{layer_name(layer)} {per_cent(100 * share, 0)}" for layer, share in enumerate(vector.shares)
+            f"{layer_name(layer)} {per_cent(100 * share, 0)}" for layer, share in enumerate(nearest.shares)
         )
         return [
-            f"training image {vector.row + 1}, {nearest.name}",
-            f"K = {fixed(vector.kernel, 3)}; its part in the margin: {fixed(abs(vector.pull), 2)} for {towards}",
+            f"training image {nearest.row + 1}, {nearest.name}",
+            f"K = {fixed(nearest.kernel, 3)}; its part in the margin: {fixed(abs(nearest.pull), 2)} for {towards}",
             f"where it differs: {shares}",
         ]
 
@@ -218,7 +228,7 @@ class DecisionView(Pointed):
 
     def _click(self, target: int) -> None:
         assert self._picture is not None
-        self.row_clicked.emit(self._picture.nearest[target].vector.row)
+        self.row_clicked.emit(self._picture.nearest[target].row)
 
     # Painting
 
@@ -283,11 +293,10 @@ class DecisionView(Pointed):
             line = QRectF(box.x(), HEAD + SIDE + 3, _CARD - 8, LINE)
             painter.setPen(QColor(theme.text))
             painter.drawText(line, MIDDLE, metrics.elidedText(nearest.name, Qt.TextElideMode.ElideRight, line.width()))
-            vector = nearest.vector
-            painter.setPen(QColor(theme.accent_text if vector.pull >= 0 else theme.danger))
-            pull = f"{'+' if vector.pull >= 0 else '−'}{fixed(abs(vector.pull), 2)}"
+            painter.setPen(QColor(theme.accent_text if nearest.pull >= 0 else theme.danger))
+            pull = f"{'+' if nearest.pull >= 0 else '−'}{fixed(abs(nearest.pull), 2)}"
             painter.drawText(line, RIGHT, pull)
-            self._stack(painter, vector.shares, QRectF(box.x(), line.bottom() + 3, _CARD - 8, 6))
+            self._stack(painter, nearest.shares, QRectF(box.x(), line.bottom() + 3, _CARD - 8, 6))
         self._legend(painter, picture, QRectF(left, HEAD + SIDE + 2 * LINE, self.width() - left, LINE), theme)
 
     def _stack(self, painter: QPainter, shares: Sequence[float], box: QRectF) -> None:

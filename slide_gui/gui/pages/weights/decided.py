@@ -58,9 +58,7 @@ class DecidedPart(QWidget):
         if picture is None:
             return []
         bars = [f"decision\t{bar.name}\t{bar.text}" for bar in picture.bars]
-        nearest = [
-            f"support vector {each.vector.row + 1}\t{each.name}\t{each.vector.pull!r}" for each in picture.nearest
-        ]
+        nearest = [f"support vector {each.row + 1}\t{each.name}\t{each.pull!r}" for each in picture.nearest]
         return [*bars, *nearest]
 
     @Slot(int)
@@ -96,7 +94,10 @@ class DecidedPart(QWidget):
 
         first, second = names[decision.first], names[decision.second]
         nearest = tuple(
-            NearestPicture(each, seen(dataset.train[each.row]), names[each.code]) for each in decision.nearest
+            NearestPicture(
+                each.row, seen(dataset.train[each.row]), names[each.code], each.kernel, each.pull, each.shares
+            )
+            for each in decision.nearest
         )
         changed = None
         if flip is not None:
