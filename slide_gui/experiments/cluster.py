@@ -9,8 +9,9 @@ does not depend on where it was made.
 from __future__ import annotations
 
 import heapq
+import json
 import logging
-import os
+import socket
 import time
 import warnings
 from collections.abc import Callable, Generator, Sequence
@@ -26,7 +27,9 @@ from slide_gui.blas import limit_threads, loaded_blas
 from slide_gui.core.validation import check_whole
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
+from slide_gui.data.limits import read_small
 from slide_gui.experiments.cost import RunShape, typical_seconds
+from slide_gui.experiments.networks import Networks
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.source import DataSource
@@ -49,6 +52,7 @@ _COUNTING = 1.0  # seconds that a count of the workers holds
 _LOOK = 0.05  # seconds between two looks at whether anything came back, or the work is cancelled
 _BETWEEN_REPORTS = 0.5  # seconds between two words of a task about how far it is
 _ATTEMPTS = 10  # how often a run is asked for again whose data, worker or place were lost
+_LARGEST_FILE = 1 << 20  # bytes of a scheduler file
 _TOPIC = "slide-gui"
 _AGAIN = "all that came back is kept; start it again, and repeat what was asked"
 _INSTALL = "install what runs are spread with: pip install 'slide-gui[cluster]'"
@@ -220,7 +224,7 @@ class Cluster:
                 raise ClusterError(f"worker {address} cannot run this program ({theirs}); {remedy}")
             name, memory = str(each.get("name", address)), int(each.get("memory_limit") or 0)
             workers.append(Worker(address, name, int(each["nthreads"]), memory, theirs))
-        return tuple(sorted(workers, key=lambda worker: worker.address))
+        return tuple(sorted(workers, key=lambda worker: (len(worker.name), worker.name, worker.address)))
 
     def answers(
         self,
@@ -261,6 +265,11 @@ class Cluster:
         finally:
             work.leave()
 
+    @property
+    def is_alive(self) -> bool:
+        """Whether the scheduler still answers."""
+        return bool(self.client.status == "running")
+
     def check_alive(self) -> None:
         """Refuse to go on without the scheduler.
 
@@ -269,7 +278,7 @@ class Cluster:
         ClusterError
             If it is gone.
         """
-        if self.client.status != "running":
+        if not self.is_alive:
             raise ClusterError(f"the scheduler of {self.choice} is gone; {_AGAIN}")
 
     def _facts(self) -> dict[str, dict[str, Any]]:
@@ -299,12 +308,11 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
     try:
         import dask
         from distributed import Client, LocalCluster
+        from distributed.comm.addressing import parse_host_port
     except ImportError as error:
         raise ClusterError(f"{error.name or 'Dask'} is not installed; {_INSTALL}") from None
     if choice.is_here:
         raise ValueError("no workers and no scheduler were asked for; say one of them")
-    if choice.is_file and not os.path.isfile(choice.scheduler):
-        raise ClusterError(f"no scheduler wrote {choice.scheduler}; start one: dask scheduler --scheduler-file FILE")
     # Its own words of lost connections and workers come here as one sentence.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
@@ -315,12 +323,31 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
                     silence_logs=logging.CRITICAL,
                 )  # fmt: skip
             return local, Client(local, set_as_default=False)
-        where = {"scheduler_file": choice.scheduler} if choice.is_file else {"address": choice.scheduler}
-        return None, Client(**where, timeout=_CONNECTING, set_as_default=False)
+        address = _written(choice.scheduler) if choice.is_file else choice.scheduler
+        # Asked first, for a client that nobody answers waits long and leaves its thread behind.
+        socket.create_connection(parse_host_port(address.partition("://")[2]), _CONNECTING).close()
+        return None, Client(address, timeout=_CONNECTING, set_as_default=False)
+    except ClusterError:
+        raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         said = str(error).splitlines()[0] if str(error) else type(error).__name__
         remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
         raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
+
+
+def _written(file: str) -> str:
+    """Return the address that a scheduler wrote to a file.
+
+    Raises
+    ------
+    ClusterError
+        If there is none.
+    """
+    try:
+        return str(json.loads(read_small(file, _LARGEST_FILE, "what a scheduler wrote"))["address"])
+    except (DataError, ValueError, KeyError, TypeError):
+        remedy = "start one: dask scheduler --scheduler-file FILE"
+        raise ClusterError(f"{file} holds no address of a scheduler; {remedy}") from None
 
 
 class _Work:
@@ -509,9 +536,9 @@ def _as_sent(dataset: Dataset) -> Dataset:
 
 
 @lru_cache(maxsize=1)
-def _shared(fingerprint: str) -> Reuse:
-    """Return what runs of a worker on the same data share; the data before are forgotten."""
-    return Reuse()
+def _networks(_fingerprint: str) -> Networks:
+    """Return the autoencoders that runs of a worker on the same data share; those of data before are forgotten."""
+    return Networks()
 
 
 def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions: Versions) -> RunResult:
@@ -521,8 +548,7 @@ def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions
     worker = get_worker()
     limit_threads(1)
     _refuse_other(worker.address, versions_here(), versions)
-    reuse = _shared(spec.fingerprint)
-    reuse.results = {} if near is None else {near.hash: near}
+    reuse = Reuse(results={} if near is None else {near.hash: near}, networks=_networks(spec.fingerprint))
     return run(dataset, spec, progress=_TaskProgress(worker, spec.hash), reuse=reuse)
 
 

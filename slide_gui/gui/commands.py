@@ -41,6 +41,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
+    from slide_gui.gui.cluster_dialog import ClusterDialog
     from slide_gui.gui.pages.classifier import ClassifierPage
     from slide_gui.gui.pages.curves import CurvesPage
 
@@ -228,7 +229,7 @@ def _not_here(shell: Shell, needs_image: bool = False) -> str:
 
 
 def _not_cancellable(shell: Shell) -> str:
-    return "" if shell.workspace.lane.busy or shell.shows_notice else "Nothing is running"
+    return "" if shell.session.busy or shell.shows_notice else "Nothing is running"
 
 
 def _not_fittable(shell: Shell) -> str:
@@ -360,6 +361,14 @@ COMMANDS = (
         _sweep,
         "The error at every noise and depth; opens the Error curves",
         why_not=_not_trainable,
+    ),
+    Command(
+        "cluster",
+        "Where runs are made…",
+        "Edit",
+        "Ctrl+Alt+R",
+        lambda w: w.commands.show_cluster(),
+        "In this window, by workers of this computer, or by a Dask scheduler",
     ),
     *(_page(number, page) for number, page in enumerate(PAGES, 1)),
     *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
@@ -606,6 +615,7 @@ class Commands(QObject):
         self._palette: CommandPalette | None = None
         self._lists_runs = False
         self._guide: Guide | None = None
+        self._cluster: ClusterDialog | None = None
         self._shortcuts: ShortcutList | None = None
         self._about: QMessageBox | None = None
 
@@ -653,6 +663,14 @@ class Commands(QObject):
     def _open_run(self, key: str) -> None:
         self._shell.pages.turn_to("classifier")
         self._shell.session.runs.open_run(key)
+
+    def show_cluster(self) -> None:
+        """Ask where runs are made, and show who makes them."""
+        if self._cluster is None:
+            from slide_gui.gui.cluster_dialog import ClusterDialog
+
+            self._cluster = ClusterDialog(self._shell.session.cluster, self._window)
+        self._cluster.ask()
 
     def show_guide(self) -> None:
         """Open the guide, beside which one can go on working."""

@@ -179,6 +179,7 @@ def within(frame: QRect, room: QRect) -> QRect:
 
 
 _PRIVATE = "nothing leaves this computer"
+_FAR = "Data and parameters of sweeps, benchmarks and trials travel there, and results come back"
 
 
 class MainWindow(QMainWindow):
@@ -206,7 +207,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.settings, self._tinted = settings, ""
         self._panel_folded = settings.value("panel_folded", False, bool)
-        self.session = Session(store, self)
+        self.session = Session(store, self, settings=settings)
         self.lane, self.workspace = self.session.lane, self.session.workspace
         self.workspace.choices = FileChoices(settings)
         self.recent = RecentFiles(settings, self)
@@ -255,8 +256,8 @@ class MainWindow(QMainWindow):
         status.setSizeGripEnabled(False)
         status.setFixedHeight(32)
         self.job_bar = JobBar(self)
-        self._right_status = label(_PRIVATE, self)
-        self._right_status.setToolTip("No network is used unless you ask for a download")
+        self._right_status = label("", self)
+        self._show_place()
         status.addWidget(self.job_bar, 1)
         self._right_status.setContentsMargins(0, 0, 16, 0)
         status.addPermanentWidget(self._right_status)
@@ -267,7 +268,7 @@ class MainWindow(QMainWindow):
         self.panel.open_requested.connect(self.actions_by_name["open"].trigger)
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
         self.panel.download_requested.connect(self.opening.ask_to_download)
-        self.lane.status_changed.connect(self._show_job)
+        self.session.status_changed.connect(self._show_job)
         self.job_bar.cancel_requested.connect(self.actions_by_name["cancel"].trigger)
         self.workspace.problem.connect(self.show_problem)
         self.exports.problem.connect(self.show_problem)
@@ -278,7 +279,8 @@ class MainWindow(QMainWindow):
         self.workspace.history.changed.connect(self._follow_history)
         self.workspace.state_changed.connect(self._follow_state)
         self.workspace.stack_changed.connect(self._follow_history)
-        self.lane.busy_changed.connect(self._follow_history)
+        self.session.busy_changed.connect(self._follow_history)
+        self.session.place_changed.connect(self._show_place)
         self.notice.shown_changed.connect(self._follow_history)
         self.lateness.measured.connect(self._show_lateness)
         self.faults.reported.connect(self._show_fault)
@@ -518,7 +520,15 @@ class MainWindow(QMainWindow):
             self.lateness.start()
         else:
             self.lateness.stop()
-            self._right_status.setText(_PRIVATE)
+            self._show_place()
+
+    @Slot()
+    def _show_place(self) -> None:
+        """Say whether anything leaves this computer."""
+        scheduler = self.session.scheduler
+        if not self.shows_lateness:
+            self._right_status.setText(f"runs are made at {scheduler}" if scheduler else _PRIVATE)
+        self._right_status.setToolTip(_FAR if scheduler else "No network is used unless you ask for a download")
 
     @Slot(object)
     def _show_lateness(self, worst: float) -> None:

@@ -15,6 +15,7 @@ from slide_gui.experiments.evaluation.timing import Extrapolated, TimeRow, extra
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import subset
 from slide_gui.experiments.store import RunStore
+from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.gui.state.task import Task
@@ -79,9 +80,11 @@ class EvaluationController(QObject):
 
     changed = Signal()
 
-    def __init__(self, lane: Lane, library: RunLibrary, parent: QObject | None = None) -> None:
+    def __init__(
+        self, lane: Lane, library: RunLibrary, cluster: ClusterController, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
-        self._library = library
+        self._library, self._cluster = library, cluster
         self.choice = EvaluationChoice.everything()
         self._asked = False  # to read what is stored, once the library has listed it
         library.changed.connect(self._listed)
@@ -181,12 +184,14 @@ class EvaluationController(QObject):
                 loaded[key] = load_data(key, progress)
             return loaded[key]
 
+        open_cluster = self._cluster.opener()
+
         def work(progress: Progress) -> EvaluationState:
             with RunStore(path) as store:
-                return run_evaluation(cells, load, store, progress=progress, pause=pause)
+                return run_evaluation(cells, load, store, progress=progress, pause=pause, cluster=open_cluster())
 
         self.runs.latest = None
-        self.runs.start(work)
+        self.runs.start(work, lane=self._cluster.lane_of_runs)
 
     def stop(self) -> None:
         """Stop what runs here; finished runs are kept."""

@@ -20,6 +20,7 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.experiments.sweep import SweepPlan, SweepState, plan_sweep, run_sweep, stored_or_run
 from slide_gui.experiments.trial import Trial, try_data
+from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
@@ -61,9 +62,11 @@ class RunController(QObject):
 
     result_changed = Signal()
 
-    def __init__(self, workspace: Workspace, library: RunLibrary, parent: QObject | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, library: RunLibrary, cluster: ClusterController, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
-        self._workspace, self.library = workspace, library
+        self._workspace, self.library, self._cluster = workspace, library, cluster
         lane = workspace.lane
         self.training = Task(lane, "train", "Training", "The classifier could not be trained", self)
         self.estimate = Task(lane, "estimate", "Estimating", "The error could not be estimated", self)
@@ -232,12 +235,13 @@ class RunController(QObject):
             return
         path, pause, asked = self.library.path, self.sweep.pause, sweep
         self.asked, self.sweep.latest = asked, None
+        open_cluster = self._cluster.opener()
 
         def work(progress: Progress) -> SweepState:
             with RunStore(path) as store:
-                return run_sweep(dataset, asked, store, progress=progress, pause=pause)
+                return run_sweep(dataset, asked, store, progress=progress, pause=pause, cluster=open_cluster())
 
-        self.sweep.start(work)
+        self.sweep.start(work, lane=self._cluster.lane_of_runs)
 
     def start_trial(self) -> None:
         """Compare a few noises and depths on validation rows and judge the best, in about a minute."""
@@ -246,12 +250,14 @@ class RunController(QObject):
             self._workspace.problem.emit(Problem("Nothing to try yet", self.why_not()))
             return
 
+        open_cluster = self._cluster.opener()
+
         def work(progress: Progress) -> Trial:
             with RunStore(path) as store:
-                return try_data(dataset, source, store=store, progress=progress)
+                return try_data(dataset, source, store=store, progress=progress, cluster=open_cluster())
 
         self.trial.stop(forget=True)
-        self.trial.start(work)
+        self.trial.start(work, lane=self._cluster.lane_of_runs)
 
     def stop(self) -> None:
         """Stop training, estimate, trial and sweep; what is finished is kept."""

@@ -6,12 +6,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, QSettings, Signal, Slot
 
-from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.jobs import JobStatus, Lane
 from slide_gui.gui.state.workspace import Workspace
 
 if TYPE_CHECKING:
+    from slide_gui.gui.state.cluster import ClusterController
     from slide_gui.gui.state.evaluation import EvaluationController
     from slide_gui.gui.state.library import RunLibrary
     from slide_gui.gui.state.runs import RunController
@@ -26,13 +27,57 @@ class Session(QObject):
     ----------
     store : Path
         The store of runs. What reads it is imported late: it is heavy.
+    settings : QSettings, optional
+        Where it is kept where runs are made.
+
+    Signals
+    -------
+    status_changed(object)
+        As of `Lane`: of the job in the lane, else of what is waited for on a cluster.
+    busy_changed()
+        As of `Lane`.
+    place_changed()
+        Of where runs are made, something changed.
     """
 
-    def __init__(self, store: Path, parent: QObject | None = None) -> None:
+    status_changed = Signal(object)
+    busy_changed = Signal()
+    place_changed = Signal()
+
+    def __init__(self, store: Path, parent: QObject | None = None, *, settings: QSettings | None = None) -> None:
         super().__init__(parent)
-        self._store = store
+        self._store, self._settings = store, settings
+        self._status: dict[bool, JobStatus | None] = {}  # by whether it is the cluster's
         self.lane = Lane(self)
         self.workspace = Workspace(self.lane, self)
+        self.lane.status_changed.connect(self._tell_status)
+        self.lane.busy_changed.connect(self.busy_changed)
+
+    @Slot(object)
+    def _tell_status(self, status: JobStatus | None, *, of_cluster: bool = False) -> None:
+        self._status[of_cluster] = status
+        self.status_changed.emit(self._status.get(False) or self._status.get(True))
+
+    @Slot(object)
+    def _tell_status_of_cluster(self, status: JobStatus | None) -> None:
+        self._tell_status(status, of_cluster=True)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything runs, or is waited for."""
+        return self.lane.busy or ("cluster" in vars(self) and self.cluster.lane.busy)
+
+    @cached_property
+    def cluster(self) -> ClusterController:
+        """Where runs are made."""
+        from slide_gui.gui.state.cluster import ClusterController
+
+        cluster = ClusterController(self._settings, self)
+        cluster.lane.problem.connect(self.workspace.problem)
+        cluster.lane.status_changed.connect(self._tell_status_of_cluster)
+        cluster.lane.busy_changed.connect(self.busy_changed)
+        cluster.changed.connect(self.place_changed)
+        return cluster
 
     @cached_property
     def library(self) -> RunLibrary:
@@ -53,18 +98,25 @@ class Session(QObject):
         """Training, live estimates and sweeps."""
         from slide_gui.gui.state.runs import RunController
 
-        return RunController(self.workspace, self.library, self)
+        return RunController(self.workspace, self.library, self.cluster, self)
 
     @cached_property
     def evaluation(self) -> EvaluationController:
         """The paper's tables."""
         from slide_gui.gui.state.evaluation import EvaluationController
 
-        return EvaluationController(self.lane, self.library, self)
+        return EvaluationController(self.lane, self.library, self.cluster, self)
+
+    @property
+    def scheduler(self) -> str:
+        """The scheduler that data may travel to; empty where none is chosen, or nothing was asked of it yet."""
+        return self.cluster.state.choice.scheduler if "cluster" in vars(self) else ""
 
     def close(self) -> None:
         """Cancel everything and wait for the workers to end."""
         self.lane.close()
+        if "cluster" in vars(self):
+            self.cluster.close()
         if "library" in vars(self):
             self.library.close()
 

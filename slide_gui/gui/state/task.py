@@ -48,17 +48,18 @@ class Task(QObject):
     ) -> None:
         super().__init__(parent)
         self._lane, self._channel, self._title, self._failure = lane, channel, title, failure
-        self._background = background
+        self._background, self._used = background, lane
         self.running = False
         self.latest: Any = None
         """What the last job reported last, in the end its result; what it began with until then."""
         self.pause = Pause()
 
-    def start(self, work: Callable[[Progress], Any], latest: Any = None) -> None:
-        """Run `work` in the lane; `latest` is shown until it says more, else what was there before."""
+    def start(self, work: Callable[[Progress], Any], latest: Any = None, *, lane: Lane | None = None) -> None:
+        """Run `work` in the lane, or in another; `latest` is shown until it says more, else what was there before."""
         self.running, self.latest = True, self.latest if latest is None else latest
         self.pause.resume()
-        self._lane.submit(
+        self._used = lane or self._lane
+        self._used.submit(
             self._title,
             work,
             channel=self._channel,
@@ -66,7 +67,7 @@ class Task(QObject):
             on_result=self._finish,
             on_failure=self._fail,
             failure=self._failure,
-            background=self._background,
+            background=self._background and lane is None,
         )
         self.changed.emit()
 
@@ -74,7 +75,7 @@ class Task(QObject):
         """Stop what runs; `latest` stays, unless it is to be forgotten."""
         known, self.latest = self.latest, None if forget else self.latest
         if self.running:
-            self._lane.cancel(channel=self._channel)
+            self._used.cancel(channel=self._channel)
             self._end()
         elif self.latest is not known:
             self.changed.emit()

@@ -1,0 +1,100 @@
+"""Where runs are made, chosen in the window: connected, described, used by sweeps, left at the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.cluster import ClusterChoice
+from slide_gui.gui.cluster_dialog import ClusterDialog
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.state.cluster import ClusterController
+from tests.gui.given import labelled, wait
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return labelled()
+
+
+@pytest.fixture
+def dialog(window: MainWindow) -> ClusterDialog:
+    window.actions_by_name["cluster"].trigger()
+    shown = window.findChild(ClusterDialog)
+    assert isinstance(shown, ClusterDialog)
+    return shown
+
+
+def click(button: object) -> None:
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)  # type: ignore[call-overload]
+
+
+def test_that_workers_of_this_computer_are_shown_and_make_the_sweep(window: MainWindow, dialog: ClusterDialog) -> None:
+    session = window.session
+    dialog.local.setChecked(True)
+    dialog.workers.setValue(1)
+    click(dialog.connect_button)
+    wait(lambda: bool(session.cluster.state.workers), 30.0)
+    assert dialog.said.text() == "Connected: 1 worker, all of the versions of this window."
+    assert dialog.list.topLevelItemCount() == 1
+    assert "numerics" in dialog.list.topLevelItem(0).text(3)
+    assert dialog.dashboard.isEnabled()
+    dialog.reject()
+    wait(lambda: session.runs.usual_sweep() is not None)
+    usual = session.runs.usual_sweep()
+    assert usual is not None
+    svm = SvmParameters(widths="median", C=10.0)
+    session.runs.start_sweep(
+        replace(usual, noises=(0.3,), depths=(0, 1), svm=svm, choose="none", training="whole", labels=60, test_rows=100)
+    )
+    wait(lambda: not session.runs.sweep.running, 60.0)
+    assert len(session.runs.sweep.latest.done) == 2
+    click_here(window, dialog)
+
+
+def click_here(window: MainWindow, dialog: ClusterDialog) -> None:
+    window.actions_by_name["cluster"].trigger()
+    dialog.here.setChecked(True)
+    click(dialog.connect_button)
+    wait(lambda: not window.session.cluster.lane.busy, 30.0)
+    assert dialog.said.text() == "Runs are made in this window."
+    dialog.reject()
+
+
+def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leave(
+    window: MainWindow, dialog: ClusterDialog
+) -> None:
+    dialog.far.setChecked(True)
+    click(dialog.connect_button)
+    assert dialog.said.text().startswith("No scheduler is named; expected tcp://")
+    dialog.scheduler.setText("tcp://127.0.0.1:1")
+    click(dialog.connect_button)
+    wait(lambda: not window.session.cluster.state.connecting, 30.0)
+    assert dialog.said.text().startswith("No scheduler answers at tcp://127.0.0.1:1 ")
+    words = [each.text() for each in window.statusBar().findChildren(QLabel)]
+    assert "runs are made at tcp://127.0.0.1:1" in words
+    click_here(window, dialog)
+    words = [each.text() for each in window.statusBar().findChildren(QLabel)]
+    assert "nothing leaves this computer" in words
+
+
+@pytest.mark.usefixtures("app")
+def test_that_the_choice_is_kept_and_a_damaged_one_is_forgotten(tmp_path: Path) -> None:
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    for stored, expected in (
+        ((3, ""), ClusterChoice(3)),
+        (("x", ""), ClusterChoice()),
+        ((0, "nowhere"), ClusterChoice()),
+    ):
+        for key, value in zip(("cluster/workers", "cluster/scheduler"), stored, strict=True):
+            settings.setValue(key, value)
+        controller = ClusterController(settings)
+        assert controller.state.choice == expected
+        controller.close()
