@@ -330,7 +330,7 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
     except ClusterError:
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        said = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
         remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
         raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
 

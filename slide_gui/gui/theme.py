@@ -323,6 +323,9 @@ QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; bord
 QCheckBox::indicator:hover, QCheckBox::indicator:focus { border-color: $accent; }
 QCheckBox::indicator:checked { background: $accent; border-color: $accent; image: url("$icon_check"); }
 QCheckBox::indicator:disabled { border-color: $line; background: $background; }
+QRadioButton::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 8px; background: $panel; }
+QRadioButton::indicator:hover, QRadioButton::indicator:focus { border-color: $accent; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent; background: $on_accent; }
 """
 
 _NUMBERS = """
