@@ -18,7 +18,7 @@ from slide_gui.cli.options import (
     read_data,
     stack_parameters,
 )
-from slide_gui.text import dataset_title
+from slide_gui.text import counted, dataset_title
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -174,7 +174,8 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:
     stack, p = model.stack, model.stack.parameters
-    yield f"{dataset_title(model.dataset, model.generated)}: {stack.n_samples} rows of {stack.n_features} features"
+    size = f"{counted(stack.n_samples, 'row')} of {counted(stack.n_features, 'feature')}"
+    yield f"{dataset_title(model.dataset, model.generated)}: {size}"
     yield f"noise 1−p = {p.noise:g}, p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s"
     for number, layer in enumerate(stack.layers, start=1):
         yield f"layer {number}: expected squared reconstruction error {layer.error:.6g} per feature and row"

@@ -73,6 +73,12 @@ def assemble(
     scaled = _is_scaled(train, rows, reading)
     if scaled:
         _to_unit_range(rows, test_rows)
+        if test is not None and not np.isfinite(test_rows).all():
+            raise DataError(
+                f"holds values more than {np.finfo(np.float32).max:.1g} times as far from those of the training part "
+                f"{train.place} as those are from one another; correct them, or leave the scaling out",
+                test.place,
+            )
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
     names = _label_names(train, test)
     if test is not None and test.label_names != names:
@@ -115,7 +121,8 @@ def _to_unit_range(rows: NDArray[np.float32], test_rows: NDArray[np.float32]) ->
     for part in (rows, test_rows):
         for start in range(0, len(part), step):
             block = part[start : start + step]
-            block[...] = (block - low) / size
+            with np.errstate(over="ignore"):  # of what is not finite then the caller says where it is
+                block[...] = (block - low) / size
 
 
 def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:

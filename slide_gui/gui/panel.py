@@ -36,7 +36,7 @@ from slide_gui.text import count, counted
 
 __all__ = ["ParameterPanel"]
 
-_WIDTH = 240
+_WIDTH, _BAR = 240, 10  # and of its scroll bar, as the style sheet has it
 _OPEN = "open"
 _MOST_RECENT, _ENTRY_MARGINS, _WIDEST_MENU = 6, 24, 560
 _ENABLED = Qt.ItemDataRole.UserRole - 1  # where an item of a box says whether it can be chosen
@@ -252,7 +252,8 @@ class ParameterPanel(QScrollArea):
         inside.setProperty("role", "panel")
         self.setProperty("role", "panel")
         self._parts: dict[str, QWidget] = {}
-        self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 12, 16))
+        inside.setFixedWidth(_WIDTH - _BAR)  # as wide on pages where it is scrolled as on others
+        self._layout: QVBoxLayout = flush(QVBoxLayout(inside), 4, (12, 16, 6, 16))
         for name, build in (("data", self._build_data), ("stack", self._build_stack), ("tiles", self._build_tiles)):
             with self._part(name):
                 build()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
@@ -61,6 +61,11 @@ def test_that_plain_features_within_one_and_truth_values_stay_as_they_are() -> N
     np.testing.assert_array_equal(of(part([[True, False] * 3])).train, [[1, 0] * 3])
 
 
+def test_that_test_values_no_single_precision_number_holds_once_scaled_are_refused() -> None:
+    with pytest.raises(DataError, match="times as far from those of the training part"):
+        of(part([[2.0, 1e-34], [0.0, 0.0]], shape=None), part([[1.0, 37587.0]], "test", shape=None))
+
+
 @given(
     npst.arrays(
         np.float32, st.tuples(st.integers(2, 6), st.integers(1, 4)), elements=st.floats(-(2.0**90), 2.0**90, width=32)
@@ -74,12 +79,14 @@ def test_that_plain_features_beyond_one_go_from_0_to_1_in_the_training_part(
 ) -> None:
     others = others[:, : rows.shape[1]]
     before = rows.astype(np.float64)
+    low, high = before.min(axis=0), before.max(axis=0)
+    farthest = np.max(np.abs(others - low)[:, high > low] / (high - low)[high > low], initial=0.0)
+    assume(farthest < np.finfo(np.float32).max)
     data = of(part(rows.copy(), shape=None), part(others.copy(), "test", shape=None))
     assert data.opened.scaled == bool((rows < 0).any() or (rows > 1).any())
     if not data.opened.scaled:
         np.testing.assert_array_equal(data.train, rows)
         return
-    low, high = before.min(axis=0), before.max(axis=0)
     varies = high > low
     assert (data.train.min(axis=0) == 0).all()
     assert (data.train.max(axis=0) == varies).all()

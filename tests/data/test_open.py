@@ -123,7 +123,7 @@ def test_that_arrays_cannot_be_changed_afterwards(tmp_path: Path) -> None:
     ("name", "content", "said"),
     [
         ("x.amat", b"", "empty"),
-        ("x.amat", b"1 2 3\n", "3 columns"),
+        ("x.amat", b"1\n", "one column"),
         ("x.bin", b"\x7fELF\x02\x01\x01\x00", "no known kind"),
         ("x.png", b"\x89PNG\r\n\x1a\n", "single picture"),
         ("x.gz", b"\x1f\x8bnonsense", "gzip"),

@@ -12,6 +12,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.gui.main_window import MainWindow, _opening_size
 from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import SamplePanel
+from slide_gui.gui.panel import ParameterPanel
 from slide_gui.gui.widgets.color_bar import ColorBar
 from slide_gui.gui.widgets.readout import Readout
 from tests.gui.given import Given, settle, wait
@@ -21,6 +22,18 @@ from tests.gui.given import Given, settle, wait
 def data() -> Dataset:
     rows = (np.random.default_rng(0).random((200, 784)) < 0.2).astype("float32")
     return Dataset("given", rows[:150], rows[150:], image_shape=(28, 28))
+
+
+def test_that_the_panel_is_as_wide_where_it_is_scrolled_as_on_other_pages(window):
+    panel = window.findChild(ParameterPanel)
+    menu = next(box for box in panel.findChildren(QComboBox) if box.accessibleName() == "Data set")
+    window.resize(960, 640)
+    seen = {}
+    for name in ("page_weights", "page_runs"):
+        window.actions_by_name[name].trigger()
+        settle(0.1)
+        seen[panel.verticalScrollBar().isVisible()] = menu.mapTo(panel, QPoint()).x(), menu.width()
+    assert seen[True] == seen[False]
 
 
 def tiles_of(window):

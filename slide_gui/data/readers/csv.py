@@ -17,7 +17,6 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.readers.arrays import SMALLEST_SQUARE
 from slide_gui.data.readers.parts import (
     LABEL_BOUND,
-    MIN_FEATURES,
     MOST_CLASSES,
     Part,
     role_of,
@@ -55,7 +54,7 @@ def read_csv(path: Path, reading: Reading = AS_GUESSED, *, progress: Progress = 
     ------
     DataError
         If the file is empty, a line has the wrong width or holds what is no finite number (the message names
-        the line), named labels are not whole, or there are fewer than four features.
+        the line), named labels are not whole, or there is no feature.
     UndecidedColumnsError
         If other columns than that of the labels hold text and are not left out.
     """
@@ -99,12 +98,8 @@ def _part(
     if layout.left_out:
         rows = np.ascontiguousarray(rows[:, [k not in layout.left_out for k in features]])
         features = [k for k in features if k not in layout.left_out]
-        if len(features) < MIN_FEATURES:
-            raise DataError(
-                f"has {counted(len(features), 'feature')} beside the columns that are left out, expected at least "
-                f"{MIN_FEATURES}",
-                str(path),
-            )
+        if not features:
+            raise DataError("has no feature beside the labels and the columns that are left out", str(path))
     shape = square_shape(rows.shape[1], SMALLEST_SQUARE)
     shown = layout.names or tuple(str(k + 1) for k in range(layout.columns))
     guesses = (*guesses, *square_guess(shape))

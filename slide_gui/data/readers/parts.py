@@ -15,7 +15,6 @@ from slide_gui.data.reading import NOT_SAID, Guess, Opened
 
 __all__ = [
     "LABEL_BOUND",
-    "MIN_FEATURES",
     "MOST_CLASSES",
     "Part",
     "named_labels",
@@ -27,9 +26,6 @@ __all__ = [
 
 LABEL_BOUND = 2**31
 """Labels are smaller than this in size: whatever holds them next, they fit, and sums of them do."""
-
-MIN_FEATURES = 4
-"""Text tables with fewer features than this are refused: there is nothing to predict a feature from."""
 
 
 @dataclass(frozen=True, eq=False)
