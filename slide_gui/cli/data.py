@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import Command, UsageError, add_json, print_answer, progress_bar
 from slide_gui.cli.options import (
+    add_cluster_options,
     add_data,
     add_data_options,
     add_stack_options,
+    cluster_choice,
     data_source,
     fit_data,
+    opened_cluster,
     read_data,
+    read_options,
     stack_parameters,
 )
 from slide_gui.text import counted, dataset_title
 
 if TYPE_CHECKING:
+    from slide_gui.core.slide.parameters import StackParameters
     from slide_gui.data.dataset import Dataset
     from slide_gui.experiments.model_file import FittedModel
 
@@ -141,6 +147,12 @@ def _shown(value: Any) -> str:
 def _fit_options(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_stack_options(parser)
+    add_cluster_options(
+        parser,
+        "where rows are summed",
+        "In this process, unless one of these says more. zarr://PATH and parquet://PATH name rows larger than memory: "
+        "an array of rows or images, or the numbers of a table. They are read chunk by chunk, once for each layer.",
+    )
     parser.add_argument("-o", "--output", type=Path, metavar="MODEL.npz", help="save the fitted model here")
 
 
@@ -165,11 +177,31 @@ def _fit(arguments: argparse.Namespace) -> int:
     parameters = stack_parameters(arguments)
     from slide_gui.experiments.model_file import save_model
 
-    model = fit_data(read_data(data_source(arguments)), parameters)
+    model = _fitted(arguments, parameters)
     output = None if arguments.output is None else str(arguments.output)
     if output is not None:
         save_model(output, model)
     return print_answer(arguments, {**describe_model(model), "output": output}, _model_lines(model, output))
+
+
+def _fitted(arguments: argparse.Namespace, parameters: StackParameters) -> FittedModel:
+    """Return the model of the data that the arguments name, those that stay in their files summed where they say."""
+    from slide_gui.data.lazy import is_lazy, open_lazy
+
+    where = cluster_choice(arguments)
+    lazy = any(map(is_lazy, arguments.data))
+    if not lazy and not where.is_here:
+        raise UsageError("--workers and --scheduler sum rows named as zarr://PATH or parquet://PATH; leave them out")
+    if not lazy:
+        return fit_data(read_data(data_source(arguments)), parameters)
+    if len(arguments.data) > 1:
+        raise UsageError(f"{' '.join(arguments.data)}: name one zarr://PATH or parquet://PATH alone")
+    reading, held_out = read_options(arguments)
+    if held_out is not None:
+        raise UsageError(f"{arguments.data[0]}: all its rows are fitted; leave the options of a test part out")
+    with opened_cluster(where) as cluster, nullcontext() if cluster is None else cluster.client.as_current():
+        rows = open_lazy(arguments.data[0], reading)
+        return fit_data(rows, parameters, f"fitting {rows.name}")
 
 
 def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:

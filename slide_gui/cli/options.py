@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from slide_gui.core.slide.stack import StackParameters
     from slide_gui.core.svm.parameters import SvmParameters
     from slide_gui.data.dataset import Dataset
+    from slide_gui.data.lazy import LazyRows
+    from slide_gui.data.reading import Reading
     from slide_gui.experiments.cluster import Cluster, ClusterChoice
     from slide_gui.experiments.methods import Method
     from slide_gui.experiments.model_file import FittedModel
@@ -43,6 +45,7 @@ __all__ = [
     "opened_cluster",
     "picture_session",
     "read_data",
+    "read_options",
     "run_choices",
     "stack_parameters",
     "svm_parameters",
@@ -115,18 +118,30 @@ def data_source(arguments: argparse.Namespace, *, judges: str = "test") -> DataS
     return data_sources(arguments, [arguments.data], judges=judges)[0]
 
 
-def data_sources(
-    arguments: argparse.Namespace, texts: Sequence[Sequence[str]], *, judges: str = "test"
-) -> list[DataSource]:
-    """Return several data sets, as `data_source` does."""
-    from slide_gui.experiments.source import DataSource, HeldOut, Reading
+def read_options(arguments: argparse.Namespace) -> tuple[Reading, HeldOut | None]:
+    """Return how files are to be read, and what is to be held out, as the arguments say.
+
+    Raises
+    ------
+    UsageError
+        If the options do not go together, or are out of range.
+    """
+    from slide_gui.experiments.source import Reading
 
     with usage():
         shape = None if arguments.shape is None else _shape(arguments.shape)
         left_out = tuple(arguments.leave_out or ())
         given = arguments.label_column, arguments.header, shape, arguments.transposed, left_out, arguments.scaled
-        reading = Reading(*given).checked()
-        held_out = _held_out(arguments)
+        return Reading(*given).checked(), _held_out(arguments)
+
+
+def data_sources(
+    arguments: argparse.Namespace, texts: Sequence[Sequence[str]], *, judges: str = "test"
+) -> list[DataSource]:
+    """Return several data sets, as `data_source` does."""
+    from slide_gui.experiments.source import DataSource, HeldOut
+
+    reading, held_out = read_options(arguments)
     if held_out is None and judges != "test":
         held_out = HeldOut(0.0)
     sources = [DataSource.of(each, arguments.seed) for each in texts]
@@ -227,7 +242,7 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
     return rows[arguments.row], f"{words} image {arguments.row + 1}"
 
 
-def fit_data(dataset: Dataset, parameters: StackParameters, label: str = "fitting") -> FittedModel:
+def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: str = "fitting") -> FittedModel:
     """Return the fitted stack, with a bar on stderr while it is fitted."""
     from slide_gui.experiments.model_file import fit_model
 
@@ -336,12 +351,13 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--test-rows", type=int, metavar="N", help="judge on a stratified subsample (all)")
 
 
-def add_cluster_options(parser: argparse.ArgumentParser) -> None:
+def add_cluster_options(
+    parser: argparse.ArgumentParser,
+    title: str = "where runs are made",
+    about: str = "In this process, one after the other, unless one of these says more.",
+) -> None:
     """Add where runs are made: --workers and --scheduler."""
-    group = parser.add_argument_group(
-        "where runs are made",
-        "In this process, one after the other, unless one of these says more.",
-    )
+    group = parser.add_argument_group(title, about)
     group.add_argument(
         "--workers", type=int, default=0, metavar="N", help="so many processes of this computer, with one thread each"
     )

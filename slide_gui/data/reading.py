@@ -7,10 +7,13 @@ from dataclasses import dataclass
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["AS_GUESSED", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading", "UndecidedColumnsError"]
+__all__ = ["AS_GUESSED", "LABEL_NAMES", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading", "UndecidedColumnsError"]
 
 NO_COLUMN = "none"
 """In place of a label column: all columns are features."""
+
+LABEL_NAMES = ("label", "labels", "class", "y", "target")
+"""A column of a table with one of these names is taken to hold the labels."""
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from slide_gui.core.slide.stack import Layer, Stack, fit_stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
+from slide_gui.data.lazy import LazyRows
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.experiments.documents import unmarked
@@ -39,7 +40,7 @@ class FittedModel:
     dataset : str
         Name of the data set.
     fingerprint : str
-        SHA-256 (hex) of the data, as `Dataset.fingerprint`.
+        SHA-256 (hex) of the data, as `Dataset.fingerprint`; of rows that stay in files as `LazyRows.fingerprint`.
     image_shape : tuple of (rows, columns), or None
         None for features that are no picture.
     generated : bool
@@ -62,13 +63,16 @@ class FittedModel:
     feature_names: tuple[str, ...] = ()
 
 
-def fit_model(dataset: Dataset, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> FittedModel:
+def fit_model(
+    dataset: Dataset | LazyRows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS
+) -> FittedModel:
     """Fit a stack on the training rows of a data set; labels are not looked at.
 
     Parameters
     ----------
-    dataset : Dataset
-        Its whole training part is used (the method is unsupervised).
+    dataset : Dataset or LazyRows
+        Its whole training part is used (the method is unsupervised); rows that stay in their files are read chunk by
+        chunk, on the workers of the active client of Dask where there is one.
     parameters : StackParameters
         Noise, depth and the rest.
     progress : Progress

@@ -38,7 +38,7 @@ GROUP = 16
 
 _EXACT_ROWS = 4096  # float32 sums of squares of values in [0, 1] are kept this short before float64 takes over
 _PACKED_LIMIT = 256 << 20  # bytes of packed activations kept between the passes; beyond it they are recomputed
-_SPARSE_PRODUCTS = 4_000_000  # of pairs of stored values, between two reports of progress
+_SPARSE_PRODUCTS = 2_000_000  # of pairs of stored values, between two reports of progress
 _TOO_LARGE = "X contains values so large that their squares add up to infinity; scale the features to about 1"
 
 

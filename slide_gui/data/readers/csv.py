@@ -25,14 +25,13 @@ from slide_gui.data.readers.parts import (
     whole_labels,
 )
 from slide_gui.data.readers.tables import Table, read_table
-from slide_gui.data.reading import AS_GUESSED, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
+from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
 __all__ = ["DELIMITERS", "read_csv"]
 
 DELIMITERS = (b",", b";", b"\t")
-_LABEL_NAMES = ("label", "labels", "class", "y", "target")
 _LONGEST_LINE = 1 << 24
 _MARK = b"\xef\xbb\xbf"  # UTF-8's byte order mark
 _LOOKED_AT = 200  # lines, by which a column counts as text or numbers
@@ -210,7 +209,7 @@ def _has_header(first: list[str], below: list[list[str]], reading: Reading) -> t
     if not words:
         return False, not counts
     # a class may be called “y”, too, and then comes again
-    known = any(first[k].strip().lower() in _LABEL_NAMES and all(row[k] != first[k] for row in below) for k in words)
+    known = any(first[k].strip().lower() in LABEL_NAMES and all(row[k] != first[k] for row in below) for k in words)
     classes_alone = len(words) < len(first) and words <= _text_columns(below, len(first))
     return known or counts or not below or not classes_alone, True
 
@@ -247,7 +246,7 @@ def _label_of(
     if asked is not None and asked.lower() != NO_COLUMN:
         label = _asked_column(asked, names, columns, place)
     elif asked is None:
-        label = next((k for k, name in enumerate(names) if name.lower() in _LABEL_NAMES), None)
+        label = next((k for k, name in enumerate(names) if name.lower() in LABEL_NAMES), None)
         if label is None and len(text) == 1:
             (label,), why = text, "it is the only column of text"
     return label, why

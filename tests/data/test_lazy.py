@@ -1,0 +1,163 @@
+"""Rows that stay in their files: what is read, and what is refused in one sentence."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import zarr
+
+from slide_gui.data import lazy as lazy_module
+from slide_gui.data.errors import DataError
+from slide_gui.data.lazy import is_lazy, open_lazy
+from slide_gui.data.reading import Reading
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own, of pandas
+
+IMAGES = np.random.default_rng(0).random((300, 4, 5)).astype("float32")
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """Return a folder of the arrays and tables of these tests."""
+    root = tmp_path / "stored"
+    root.mkdir()
+    for name, values, chunks in (
+        ("flat.zarr", IMAGES.reshape(300, 20), (70, 7)),
+        ("images.zarr", IMAGES, (50, 2, 5)),
+        ("line.zarr", IMAGES[:, 0, 0], (50,)),
+        ("empty.zarr", IMAGES[:0], (50, 4, 5)),
+        ("group.zarr/rows", IMAGES.reshape(300, 20), (70, 20)),
+    ):
+        zarr.create_array(str(root / name), shape=values.shape, chunks=chunks, dtype=values.dtype)[...] = values
+    zarr.open_group(str(root / "group.zarr"), mode="a")
+    (root / "bad.zarr").mkdir()
+    (root / "bad.zarr" / "zarr.json").write_text("{")
+    columns = {f"x{i}": IMAGES.reshape(300, 20)[:, i] for i in range(4)}
+    words = {"word": ["a", "b", "c"] * 100, "class": np.arange(300) % 3, "lit": IMAGES[:, 0, 0] > 0.5}
+    table = pa.table({**columns, **words})
+    pq.write_table(table, root / "one.parquet", row_group_size=100)
+    (root / "many.parquet").mkdir()
+    for part in range(3):
+        pq.write_table(table.slice(100 * part, 100), root / "many.parquet" / f"part-{part}.parquet")
+    pq.write_table(pa.table({"word": ["a", "b"]}), root / "words.parquet")
+    (root / "text.parquet").write_text("no table")
+    return root
+
+
+def computed(rows):
+    return rows.train.compute(scheduler="synchronous")
+
+
+def test_that_a_name_says_whether_rows_stay_in_their_files():
+    assert is_lazy("zarr:///data/a")
+    assert is_lazy("parquet://b")
+    assert not is_lazy("a.zarr")
+    with pytest.raises(DataError, match="expected zarr://PATH or parquet://PATH"):
+        open_lazy("a.zarr")
+
+
+@pytest.mark.parametrize("name", ["flat.zarr", "group.zarr/rows"])
+def test_that_a_zarr_array_is_read_in_chunks_of_whole_rows(monkeypatch, stored, name):
+    monkeypatch.setattr(lazy_module, "_CHUNK", 3 * 70 * 80)
+    rows = open_lazy(f"zarr://{stored / name}")
+    assert rows.train.chunks == ((210, 90), (20,))
+    assert (rows.image_shape, rows.feature_names) == (None, ())
+    np.testing.assert_array_equal(computed(rows), IMAGES.reshape(300, 20))
+
+
+def test_that_images_in_a_zarr_array_become_rows_of_pixels(stored):
+    rows = open_lazy(f"zarr://{stored / 'images.zarr'}")
+    assert (rows.name, rows.image_shape, rows.train.shape) == ("images", (4, 5), (300, 20))
+    np.testing.assert_array_equal(computed(rows), IMAGES.reshape(300, 20))
+    assert open_lazy(f"zarr://{stored / 'images.zarr'}", Reading(shape=())).image_shape is None
+    assert open_lazy(f"zarr://{stored / 'flat.zarr'}", Reading(shape=(5, 4))).image_shape == (5, 4)
+
+
+@pytest.mark.parametrize("name", ["one.parquet", "many.parquet"])
+@pytest.mark.parametrize("chunk", [1, 64 << 20])
+def test_that_the_numbers_of_a_parquet_table_are_read_without_its_labels_and_text(monkeypatch, stored, name, chunk):
+    monkeypatch.setattr(lazy_module, "_CHUNK", chunk)
+    rows = open_lazy(f"parquet://{stored / name}")
+    assert rows.feature_names == ("x0", "x1", "x2", "x3", "lit")
+    assert rows.train.dtype == np.float32
+    assert sum(rows.train.chunks[0]) == 300
+    assert chunk > 1 or rows.train.chunks[0] == (100, 100, 100)
+    expected = np.column_stack([IMAGES.reshape(300, 20)[:, :4], IMAGES[:, 0, 0] > 0.5])
+    np.testing.assert_array_equal(computed(rows), expected)
+
+
+def test_that_label_and_other_columns_are_left_out_as_asked(stored):
+    name = f"parquet://{stored / 'one.parquet'}"
+    assert open_lazy(name, Reading(label_column="x1", left_out=("1",))).feature_names == ("x2", "x3", "class", "lit")
+    assert "class" in open_lazy(name, Reading(label_column="none")).feature_names
+
+
+def test_that_a_missing_number_of_a_table_is_no_number(stored):
+    table = pa.table({"a": pa.array([1, None, 3], pa.int64()), "b": [1.0, 2.0, 3.0]})
+    pq.write_table(table, stored / "gap.parquet")
+    rows = open_lazy(f"parquet://{stored / 'gap.parquet'}")
+    assert rows.train.dtype == np.float64
+    assert np.isnan(computed(rows)[1, 0])
+
+
+@pytest.mark.parametrize(
+    ("name", "reading", "words"),
+    [
+        ("zarr://absent.zarr", {}, "there is no such file or folder"),
+        ("zarr://", {}, "there is no such file"),
+        ("zarr://group.zarr", {}, r"is a group of arrays \(rows\); name one of them by its path, .*/NAME"),
+        ("zarr://line.zarr", {}, r"is a 1-D array \(300,\) of float32, expected rows"),
+        ("zarr://empty.zarr", {}, r"is a 3-D array \(0, 4, 5\)"),
+        ("zarr://bad.zarr", {}, "cannot be read .*check what it is"),
+        ("zarr://one.parquet", {}, "cannot be read"),
+        ("zarr://flat.zarr", {"label_column": "a"}, "is no table with named columns"),
+        ("zarr://flat.zarr", {"shape": (3, 3)}, "has 20 features, which make no images of 3 × 3"),
+        ("zarr://flat.zarr", {"scaled": True}, "without scaling; leave that option out"),
+        ("zarr://flat.zarr", {"shape": (4, 5), "transposed": True}, "store the images row by row"),
+        ("parquet://text.parquet", {}, "cannot be read .*check what it is"),
+        ("parquet://words.parquet", {}, "has no column of numbers beside the labels; it has columns word"),
+        ("parquet://one.parquet", {"label_column": "z"}, "has no column 'z'; it has x0, x1, x2, x3, word, class, …"),
+        ("parquet://one.parquet", {"header": True}, "without a line of column names"),
+    ],
+)
+def test_that_what_cannot_be_read_is_refused_in_one_line_with_its_place(monkeypatch, stored, name, reading, words):
+    monkeypatch.chdir(stored)
+    with pytest.raises(DataError, match=words) as refused:
+        open_lazy(name, Reading(**reading))
+    assert str(refused.value).startswith(name)
+    assert "\n" not in str(refused.value)
+
+
+def test_that_equal_files_have_equal_fingerprints_wherever_they_stand_and_others_another(stored):
+    def fingerprint(name):
+        return open_lazy(f"zarr://{stored / name}").fingerprint
+
+    for name in ("again.zarr", "other.zarr"):
+        array = zarr.create_array(str(stored / name), shape=(300, 20), chunks=(70, 7), dtype="float32")
+        array[...] = IMAGES.reshape(300, 20)
+    zarr.open(str(stored / "other.zarr"))[299, 19] = 7.0
+    assert fingerprint("again.zarr") == fingerprint("flat.zarr")
+    assert fingerprint("other.zarr") != fingerprint("flat.zarr")
+    assert len(open_lazy(f"parquet://{stored / 'one.parquet'}").fingerprint) == 64
+
+
+def test_that_what_is_missing_is_named_with_what_installs_it(stored):
+    script = f"""
+import sys
+sys.modules["zarr"] = None
+from slide_gui.data.lazy import open_lazy
+try:
+    open_lazy("zarr://{stored / "flat.zarr"}")
+except ValueError as error:
+    print(error)
+"""
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert "zarr is not installed: pip install 'slide-gui[cluster]'" in said
+
+
+def test_that_nothing_of_dask_is_imported_before_it_is_needed():
+    script = "import sys, slide_gui.data.lazy, slide_gui.core.slide.estimator; assert 'dask' not in sys.modules"
+    subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
