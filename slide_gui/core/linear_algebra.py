@@ -249,7 +249,7 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
 def take_submatrix(
     matrix: NDArray[np.floating], rows: NDArray[np.intp], progress: Progress = NO_PROGRESS
 ) -> NDArray[np.float64]:
-    """Return a copy, in float64, of some rows and the same columns of a square matrix; parameters as in `taken`."""
+    """Return a copy, in float64, of some rows and the same columns of a square matrix; parameters as in `take_rows`."""
     out = np.empty((len(rows), len(rows)))
     step = max(1, _PIECE_BYTES // (8 * max(len(rows), 1)))
     whole = np.array_equal(rows, np.arange(len(matrix)))

@@ -129,7 +129,7 @@ def chosen_places(answers: Sequence[PointResult]) -> tuple[Place, ...]:
 
 
 def best_words(answers: Sequence[PointResult]) -> str:
-    """Say which place is best on validation rows, or which has the least error and why that is no choice."""
+    """Say which place is best on validation rows, or why none can be chosen; nothing where there are no answers."""
     places = chosen_places(answers)
     if places:
         said = "; ".join(f"noise {noise:g}, depth {depth}" for noise, depth in places)

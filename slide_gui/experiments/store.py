@@ -555,4 +555,6 @@ def _is_virtual(sql: object) -> bool:
 
 def _sha256(content: bytes, document: str) -> str:
     """Return the SHA-256 of a run's arrays and document together."""
-    return hashlib.sha256(content + document.encode()).hexdigest()
+    digest = hashlib.sha256(content)
+    digest.update(document.encode())
+    return digest.hexdigest()

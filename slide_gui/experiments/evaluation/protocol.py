@@ -175,19 +175,16 @@ class CellPlan:
             Of the data, as in `RunSpec`.
         """
         draws = self.draws if self.n_candidates > 1 else 1
-        first, seed = split * self.draws, split_seed(split)
-        names = [name for name, _ in self.axes]
-        specs = [
-            self._spec(fingerprint, source, first, seed, dict(zip(names, chosen, strict=True)))
-            for chosen in product(*(values for _, values in self.axes))
-        ]
-        drawn = [specs, *([spec.drawn(first + draw, seed) for spec in specs] for draw in range(1, draws))]
-        return tuple(
-            SweepPoint(spec.stack.noise, spec.stack.depth, spec.split, seed, spec) for specs in drawn for spec in specs
-        )
+        seed = split_seed(split)
+        points = []
+        for draw in range(split * self.draws, split * self.draws + draws):
+            for first in _first_candidates(self, fingerprint, source):
+                spec = first.drawn(draw, seed)
+                points.append(SweepPoint(spec.stack.noise, spec.stack.depth, draw, seed, spec))
+        return tuple(points)
 
-    def _spec(self, fingerprint: str, source: str, draw: int, seed: int, chosen: Mapping[str, Any]) -> RunSpec:
-        """Return one candidate."""
+    def first_candidate(self, fingerprint: str, source: str, chosen: Mapping[str, Any]) -> RunSpec:
+        """Return the run of one choice from the axes, on the first draw with seed 0."""
         kind = METHODS[self.method]
         method = "median" if kind.stacked and self.widths == "median" else self.method
         return RunSpec(
@@ -196,8 +193,6 @@ class CellPlan:
             method,
             StackParameters(**chosen) if kind.stacked else StackParameters(),
             SvmParameters(loss=self.loss, widths=self.widths, C=self.C, criterion=self.criterion, starts=self.starts),
-            draw,
-            seed,
             training="split",
             evaluate="validation",
             kept=chosen.get("kept"),
@@ -213,6 +208,14 @@ class CellPlan:
     def best(self, answers: Sequence[PointResult]) -> PointResult:
         """Return the candidate to judge, of the answers of one split (see `choose` and `pooled`)."""
         return choose(pooled(answers))[0]
+
+
+@lru_cache(maxsize=64)
+def _first_candidates(cell: CellPlan, fingerprint: str, source: str) -> tuple[RunSpec, ...]:
+    """Return one candidate a point of the axes; what holds for all draws is checked once."""
+    names = [name for name, _ in cell.axes]
+    choices = product(*(values for _, values in cell.axes))
+    return tuple(cell.first_candidate(fingerprint, source, dict(zip(names, one, strict=True))) for one in choices)
 
 
 def split_seed(split: int) -> int:
