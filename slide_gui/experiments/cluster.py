@@ -13,7 +13,6 @@ import json
 import logging
 import socket
 import time
-import warnings
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,6 +24,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from slide_gui.blas import limit_threads, loaded_blas
 from slide_gui.core.validation import check_whole
+from slide_gui.core.workers import ClusterError, TaskProgress, check_alive, sent
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
@@ -58,10 +58,6 @@ _AGAIN = "all that came back is kept; start it again, and repeat what was asked"
 _INSTALL = "install what runs are spread with: pip install 'slide-gui[cluster]'"
 
 Versions = tuple[tuple[str, str], ...]
-
-
-class ClusterError(OSError):
-    """A cluster that cannot be reached or used, said in one sentence with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -270,19 +266,8 @@ class Cluster:
         """Whether the scheduler still answers."""
         return bool(self.client.status == "running")
 
-    def check_alive(self) -> None:
-        """Refuse to go on without the scheduler.
-
-        Raises
-        ------
-        ClusterError
-            If it is gone.
-        """
-        if not self.is_alive:
-            raise ClusterError(f"the scheduler of {self.choice} is gone; {_AGAIN}")
-
     def _facts(self) -> dict[str, dict[str, Any]]:
-        self.check_alive()
+        check_alive(self.client)
         facts: dict[str, dict[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]
         return facts
 
@@ -314,7 +299,8 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
     if choice.is_here:
         raise ValueError("no workers and no scheduler were asked for; say one of them")
     # Its own words of lost connections and workers come here as one sentence.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    for name in ("distributed", "distributed.client", "distributed.utils", "distributed.comm", "distributed.nanny"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         if choice.workers:
             with dask.config.set({"distributed.scheduler.allowed-failures": _ATTEMPTS}):
@@ -465,7 +451,7 @@ class _Work:
         self._progress.report(sum(self._fractions.get(key, 0.0) for key in self._running))
         if future is not None and any(future is running for running in self._running.values()):
             return future
-        self._cluster.check_alive()
+        check_alive(self._client)
         return None
 
     def _result(self, spec_hash: str, future: Future) -> RunResult | None:
@@ -482,7 +468,7 @@ class _Work:
                 f"memory, or use less data; {_AGAIN}"
             ) from None
         except (Cancelled, CancelledError, TimeoutError) as error:
-            self._cluster.check_alive()
+            check_alive(self._client)
             self._attempts[spec_hash] = self._attempts.get(spec_hash, 0) + 1
             if self._attempts[spec_hash] > _ATTEMPTS:
                 raise ClusterError(f"run {spec_hash[:12]} was lost {_ATTEMPTS} times ({error}); {_AGAIN}") from None
@@ -501,13 +487,11 @@ class _Work:
             there = self._client.submit(_read_there, source, dataset.fingerprint, dataset.held_out, key=key)
             while not there.done():
                 self._progress.report(0.0)
-                self._cluster.check_alive()
+                check_alive(self._client)
                 time.sleep(_LOOK)
             if there.status == "finished":
                 return there
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # Dask's, of the size: they are sent once
-            return self._client.submit(_as_sent, dataset, key=f"{key}-sent")
+        return sent(self._client, dataset, f"{key}-sent")
 
     def _heard(self, event: Any) -> None:
         """Take in how far a run is, in a thread of the client."""
@@ -530,11 +514,6 @@ def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Data
     return dataset
 
 
-def _as_sent(dataset: Dataset) -> Dataset:
-    """Return the data that came with the task."""
-    return dataset
-
-
 @lru_cache(maxsize=1)
 def _networks(_fingerprint: str) -> Networks:
     """Return the autoencoders that runs of a worker on the same data share; those of data before are forgotten."""
@@ -543,27 +522,24 @@ def _networks(_fingerprint: str) -> Networks:
 
 def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions: Versions) -> RunResult:
     """Make a run on a worker."""
-    from distributed import get_worker
-
-    worker = get_worker()
+    progress = _RunProgress(spec.hash)
     limit_threads(1)
-    _refuse_other(worker.address, versions_here(), versions)
+    _refuse_other(progress.worker.address, versions_here(), versions)
     reuse = Reuse(results={} if near is None else {near.hash: near}, networks=_networks(spec.fingerprint))
-    return run(dataset, spec, progress=_TaskProgress(worker, spec.hash), reuse=reuse)
+    return run(dataset, spec, progress=progress, reuse=reuse)
 
 
-class _TaskProgress(Progress):
-    """Says how far a task is, and ends it once nobody wants it any more."""
+class _RunProgress(TaskProgress):
+    """Says how far a run is, now and then."""
 
-    def __init__(self, worker: Any, spec_hash: str) -> None:
-        self._worker, self._hash, self._key = worker, spec_hash, worker.get_current_task()
-        self._said = time.monotonic()
+    def __init__(self, spec_hash: str) -> None:
+        super().__init__()
+        self._hash, self._said = spec_hash, time.monotonic()
 
     def report(self, fraction: float, payload: object = None) -> None:
-        task = self._worker.state.tasks.get(self._key)
-        if task is None or task.state == "cancelled":
-            raise Cancelled
+        """End the run once it is cancelled, and say how far it is."""
+        super().report(fraction)
         now = time.monotonic()
         if now - self._said > _BETWEEN_REPORTS:
             self._said = now
-            self._worker.log_event(_TOPIC, (self._hash, fraction))
+            self.worker.log_event(_TOPIC, (self._hash, fraction))

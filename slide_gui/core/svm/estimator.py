@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,14 @@ from slide_gui.core.choices import stating
 from slide_gui.core.estimators import fitted_rows, labelled_rows, layer_sizes, parameters_of, store_parameters
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes
+from slide_gui.core.svm.model import one_after_the_other
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
+from slide_gui.core.svm.spread import solved_by
 from slide_gui.core.svm.training import fit_svm
 from slide_gui.progress import NO_PROGRESS, Progress
+
+if TYPE_CHECKING:
+    from distributed import Client
 
 __all__ = ["MultiWidthSVC"]
 
@@ -127,7 +132,9 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         store_parameters(self, locals())
 
-    def fit(self, Z: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS) -> Self:
+    def fit(
+        self, Z: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS, client: Client | None = None
+    ) -> Self:
         """Choose widths and C, and train.
 
         Parameters
@@ -138,6 +145,8 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             At least two classes.
         progress : Progress
             Listener and cancel point.
+        client : distributed.Client, optional
+            Its workers solve the problems of pairs of classes, a task each, in place of this process.
 
         Raises
         ------
@@ -145,9 +154,12 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             For rows, labels or parameters that cannot be trained on.
         MemoryError
             If `memory` is too small.
+        ClusterError
+            If the client's scheduler is lost.
         """
         rows, classes, codes = labelled_rows(self, Z, y, _DTYPES, least_classes=2)
-        model = fit_svm(rows, codes, self._parameters(), progress=progress)
+        solve = one_after_the_other if client is None else solved_by(client)
+        model = fit_svm(rows, codes, self._parameters(), progress=progress, solve_pairs=solve)
         if not model.converged:
             warnings.warn(
                 f"the solver stopped at a gap of {model.gap:.1e}, above the tolerance {self.tol:.1e}",

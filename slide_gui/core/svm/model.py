@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["SvmModel", "TrainingStep", "train"]
+__all__ = ["PairProblems", "PairSolution", "Solve", "SvmModel", "TrainingStep", "one_after_the_other", "train"]
 
 
 Array = NDArray[np.float64]
@@ -128,7 +129,104 @@ class _Pair(Progress):
     def report(self, fraction: float, payload: object = None) -> None:
         if isinstance(payload, SolverStep):
             payload = TrainingStep(self._pair, self._n_pairs, payload)
-        self._whole.report((self._pair + fraction) / self._n_pairs, payload)
+        self._whole.report(fraction, payload)
+
+
+@dataclass(frozen=True)
+class PairSolution:
+    """The SVM of one pair of classes.
+
+    Attributes
+    ----------
+    members : ndarray of int
+        Rows of the support vectors, and
+    beta : ndarray
+        y α of each.
+    bias, gap : float
+    steps : int
+        Pair steps of the solver.
+    """
+
+    members: Indices
+    beta: Array
+    bias: float
+    gap: float
+    steps: int
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class PairProblems:
+    """The problems of all pairs of classes, each independent of the others.
+
+    Attributes
+    ----------
+    Z : ndarray or memmap of shape (n, d)
+    codes : ndarray of int, shape (n,)
+    embedding : Embedding
+        Of the widths.
+    start : SvmModel or None
+        As in `fit_svm`.
+    """
+
+    Z: NDArray[np.floating]
+    codes: Indices
+    embedding: Embedding
+    C: float
+    parameters: SvmParameters
+    start: SvmModel | None
+
+    @property
+    def pairs(self) -> list[tuple[int, int]]:
+        """The classes of each."""
+        return pairs_of(int(self.codes.max()) + 1)
+
+    def solved(self, numbers: Sequence[int], progress: Progress = NO_PROGRESS) -> Iterator[PairSolution]:
+        """Solve some of them, in their order, sharing kernel values as far as the memory allows.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            Which of `pairs`.
+        """
+        p, pairs = self.parameters, self.pairs
+        steady = MonotonicProgress(progress)
+        options = SolverOptions(LOSSES[p.loss].squared, self.C, p.tol, p.max_iter, seed=p.seed, shuffled=True)
+        sources, room = _Sources(self.Z, self.codes, self.embedding, p, len(numbers) > 1, steady.pulse), Room()
+        for done, number in enumerate(numbers):
+            pair = pairs[number]
+            part = _Pair(steady.part(done / len(numbers), (done + 1) / len(numbers)), number, len(pairs))
+            part.report(0.0)
+            members = np.concatenate([sources.members[code] for code in pair])
+            y = np.where(self.codes[members] == pair[1], 1.0, -1.0)
+            source, memory = sources.of(pair)
+            near = self._start(number, members)
+            solution = solve(source, y, replace(options, memory=memory), start=near, room=room, progress=part)
+            nonzero = np.flatnonzero(solution.beta)
+            yield PairSolution(
+                members[nonzero],
+                solution.beta[nonzero],
+                solution.bias,
+                solution.gap,
+                solution.steps,
+                solution.converged,
+            )
+
+    def _start(self, number: int, members: Indices) -> Array | None:
+        if self.start is None:
+            return None
+        near = np.zeros(len(self.codes))
+        near[self.start.support] = self.start.coefficients[number]
+        return near[members]
+
+
+Solve = Callable[[PairProblems, Progress], Iterable[PairSolution]]
+"""Solves all problems, in their order."""
+
+
+def one_after_the_other(problems: PairProblems, progress: Progress) -> Iterable[PairSolution]:
+    """Solve all problems in this process."""
+    return problems.solved(range(len(problems.pairs)), progress)
 
 
 def train(
@@ -144,47 +242,36 @@ def train(
     medians: Array | None = None,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
+    solve_pairs: Solve = one_after_the_other,
 ) -> SvmModel:
     """Train at given widths and C; arguments as in `fit_svm`."""
     n_classes = int(codes.max()) + 1
-    pairs = pairs_of(n_classes)
     if start is not None and (start.n_classes != n_classes or start.support.max(initial=0) >= len(codes)):
         start = None
     medians = median_distances(Z, sizes, seed=parameters.seed) if medians is None else medians
     steady = MonotonicProgress(progress)
     embedding = Embedding.of(Z, sizes, widths, steady.pulse)
-    options = SolverOptions(
-        LOSSES[parameters.loss].squared, C, parameters.tol, parameters.max_iter, seed=parameters.seed, shuffled=True
-    )
-    sources = _Sources(Z, codes, embedding, parameters, steady.pulse)
-    used, biases = [], np.empty(len(pairs))
-    gap, steps, converged = -np.inf, 0, True
-    room = Room()
-    for number, pair in enumerate(pairs):
-        part = _Pair(steady, number, len(pairs))
-        part.report(0.0)
-        members = np.concatenate([sources.members[code] for code in pair])
-        y = np.where(codes[members] == pair[1], 1.0, -1.0)
-        near = None
-        if start is not None:
-            near = np.zeros(len(codes))
-            near[start.support] = start.coefficients[number]
-            near = near[members]
-        source, memory = sources.of(pair)
-        solution = solve(source, y, replace(options, memory=memory), start=near, room=room, progress=part)
-        nonzero = np.flatnonzero(solution.beta)
-        used.append((members[nonzero], solution.beta[nonzero]))
-        biases[number] = solution.bias
-        gap, steps, converged = max(gap, solution.gap), steps + solution.steps, converged and solution.converged
-    support = np.unique(np.concatenate([members for members, _ in used]))
-    coefficients = np.zeros((len(pairs), len(support)))
-    for row, (members, beta) in zip(coefficients, used, strict=True):
-        row[np.searchsorted(support, members)] = beta
+    solutions = list(solve_pairs(PairProblems(Z, codes, embedding, C, parameters, start), steady))
+    support = np.unique(np.concatenate([solution.members for solution in solutions]))
+    coefficients = np.zeros((len(solutions), len(support)))
+    for row, solution in zip(coefficients, solutions, strict=True):
+        row[np.searchsorted(support, solution.members)] = solution.beta
     shares = tuple(shares_of(widths, medians).tolist())
     largest = np.linalg.norm(coefficients, axis=1).max()
-    vectors = embedding(Z, support, np.float64 if largest > _LARGE else np.float32, steady.pulse)
     return SvmModel(
-        embedding, vectors, support, coefficients, biases, n_classes, shares, C, history, chosen, gap, steps, converged
+        embedding,
+        embedding(Z, support, np.float64 if largest > _LARGE else np.float32, steady.pulse),
+        support,
+        coefficients,
+        np.array([solution.bias for solution in solutions]),
+        n_classes,
+        shares,
+        C,
+        history,
+        chosen,
+        max(solution.gap for solution in solutions),
+        sum(solution.steps for solution in solutions),
+        all(solution.converged for solution in solutions),
     )
 
 
@@ -192,7 +279,13 @@ class _Sources:
     """Where the pairs of classes get their kernel values from: shared by all pairs if the memory allows it."""
 
     def __init__(
-        self, Z: NDArray[np.floating], codes: Indices, embedding: Embedding, parameters: SvmParameters, pulse: Progress
+        self,
+        Z: NDArray[np.floating],
+        codes: Indices,
+        embedding: Embedding,
+        parameters: SvmParameters,
+        several: bool,
+        pulse: Progress,
     ) -> None:
         random = np.random.default_rng(parameters.seed)
         self.members = [random.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
@@ -204,7 +297,7 @@ class _Sources:
         shared_bytes = self._free // 3
         largest = sum(sorted(len(members) for members in self.members)[-2:])
         needed = max(least_memory(largest, self._dtype.itemsize), self._memory // 3)
-        if len(self.members) > 2 and self._free - shared_bytes >= needed:
+        if len(self.members) > 2 and several and self._free - shared_bytes >= needed:
             self._free -= shared_bytes
             self._shared = ClassRows(self._embed, self.members, self._dtype, shared_bytes, pulse)
 

@@ -10,7 +10,7 @@ from slide_gui.core.svm.kernel import (
     median_distances,
     widths_from,
 )
-from slide_gui.core.svm.model import SvmModel, train
+from slide_gui.core.svm.model import Solve, SvmModel, one_after_the_other, train
 from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, enough_fresh, guarded, tune
 from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep, learn_on
@@ -32,6 +32,7 @@ def fit_svm(
     *,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
+    solve_pairs: Solve = one_after_the_other,
 ) -> SvmModel:
     """Choose widths and C as the parameters say, then train on all rows.
 
@@ -45,6 +46,8 @@ def fit_svm(
         A model of the same rows in a neighbouring representation: its coefficients start the solver.
     progress : Progress
         Told `WidthsStep` while widths are learned, then `TrainingStep`.
+    solve_pairs : callable
+        Solves the problems of all pairs of classes.
 
     Raises
     ------
@@ -78,6 +81,7 @@ def fit_svm(
         medians=medians,
         start=start,
         progress=progress.part(learning + 0.2, 1.0),
+        solve_pairs=solve_pairs,
     )
 
 

@@ -1,0 +1,39 @@
+"""One-vs-one problems as independent tasks on the workers of a Dask cluster; the model comes back as one."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from slide_gui.blas import limit_threads
+from slide_gui.core.svm.model import PairProblems, PairSolution, Solve
+from slide_gui.core.workers import TaskProgress, results_of, sent
+from slide_gui.progress import Progress
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+__all__ = ["solved_by"]
+
+
+def solved_by(client: Client) -> Solve:
+    """Return what solves the problems of pairs of classes on the workers of a cluster, a task each.
+
+    The rows travel once. Workers should do one task at a time; each uses one thread of BLAS.
+    """
+
+    def solve(problems: PairProblems, progress: Progress) -> Iterable[PairSolution]:
+        token = secrets.token_hex(8)
+        there = sent(client, problems, f"slide-pairs-{token}")
+        numbers = range(len(problems.pairs))
+        tasks = [client.submit(_solved, there, number, key=f"slide-pair-{token}-{number}") for number in numbers]
+        return results_of(client, tasks, progress)
+
+    return solve
+
+
+def _solved(problems: PairProblems, number: int) -> PairSolution:
+    limit_threads(1)
+    (solution,) = problems.solved([number], TaskProgress())
+    return solution

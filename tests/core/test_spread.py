@@ -1,0 +1,57 @@
+"""Problems of pairs of classes on real workers: the model is the one of this process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.progress import Cancelled, Listener
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    from distributed import Client, LocalCluster
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def classes(n: int = 600, k: int = 5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    codes = rng.integers(k, size=n)
+    return rng.standard_normal((n, 8)) + 1.5 * np.eye(k, 8)[codes], np.array(list("abcdefgh"))[codes]
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_that_the_pairs_come_back_as_the_one_model(client: Client, loss: str) -> None:
+    Z, y = classes()
+    svm = MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0, loss=loss, random_state=0)
+    here, there = svm.fit(Z, y), MultiWidthSVC(**svm.get_params()).fit(Z, y, client=client)
+    np.testing.assert_allclose(there.decision_function(Z), here.decision_function(Z), atol=5e-3)
+    assert np.mean(there.predict(Z) == here.predict(Z)) > 0.995
+    assert there.dual_coef_.shape[0] == here.dual_coef_.shape[0] == 10
+    assert there.n_iter_ > 0
+
+
+def test_that_training_on_workers_can_be_cancelled(client: Client) -> None:
+    Z, y = classes()
+    seen: list[float] = []
+
+    def hear(fraction: float, _payload: object) -> None:
+        seen.append(fraction)
+        if client.processing() and any(client.processing().values()):
+            raise Cancelled
+
+    with pytest.raises(Cancelled):
+        MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0).fit(Z, y, client=client, progress=Listener(hear))
+    assert seen
