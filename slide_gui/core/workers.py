@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -20,6 +21,11 @@ _LOOK = 0.05  # seconds between two looks at what came back
 
 class ClusterError(OSError):
     """A cluster that cannot be reached or used, said in one sentence with the remedy."""
+
+
+def dask_setup(_worker: object) -> None:
+    """Leave Ctrl+C to the client: Dask calls this where a worker preloads this module."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 class TaskProgress(Progress):

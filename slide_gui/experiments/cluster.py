@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from slide_gui.blas import limit_threads, loaded_blas
+from slide_gui.core import workers
 from slide_gui.core.validation import check_whole
 from slide_gui.core.workers import ClusterError, TaskProgress, check_alive, sent
 from slide_gui.data.dataset import Dataset, HeldOut
@@ -306,6 +307,7 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
             with dask.config.set({"distributed.scheduler.allowed-failures": _ATTEMPTS}):
                 local = LocalCluster(
                     n_workers=choice.workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
+                    preload=workers.__name__,
                     silence_logs=logging.CRITICAL,
                 )  # fmt: skip
             return local, Client(local, set_as_default=False)
