@@ -614,42 +614,42 @@ def test_that_data_without_classes_are_not_tried_and_say_why(window):
     assert not window.session.runs.trial.running
 
 
+class Slow(Given):
+    """Data that are there once `go_on` is set."""
+
+    def __init__(self, given):
+        super().__init__(given)
+        self.go_on = threading.Event()
+
+    def load(self, *, progress=NO_PROGRESS):
+        self.go_on.wait(20)
+        return super().load(progress=progress)
+
+
 def test_that_train_pressed_while_data_are_being_opened_starts_when_they_are(window):
     classifier = show_page(window, "classifier")
-    go_on = threading.Event()
-
-    class Slow(Given):
-        def load(self, *, progress=NO_PROGRESS):
-            go_on.wait(20)
-            return super().load(progress=progress)
-
-    window.workspace.open(Slow(labelled(seed=4)))
+    slow = Slow(labelled(seed=4))
+    window.workspace.open(slow)
     classifier.refresh()
     classifier.train_button.click()
     assert classifier.train_button.text() == "Cancel"
     assert classifier.details.text() == "Training starts as soon as the data are open."
     assert not window.session.runs.training.running
-    go_on.set()
+    slow.go_on.set()
     wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
     assert window.session.runs.result.spec.fingerprint == labelled(seed=4).fingerprint
 
 
 def test_that_a_training_that_waits_for_data_is_taken_back_by_the_same_button_or_where_they_fail(window):
     classifier = show_page(window, "classifier")
-    go_on = threading.Event()
-
-    class Slow(Given):
-        def load(self, *, progress=NO_PROGRESS):
-            go_on.wait(20)
-            return super().load(progress=progress)
-
-    window.workspace.open(Slow(DataError("is broken", "it")))
+    slow = Slow(DataError("is broken", "it"))
+    window.workspace.open(slow)
     classifier.refresh()
     classifier.train_button.click()
     classifier.train_button.click()
     assert classifier.train_button.text() == "Train"
     classifier.train_button.click()
-    go_on.set()
+    slow.go_on.set()
     wait(lambda: window.notice.isVisible())
     assert classifier.train_button.text() == "Train"
     wait(lambda: not window.lane.busy, 60)

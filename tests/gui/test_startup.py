@@ -32,16 +32,20 @@ print(json.dumps(loaded))
 """
 
 
-def test_that_neither_the_window_nor_its_first_fit_imports_anything_heavy_and_a_plot_what_draws_it(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
+def run(script, folder, **options):
+    return subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(folder), "XDG_CONFIG_HOME": str(folder)},
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=90,
-        check=True,
+        **options,
     )
-    loaded = json.loads(done.stdout)
+
+
+def test_that_neither_the_window_nor_its_first_fit_imports_anything_heavy_and_a_plot_what_draws_it(tmp_path):
+    loaded = json.loads(run(SCRIPT, tmp_path, check=True).stdout)
     assert set(loaded) == {"shown", "fitted", "plot"}
     assert "pyqtgraph" in loaded.pop("plot")
     for moment in loaded.values():
@@ -70,14 +74,6 @@ sys.exit(guarded(lambda: app.take_screenshot(Path("picture.png"))))
 
 
 def test_that_ctrl_c_ends_the_wait_for_a_picture_of_the_window_in_one_sentence(tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", INTERRUPTED],
-        env={**os.environ, "QT_QPA_PLATFORM": "offscreen", "HOME": str(tmp_path), "XDG_CONFIG_HOME": str(tmp_path)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        timeout=30,
-        check=False,
-    )
+    done = run(INTERRUPTED, tmp_path, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "slide-gui: cancelled\n")
     assert not (tmp_path / "picture.png").exists()
