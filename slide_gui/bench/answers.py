@@ -19,14 +19,14 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.progress import Listener
 
-__all__ = ["live", "reproduce_quick", "sweep"]
+__all__ = ["live", "rectangles", "reproduce_quick", "sweep"]
 
 _ROUNDS = 3
 
 
 def live() -> list[Measurement]:
     """Measure the first estimate and the whole answer at a new noise, beside a stored run of another noise."""
-    dataset, note = _rectangles()
+    dataset, note = rectangles()
     spec = RunSpec(dataset.fingerprint, stack=StackParameters(noise=0.5, depth=2)).checked()
     reuse = Reuse()
     near = run(dataset, replace(spec, test_rows=1000), reuse=reuse)
@@ -50,7 +50,7 @@ def live() -> list[Measurement]:
 
 def sweep() -> list[Measurement]:
     """Measure a sweep of 10 noises × 5 depths, widths learned at every point."""
-    dataset, note = _rectangles()
+    dataset, note = rectangles()
     asked = SweepSpec(dataset.fingerprint, noises=tuple(i / 10 for i in range(10)), depths=(0, 1, 2, 3, 4))
     start = time.perf_counter()
     with tempfile.TemporaryDirectory() as folder, RunStore(Path(folder) / "runs.sqlite") as store:
@@ -68,7 +68,8 @@ def reproduce_quick() -> list[Measurement]:
     return [absolute("reproduce-quick", seconds, "s", 120.0, "every figure and both tables, from an empty folder")]
 
 
-def _rectangles() -> tuple[Dataset, str]:
+def rectangles() -> tuple[Dataset, str]:
+    """Return Rectangles and what they are: the real ones where they are found."""
     dataset = load("rectangles")
     _ = dataset.fingerprint  # made once, when data are opened
     return dataset, "Rectangles" if find("rectangles") else "generated Rectangles"

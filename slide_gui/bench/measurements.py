@@ -14,6 +14,7 @@ from slide_gui.bench import (
     killing,
     memory,
     reading,
+    spreading,
     window,
 )
 from slide_gui.bench.measurement import Measurement
@@ -43,6 +44,8 @@ MEASUREMENTS: dict[str, Callable[[], list[Measurement]]] = {
     "sda": autoencoding.sda,
     "live": answers.live,
     "sweep": answers.sweep,
+    "sweep-workers": spreading.sweep_by_workers,
+    "run-overhead": spreading.overhead,
     "kills": killing.kills,
     "reproduce": answers.reproduce_quick,
 }
