@@ -189,6 +189,18 @@ def test_that_the_table_of_runs_is_read_once_for_all_pages(small_plan, window, m
     assert len(reads) == 1
 
 
+def test_that_a_store_that_cannot_be_read_is_told_and_not_waited_for(small_plan, window):
+    window.session.evaluation.stop()
+    path = window.session.library.path
+    wait(lambda: not window.session.library.reading)
+    path.write_bytes(b"no store " * 100)
+    window.session.library.listed = False
+    window.actions_by_name["page_evaluation"].trigger()
+    wait(lambda: window.notice.isVisible() and not window.session.evaluation.is_reading)
+    assert not window.session.evaluation.known
+    assert window.pages.page("evaluation").course.text() == ""
+
+
 def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, tmp_path):
     page.controls.start_button.click()
     finished(window)

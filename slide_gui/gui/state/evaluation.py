@@ -141,6 +141,7 @@ class EvaluationController(QObject):
             return
         self._asked = False
         if self.runs.running or not self._library.listed:
+            self.changed.emit()
             return
         table, rows, path = self.choice.table(), self._library.runs, self._library.path
 
