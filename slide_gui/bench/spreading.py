@@ -33,9 +33,7 @@ def sweep_by_workers() -> list[Measurement]:
     note = f"{note}, widths learned at every point, {_JUDGED} test rows"
     return [
         relative("sweep-workers", two, "s", one, 1 / 1.8, f"two workers against one; {note}"),
-        relative(
-            "sweep-workers-process", two, "s", here, 1 / 1.4, f"against this process with all its threads; {note}"
-        ),
+        relative("sweep-workers-process", two, "s", here, 1 / 1.4, f"against this process, all threads; {note}"),
     ]
 
 

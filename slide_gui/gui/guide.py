@@ -17,6 +17,7 @@ GUIDE_PAGES = {
     "glossary.md": "Glossary",
     "paper.md": "The paper",
     "measurements.md": "Measured",
+    "cluster.md": "More computers",
 }
 """The title of each page, by its file."""
 
