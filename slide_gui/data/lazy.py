@@ -18,7 +18,7 @@ from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
 __all__ = ["LazyRows", "is_lazy", "open_lazy"]
 
 _SCHEMES = ("zarr://", "parquet://")
-_CHUNK = 64 << 20  # bytes of a chunk of rows, about, where the files leave a choice
+_CHUNK = 32 << 20  # bytes of a chunk of rows, about, where the files leave a choice
 _LOOKED_AT = 4096  # bytes at the beginning and at the end of a file, by which it is told from others
 _INSTALL = "pip install 'slide-gui[cluster]'"
 

@@ -77,7 +77,7 @@ def test_that_images_in_a_zarr_array_become_rows_of_pixels(stored):
 
 
 @pytest.mark.parametrize("name", ["one.parquet", "many.parquet"])
-@pytest.mark.parametrize("chunk", [1, 64 << 20])
+@pytest.mark.parametrize("chunk", [1, 32 << 20])
 def test_that_the_numbers_of_a_parquet_table_are_read_without_its_labels_and_text(monkeypatch, stored, name, chunk):
     monkeypatch.setattr(lazy_module, "_CHUNK", chunk)
     rows = open_lazy(f"parquet://{stored / name}")
