@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -258,10 +258,10 @@ def located(record: SessionRecord, path: Path | None = None, folders: Iterable[P
 def look_for(
     record: SessionRecord, path: Path, folders: Iterable[Path], *, progress: Progress = NO_PROGRESS
 ) -> SessionRecord | None:
-    """Return the session with the one file of its data that has another name now, told by the data's own hash.
+    """Return the session with the files of its data that have other names now, told by the data's own hash.
 
-    Files of the same kind beside the session and in the other folders are read, the smallest first: at most 64, of
-    512 MB together.
+    Files of the same kinds beside the session and in the other folders are read, the smallest first, several
+    together where several miss: at most 64 times, of 512 MB together.
 
     Parameters
     ----------
@@ -275,18 +275,19 @@ def look_for(
     Returns
     -------
     SessionRecord or None
-        None if none is there, or more than one file is missing.
+        None if they are not there, or none is missing.
     """
     beside = [path.absolute(), path.absolute().parent] if path.is_dir() else [path.absolute().parent]
     known = list(dict.fromkeys([*beside, *folders]))
     places = [_place(Path(name), beside, known) for name in record.source.paths]
-    if places.count(None) != 1 or not record.fingerprint:
+    missing = [Path(name).suffix.lower() for name, place in zip(record.source.paths, places, strict=True) if not place]
+    if not missing or not record.fingerprint:
         return None
-    missing = places.index(None)
-    candidates = _alike(Path(record.source.paths[missing]).suffix.lower(), known)
+    candidates = _candidates(missing, known)
     for number, candidate in enumerate(candidates):
         progress.report(number / len(candidates))
-        paths = [candidate if place is None else place for place in places]
+        renamed = iter(candidate)
+        paths = [next(renamed) if place is None else place for place in places]
         there = _with_paths(record, tuple(map(os.path.normpath, paths)))
         with suppress(DataError, OSError, MemoryError):
             part = progress.part(number / len(candidates), (number + 1) / len(candidates))
@@ -295,8 +296,23 @@ def look_for(
     return None
 
 
-def _alike(suffix: str, folders: Iterable[Path]) -> list[Path]:
-    """Return the files with this suffix, the smallest first, as many as are looked into."""
+def _candidates(suffixes: Sequence[str], folders: Iterable[Path]) -> list[tuple[Path, ...]]:
+    """Return different files with these suffixes, as many times as are looked into; what each is, its name says."""
+    alike = {suffix: _alike(suffix, folders) for suffix in suffixes}
+    chosen: dict[frozenset[tuple[int, Path]], tuple[Path, ...]] = {}
+    total = 0
+    for files in product(*(alike[suffix] for suffix in suffixes)):
+        together = frozenset(files)
+        if len(together) == len(files) and together not in chosen:
+            total += sum(size for size, _ in files)
+            if total > _MOST_CANDIDATE_BYTES or len(chosen) == _MOST_CANDIDATES:
+                break
+            chosen[together] = tuple(path for _, path in files)
+    return list(chosen.values())
+
+
+def _alike(suffix: str, folders: Iterable[Path]) -> list[tuple[int, Path]]:
+    """Return the files with this suffix, each with its bytes, the smallest first."""
     sizes: dict[Path, int] = {}
     for folder in folders:
         with suppress(OSError), os.scandir(folder) as entries:
@@ -304,13 +320,7 @@ def _alike(suffix: str, folders: Iterable[Path]) -> list[Path]:
                 with suppress(OSError):
                     if entry.name.lower().endswith(suffix) and entry.is_file():
                         sizes[Path(entry.path)] = entry.stat().st_size
-    chosen, total = [], 0
-    for place in sorted(sizes, key=lambda each: (sizes[each], each))[:_MOST_CANDIDATES]:
-        total += sizes[place]
-        if total > _MOST_CANDIDATE_BYTES:
-            break
-        chosen.append(place)
-    return chosen
+    return sorted((size, path) for path, size in sizes.items())
 
 
 def _place(said: Path, beside: list[Path], known: list[Path]) -> Path | None:

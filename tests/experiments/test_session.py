@@ -238,6 +238,23 @@ def test_that_moved_data_are_recognised_by_their_hash_under_another_name(tmp_pat
     assert look_for(record, elsewhere, [tmp_path / "nowhere", tmp_path]) == there
 
 
+def test_that_several_files_of_other_names_are_recognised_together(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    names = ("mine-train.csv", "mine-test.csv")
+    for name, rows in zip(names, (30, 12), strict=True):
+        np.savetxt(tmp_path / name, np.column_stack([random.random((rows, 5)), np.arange(rows) % 2]), delimiter=",")
+    source = DataSource(paths=tuple(str(tmp_path / name) for name in names))
+    record = SessionRecord(replace(source, paths=names), source.load().fingerprint)
+    (tmp_path / "b").mkdir()
+    for name in names:
+        (tmp_path / name).rename(tmp_path / "b" / name.replace("mine", "other"))
+    np.savetxt(tmp_path / "b" / "more.csv", random.random((3, 5)), delimiter=",")
+    there = look_for(record, tmp_path / "mine.slide-session", [tmp_path / "b"])
+    assert there is not None
+    assert {Path(name).name for name in there.source.paths} == {"other-train.csv", "other-test.csv"}
+    assert there.source.load().fingerprint == record.fingerprint
+
+
 def test_that_data_that_are_nowhere_or_of_no_known_hash_are_not_recognised(tmp_path: Path) -> None:
     record, path = moved(tmp_path)
     assert look_for(replace(record, fingerprint=""), path, []) is None
