@@ -544,4 +544,4 @@ class _RunProgress(TaskProgress):
         now = time.monotonic()
         if now - self._said > _BETWEEN_REPORTS:
             self._said = now
-            self.worker.log_event(_TOPIC, (self._hash, fraction))
+            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))  # NumPy’s floats cannot travel

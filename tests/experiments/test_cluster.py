@@ -157,6 +157,23 @@ def test_that_what_is_cancelled_ends_on_the_workers_at_once(two: Cluster, tmp_pa
     assert not any(two.client.run(executing).values())
 
 
+def test_that_how_far_a_run_is_travels_as_a_plain_number(two: Cluster) -> None:
+    heard: list[object] = []
+    two.client.subscribe_topic("slide-gui", lambda event: heard.append(event[1]))
+    two.client.submit(reported, pure=False).result()
+    deadline = time.monotonic() + 10.0
+    while not heard and time.monotonic() < deadline:
+        time.sleep(0.02)
+    two.client.unsubscribe_topic("slide-gui")
+    assert heard == [("abc", 0.25)]
+
+
+def reported() -> None:
+    progress = cluster_module._RunProgress("abc")
+    progress._said = 0.0
+    progress.report(np.float64(0.25))
+
+
 def executing(dask_worker: object) -> int:
     return int(dask_worker.state.executing_count)  # type: ignore[attr-defined]
 
