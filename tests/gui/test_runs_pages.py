@@ -131,7 +131,7 @@ def _ten_classes(n=200):
     return Dataset("ten", rows[:n], rows[n:], labels[:n], labels[n:], image_shape=(6, 6))
 
 
-def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins(window, every_payload, monkeypatch):
+def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins(window, every_payload):
     window.workspace.open(Given(_ten_classes()))
     wait(lambda: window.workspace.dataset.name == "ten" and not window.lane.busy)
     window.workspace.set_parameters(depth=2)
