@@ -429,8 +429,8 @@ class _Work:
         self._data = None
 
     def _begin(self) -> None:
-        """Begin runs that may be: twice as many as workers are, so that none waits for the next."""
-        most = 2 * self._cluster.n_slots
+        """Begin runs that may be: two a worker, so that none waits; some always, for clusters that grow when asked."""
+        most = 2 * max(self._cluster.n_slots, 1)
         while self._ready and len(self._running) < most and self._may_begin():
             _, spec_hash = heapq.heappop(self._ready)
             self._submit(spec_hash)
