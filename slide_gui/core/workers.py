@@ -68,7 +68,10 @@ def check_alive(client: Client) -> None:
         If it is.
     """
     if client.status != "running":
-        raise ClusterError("the connection to the scheduler is lost; see that it runs, and repeat what was asked")
+        place = "" if client.scheduler is None else f" at {client.scheduler.address}"
+        raise ClusterError(
+            f"the connection to the scheduler{place} is lost; see that it runs, and repeat what was asked"
+        )
 
 
 def results_of(client: Client, futures: Sequence[Future], progress: Progress = NO_PROGRESS) -> list[Any]:

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from slide_gui import SLIDE, Blocks
 from slide_gui.core.slide.stack import StackParameters, fit_stack
+from slide_gui.core.workers import ClusterError
 from slide_gui.progress import Cancelled, Progress
 from tests.core.test_blocks import same_layers
 from tests.core.test_stack import Recorder, images
@@ -220,7 +221,7 @@ def test_that_a_lost_scheduler_is_said_in_one_sentence():
         address = other.scheduler_address
         client = Client(address, timeout=1)
         try:
-            with pytest.raises(ConnectionError, match=f"the scheduler at {address} was lost; see that it runs"):
+            with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; see that it runs"):
                 fit_stack(slowly(), StackParameters(), progress=Once(other.close))
         finally:
             client.close()

@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, NoReturn
+from typing import Any
 from uuid import uuid4
 
 import numpy as np
@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from slide_gui.blas import PRODUCTS, limit_threads
 from slide_gui.core.slide.blocks import BlockRows, Blocks
 from slide_gui.core.slide.scatter import GROUP, Part, Scatter, ScatterSum
+from slide_gui.core.workers import ClusterError, check_alive
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["dask_rows", "is_dask", "lazily"]
@@ -125,10 +126,8 @@ class _ClusterRows(BlockRows):
 
         Raises
         ------
-        ConnectionError
-            If the scheduler is lost.
-        RuntimeError
-            If workers die again and again.
+        ClusterError
+            If the scheduler is lost, or workers die again and again.
         """
         import dask
 
@@ -170,18 +169,13 @@ def _outcome(future: Any, client: Any) -> Any:
     try:
         return future.result()
     except KilledWorker as error:
-        raise RuntimeError(
+        raise ClusterError(
             f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most likely for "
             "want of memory; give workers more of it, or the array smaller chunks of rows"
         ) from None
     except FutureCancelledError:
-        _refuse_lost(client)
-
-
-def _refuse_lost(client: Any) -> NoReturn:
-    raise ConnectionError(
-        f"the connection to the scheduler at {client.scheduler.address} was lost; see that it runs, and fit again"
-    ) from None
+        check_alive(client)
+        raise ClusterError("the fit was cancelled on the cluster; fit again") from None
 
 
 def _starts(X: Any) -> tuple[int, ...]:

@@ -105,7 +105,7 @@ class SLIDE(LayeredTransformer):
             If a parameter is out of range, X has text, a NaN or infinity, fewer than two rows or no features.
         MemoryError
             If so many features and layers need more than there is.
-        ConnectionError
+        ClusterError
             If the scheduler of a cluster is lost.
         """
         self._fit(self._rows(X, reset=True), None, progress)
