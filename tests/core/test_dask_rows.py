@@ -1,6 +1,7 @@
 """Dask arrays are fitted chunk by chunk: here, and on a cluster of two processes, with the same bits."""
 
 import logging
+import multiprocessing
 import os
 import signal
 import threading
@@ -44,8 +45,8 @@ def cluster():
     soon = {"distributed.comm.timeouts.connect": "2s"}
     with dask.config.set(soon), LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as running:
         yield running
-    left = [thread.name for thread in threading.enumerate() if "IO loop" in thread.name]
-    assert not left
+    assert [thread.name for thread in threading.enumerate() if "IO loop" in thread.name] == []
+    assert multiprocessing.active_children() == []
 
 
 @pytest.fixture
@@ -221,7 +222,9 @@ def test_that_a_lost_scheduler_is_said_in_one_sentence():
         address = other.scheduler_address
         client = Client(address, timeout=1)
         try:
-            with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; see that it runs"):
-                fit_stack(slowly(), StackParameters(), progress=Once(other.close))
+            for act in (other.close, None):  # in the middle of a pass, and before the next fit
+                with pytest.raises(ClusterError, match=f"the scheduler at {address} is lost; see that it runs"):
+                    fit_stack(slowly(), StackParameters(), progress=Once(act))
         finally:
             client.close()
+    assert SLIDE(depth=1).fit(chunked()).stack_.n_samples == 1500  # a client that is closed is none

@@ -110,8 +110,9 @@ def _client() -> Any:
         client = distributed.Client.current()
     except ValueError:
         return None
-    alone = client.asynchronous or client.scheduler.address.startswith("inproc://")
-    return None if alone else client
+    if client.asynchronous or client.status == "closed" or client.scheduler.address.startswith("inproc://"):
+        return None
+    return client
 
 
 class _ClusterRows(BlockRows):
@@ -146,6 +147,7 @@ class _ClusterRows(BlockRows):
         import dask
 
         client, done = self._client, set[int]()
+        check_alive(client)
         client.subscribe_topic(topic, lambda event: done.add(event[1]))
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"}):  # the weights, sent once
             future = client.compute(top)
