@@ -372,6 +372,7 @@ _LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
     padding: 4px 5px; font-size: 11px; }
+QAbstractScrollArea::corner { background: transparent; border: 0; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
 QScrollBar::handle { background: $line; border-radius: 3px; margin: 2px; }

@@ -30,7 +30,7 @@ from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
-from slide_gui.gui.widgets.controls import LowScroll, add_button, add_choices, label
+from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll, add_button, add_choices, label
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.progress import Progress, Stage
@@ -75,7 +75,7 @@ class ClassifierPage(Page):
         right.addWidget(self.details)
         right.addWidget(self.confusion, 3)
         filtered = nested(right, QHBoxLayout(), spacing=8)
-        self.filter = label("", self)
+        self.filter = ElidedLabel("", self)
         filtered.addWidget(self.filter, 1)
         self.show_all = add_button(self, filtered, "Show all", "Every misclassified image again", kind="small")
         self.show_all.clicked.connect(self._widen)
@@ -100,7 +100,7 @@ class ClassifierPage(Page):
         self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
         tip = "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM"
         self._loss = self._choice(row, "Loss", tip, LOSSES.values())
-        self._loss.setMinimumContentsLength(2 + max(len(loss.text) for loss in LOSSES.values()))
+        self._loss.setMinimumContentsLength(4 + max(len(loss.text) for loss in LOSSES.values()))
         self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the others give way first
         row.addStretch(1)
 
@@ -240,7 +240,7 @@ class ClassifierPage(Page):
         chosen, solver = seen.chosen, seen.training
         parts = [_doing(seen, self._controller.spec)]
         if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
-            parts.append(f"gap {solver.solver.gap:.3g}, {solver.solver.n_support} support vectors")
+            parts.append(f"gap {solver.solver.gap:.3g}, {counted(solver.solver.n_support, 'support vector')}")
         if chosen is not None:
             parts.append(describe_widths(chosen.name))
         self.details.setText(" · ".join(parts))
@@ -280,7 +280,8 @@ class ClassifierPage(Page):
         svm = (
             ""
             if classifier is None
-            else f"C = {classifier.C:.3g} · {classifier.n_support} support vectors of {count(result.n_train)} rows · "
+            else f"C = {classifier.C:.3g} · {counted(classifier.n_support, 'support vector')} of "
+            f"{count(result.n_train)} rows · "
         )
         chosen = None if classifier is None else classifier.chosen
         if chosen is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any, Protocol, cast
 
 from PySide6.QtCore import (
@@ -104,6 +105,9 @@ class RunModel(QAbstractTableModel):
         self.columns = tuple(columns)
         self.tag = len(self.columns) - 1
         """The column that is written."""
+        beside = pairwise(self.columns)
+        self.leads = ("", *("\u2003" if left.is_number and not right.is_number else "" for left, right in beside))
+        """What keeps the words of a column off the numbers in the one before."""
         self._rows: tuple[RunRow, ...] = ()
         self._shown: list[RunRow] = []
         self._searched: dict[str, str] = {}
@@ -196,7 +200,7 @@ class RunModel(QAbstractTableModel):
             return None
         column = self.columns[section]
         if role == Qt.ItemDataRole.DisplayRole:
-            return column.title
+            return self.leads[section] + column.title
         if role == Qt.ItemDataRole.ToolTipRole:
             return f"{column.tip}. Click to sort."
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -254,9 +258,9 @@ class RunDelegate(QStyledItemDelegate):
         if current and view.columnViewportPosition(index.column()) <= 0:
             painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
         painter.setFont(font)
-        run, column = view.run_and_column(index)
+        run, column, lead = view.run_and_column(index)
         painter.setPen(QColor(theme.accent_text if chosen else theme.muted if run.note else theme.text))
-        room, text = box.adjusted(PADDING, 0, -PADDING, 0), column.text(run)
+        room, text = box.adjusted(PADDING, 0, -PADDING, 0), lead + column.text(run)
         if metrics.horizontalAdvance(text) > room.width():
             text = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, RIGHT if column.is_number else LEFT, text)
@@ -300,11 +304,11 @@ class RunView(QTableView):
             self.setAccessibleDescription(text)
             self.viewport().update()
 
-    def run_and_column(self, index: Index) -> tuple[RunRow, TextColumn]:
-        """Return the run and the column of a cell; asking the model itself is faster than through Qt."""
-        model = self.model()
+    def run_and_column(self, index: Index) -> tuple[RunRow, TextColumn, str]:
+        """Return the run and the column of a cell, and what leads it; asking the model is faster than through Qt."""
+        model, number = self.model(), index.column()
         assert isinstance(model, RunModel)
-        return model.row(index.row()), model.columns[index.column()]
+        return model.row(index.row()), model.columns[number], model.leads[number]
 
     def look(self) -> tuple[Theme, QFont, QFontMetricsF]:
         """Return theme, font and its metrics, asked for once a painting and not once a cell."""
@@ -525,7 +529,8 @@ class RunTable(QWidget):
         asked = rows[:: max(1, len(rows) // _SAMPLE)]
         for number, column in enumerate(self._model.columns):
             texts = {column.widest} if column.widest else {column.text(row) for row in asked}
-            wide = max(map(metrics.horizontalAdvance, (column.title, *texts)))
+            lead = metrics.horizontalAdvance(self._model.leads[number])
+            wide = lead + max(map(metrics.horizontalAdvance, (column.title, *texts)))
             self._needed[number] = math.ceil(min(wide, _WIDEST)) + 1 + 2 * PADDING
         self._needed[self._model.tag] = max(self._needed[self._model.tag], _NARROWEST_TAG)
         self._fill()

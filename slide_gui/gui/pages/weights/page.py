@@ -167,7 +167,8 @@ def _numbers(
     rank = int(np.count_nonzero(size > size[source])) + 1
     total = float(size.sum())
     share = 100 * float(size[source]) / total if total > 0 else np.nan
-    part = "–" if np.isnan(share) else f"{share:.1f} %" if share < 99.95 else "100 %"
+    share_decimals = 0 if share >= 99.95 or (share >= 9.95 and decimals < 3) else 1  # fewer in narrow columns
+    part = "–" if np.isnan(share) else f"{share:.{share_decimals}f} %"
     weight = float(weights[source])
     contribution = "–" if rms is None else signed(weight * float(rms[source]), decimals)
     return signed(weight, decimals), contribution, str(rank), signed(float(bias), decimals), part
