@@ -126,6 +126,20 @@ def test_that_scatters_of_other_features_do_not_add_up():
         Scatter.of(np.ones((2, 3))) + 1
 
 
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: Scatter.of([1.0, 2.0]), "X is 1-D float64; it must hold rows of numbers, 2-D"),
+        (lambda: Scatter.squashed([["a"]]), "X is 2-D <U1"),
+        (lambda: Scatter.of(np.eye(2), StackParameters(noise=2.0)), "noise is 2.0"),
+        (lambda: Scatter.squashed(np.eye(2), weights=[np.eye(2)]), r"layer 1 are \(2, 2\); of 2 features .* \(2, 3\)"),
+    ],
+)
+def test_that_what_has_no_scatter_is_refused_in_one_sentence(make, words):
+    with pytest.raises(ValueError, match=words):
+        make()
+
+
 def test_that_a_scatter_whose_squares_add_up_to_infinity_is_refused_when_used():
     huge = Scatter.of(np.full((3, 2), 1e200), DOUBLE)
     with pytest.raises(ValueError, match="their squares add up to infinity"):

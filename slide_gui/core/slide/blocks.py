@@ -6,9 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-import numpy as np
-
-from slide_gui.core.slide.scatter import Part, Scatter, ScatterSum, is_sparse
+from slide_gui.core.slide.scatter import Part, Scatter, ScatterSum, block_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["BlockRows", "Blocks"]
@@ -81,9 +79,7 @@ class Blocks(BlockRows):
         """Yield the blocks, checked."""
         d = getattr(self, "shape", (0, None))[1]
         for number, given in enumerate(self._blocks() if callable(self._blocks) else self._blocks):
-            block = given.tocsr() if is_sparse(given) else np.asarray(given)
-            if block.ndim != 2 or block.dtype.kind not in "fbiu":
-                raise ValueError(f"block {number} is {block.ndim}-D {block.dtype}; it must hold rows of numbers, 2-D")
+            block = block_of(given, f"block {number}")
             d = block.shape[1] if d is None else d
             if block.shape[1] != d:
                 raise ValueError(f"block {number} has {block.shape[1]} features; it must have {d} like the others")

@@ -24,10 +24,8 @@ from slide_gui.core.slide.squashing import SQUASHINGS, squash
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
-    "GROUP", "Activations", "Entered", "InputScatter", "Part", "Scatter", "ScatterSum", "dense_rows", "input_scatter",
-    "is_sparse",
-    "refuse_not_finite", "scatter_after",
-    "without_duplicates",
+    "GROUP", "Activations", "Entered", "InputScatter", "Part", "Scatter", "ScatterSum", "block_of", "dense_rows",
+    "input_scatter", "is_sparse", "refuse_not_finite", "scatter_after", "without_duplicates",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -83,7 +81,7 @@ class Scatter:
         Parameters
         ----------
         rows : array_like of shape (n, d)
-            An array, memmap or CSR matrix.
+            An array, memmap or sparse matrix.
         parameters : StackParameters, optional
             Its dtype, noise and batch size say how rows are multiplied; the sums are float64 always.
         start : int
@@ -94,9 +92,10 @@ class Scatter:
         Raises
         ------
         ValueError
-            If a value is NaN or infinite, with its row.
+            If the rows are not 2-D or hold no numbers, a value is NaN or infinite, with its row, or a parameter is out
+            of range.
         """
-        return Part(parameters or StackParameters(), squashed=False).of(rows, start, progress)[0]
+        return Part((parameters or StackParameters()).checked(), squashed=False).of(block_of(rows), start, progress)[0]
 
     @classmethod
     def squashed(
@@ -119,8 +118,21 @@ class Scatter:
             W¹, …, Wᵏ, such as ``SLIDE.weights_``; none for T(x).
         progress : Progress
             Listener and cancel point.
+
+        Raises
+        ------
+        ValueError
+            If the rows are not 2-D or hold no numbers, a matrix of weights is not of their width, or a parameter is out
+            of range.
         """
-        return Part(parameters or StackParameters(), weights=tuple(weights)).of(rows, 0, progress)[-1]
+        rows = block_of(rows)
+        d = rows.shape[1]
+        for number, each in enumerate(weights, start=1):
+            if np.shape(each) != (d, d + 1):
+                raise ValueError(
+                    f"weights of layer {number} are {np.shape(each)}; of {d} features they are {(d, d + 1)}"
+                )
+        return Part((parameters or StackParameters()).checked(), weights=tuple(weights)).of(rows, 0, progress)[-1]
 
     def __add__(self, other: Scatter) -> Scatter:
         if not isinstance(other, Scatter):
@@ -298,6 +310,20 @@ def is_sparse(rows: Any) -> bool:
     return hasattr(rows, "tocsr")
 
 
+def block_of(given: Any, name: str = "X") -> Any:
+    """Return rows as an array or CSR matrix of numbers.
+
+    Raises
+    ------
+    ValueError
+        If they are not 2-D, or hold no numbers; by their name.
+    """
+    block = given.tocsr() if is_sparse(given) else np.asarray(given)
+    if block.ndim != 2 or block.dtype.kind not in "fbiu":
+        raise ValueError(f"{name} is {block.ndim}-D {block.dtype}; it must hold rows of numbers, 2-D")
+    return block
+
+
 def without_duplicates(rows: Any) -> Any:
     """Return a CSR matrix that stores each value once, its columns in order: itself, or a copy."""
     if not rows.has_canonical_format:
@@ -396,7 +422,8 @@ def _sparse_scatters(
     if not squashed:
         return
     with_zero = np.append(values.astype(parameters.dtype), np.zeros(1, parameters.dtype))
-    *_, constant = entered = squash(parameters.squashing, with_zero, parameters.threshold).astype(np.float64)
+    entered = squash(parameters.squashing, with_zero, parameters.threshold).astype(np.float64)
+    constant = float(entered[-1])
     other = _sparse_scatter(rows, entered[:-1] - constant, progress.part(0.5, 1.0))
     if constant:  # the scatter of U + c from that of U
         np.add(other.inner, constant * (other.sums[:, None] + other.sums + n * constant), out=other.inner)
@@ -418,8 +445,8 @@ def _sparse_scatter(rows: Rows, values: Array, progress: Progress) -> Scatter:
             (values[stored[top] : stored[bottom]], rows.indices[stored[top] : stored[bottom]],
              rows.indptr[top : bottom + 1] - rows.indptr[top]), shape=(bottom - top, d),
         )  # fmt: skip
-        products_of = (piece.T @ piece).tocoo()
-        inner[products_of.row, products_of.col] += products_of.data
+        terms = (piece.T @ piece).tocoo()
+        inner[terms.row, terms.col] += terms.data
         top = bottom
         progress.report(top / n)
     return Scatter(inner, np.bincount(rows.indices, values, minlength=d).astype(np.float64), n)
