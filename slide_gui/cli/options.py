@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import UsageError, progress_bar, usage
+from slide_gui.text import counted
 
 if TYPE_CHECKING:
     from slide_gui.core.baselines import Estimator
@@ -244,8 +245,11 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
 
 def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: str = "fitting") -> FittedModel:
     """Return the fitted stack, with a bar on stderr while it is fitted."""
+    from slide_gui.data.errors import DataError
     from slide_gui.experiments.model_file import fit_model
 
+    if len(dataset.train) < 2:
+        raise DataError(f"has {counted(len(dataset.train), 'row')} to fit layers on; they need two", dataset.name)
     with progress_bar(label) as progress:
         return fit_model(dataset, parameters, progress=progress)
 

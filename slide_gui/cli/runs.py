@@ -7,6 +7,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -265,6 +266,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
         "choose": ("pooled" if arguments.pooled else "each") if arguments.choose else "none",
         **choices,
     }
+    from slide_gui.experiments.splits import Classes
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import plan_sweep, run_sweep
 
@@ -272,10 +274,12 @@ def _sweep(arguments: argparse.Namespace) -> int:
     with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
     dataset = read_data(source)
+    Classes.of(dataset)  # refuses what cannot be classified before a store is made
     sweep = SweepSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **axes)
-    with RunStore(arguments.store) as store:
-        plan = plan_sweep(sweep, dataset, store.runs())
-        if arguments.dry_run:
+    makes_none = arguments.dry_run and not arguments.store.exists()
+    with nullcontext() if makes_none else RunStore(arguments.store) as store:
+        plan = plan_sweep(sweep, dataset, () if store is None else store.runs())
+        if store is None or arguments.dry_run:
             return print_answer(arguments, {"plan": asdict(plan)}, [f"{dataset.title}: {plan}"])
         print(plan, file=sys.stderr)
         with opened_cluster(where) as cluster, progress_bar("sweep") as progress:

@@ -113,6 +113,16 @@ def test_that_sweep_gives_the_numbers_of_python_and_goes_on(data: Path, capsys: 
     assert len(said["chosen"]) == said["chosen_mean"]["n_splits"] == 2
 
 
+def test_that_a_plan_makes_no_store_and_refuses_what_has_one_class(data: Path, capsys: Capture) -> None:
+    assert main(["sweep", "tiny.npz", "--depth", "0:2", "--store", "r.sqlite", "--dry-run"]) == 0
+    assert "3 runs, about" in capsys.readouterr().out
+    Path("one.csv").write_text("a,b,label\n" + "".join(f"{k},{k / 3},cat\n" for k in range(9)))
+    for more in ([], ["--dry-run"]):
+        assert main(["sweep", "one.csv", "--store", "r.sqlite", *more]) == 1
+        assert "all rows to train on are of the class cat" in capsys.readouterr().err
+    assert not Path("r.sqlite").exists()
+
+
 def test_that_figures_and_tables_are_written(data: Path) -> None:
     figures = ["confusion.svg", "confusion.csv", "widths.svg", "widths.csv"]
     assert main(["train", "tiny.npz", "--depth", "1", "--starts", "1", "--figure", *figures]) == 0

@@ -175,6 +175,13 @@ def test_that_wrong_usage_ends_with_two_and_one_sentence(
     assert sentence in captured.err
 
 
+def test_that_one_row_is_refused_by_the_name_of_its_data(data: Path, capsys: Capture) -> None:
+    Path("row.csv").write_text("a,b,label\n1,2,cat\n")
+    for command in ("fit", "weights"):
+        assert main([command, "row.csv"]) == 1
+        assert capsys.readouterr().err == "slide-gui: row: has 1 row to fit layers on; they need two\n"
+
+
 @pytest.mark.parametrize("command", ["fit", "weights"])
 def test_that_unusable_data_end_with_one_and_one_sentence(data: Path, capsys: Capture, command: str) -> None:
     Path("empty.csv").touch()

@@ -353,7 +353,9 @@ class _CodedLabels(io.RawIOBase):
         else:
             cells = line.rstrip(b"\r\n").split(mark)
         if len(cells) != layout.columns:
-            raise DataError(f"line {self._line} has {len(cells)} numbers, expected {layout.columns}", self._place)
+            raise DataError(
+                f"line {self._line} has {counted(len(cells), 'number')}, expected {layout.columns}", self._place
+            )
         for k in layout.left_out:
             cells[k] = b"0"
         if layout.label not in layout.text:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import counted
 
 __all__ = ["Table", "decode", "read_table"]
 
@@ -302,7 +303,7 @@ def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -
     wrong = filled & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise DataError(f"line {line + at} has {counts[at]} numbers, expected {columns}", place)
+        raise DataError(f"line {line + at} has {counted(counts[at], 'number')}, expected {columns}", place)
     numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, place, underscores=b"_" in text)
     return numbers.reshape(-1, columns), ends.size
 

@@ -14,6 +14,7 @@ from slide_gui.core.linear_algebra import float32_scatter_is_exact
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.data.entries import entries
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import Reading, UndecidedColumnsError
 from slide_gui.experiments.inspection.explorer import Explorer, Fit, Preview
@@ -131,7 +132,9 @@ class Workspace(QObject):
         Files that nothing is said of are read as they were before. With them may come the state to show them in;
         without, the parameters stay and pins and image are the usual ones.
         """
-        name = Path(source.paths[0]).name if len(source.paths) == 1 else source.key or f"{len(source.paths)} files"
+        titles = {each.key: each.title for each in entries()}  # a session may name what no one knows
+        name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
+        name = Path(source.paths[0]).name if len(source.paths) == 1 else name
         self._load(source, f"Opening {name}", "The data could not be opened", lambda _progress: None, state=state)
 
     def download(self, key: str) -> None:
