@@ -21,6 +21,11 @@ _SCHEMES = ("zarr://", "parquet://")
 _CHUNK = 32 << 20  # bytes of a chunk of rows, about, where the files leave a choice
 _LOOKED_AT = 4096  # bytes at the beginning and at the end of a file, by which it is told from others
 _INSTALL = "pip install 'slide-gui[cluster]'"
+_CODECS = {
+    "blosc", "bytes", "bz2", "crc32c", "delta", "gzip", "lz4", "lzma", "packbits", "sharding_indexed", "shuffle",
+    "transpose", "zlib", "zstd",
+}  # fmt: skip
+"""How the chunks of a Zarr array may be packed: a file from outside can name codecs that run what it holds."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +80,7 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
         raise DataError(f"{text!r} names no rows to be read chunk by chunk; expected zarr://PATH or parquet://PATH")
     scheme, _, place = text.partition("://")
     _refuse_unknown(reading, text)
-    path = Path(place)
+    path = Path(place).resolve()  # workers may stand elsewhere
     if not place or not path.exists():
         raise DataError("there is no such file or folder; check the path", text)
     with _as_data_error(text):
@@ -122,11 +127,30 @@ def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int,
         raise DataError(f"is a group of arrays ({inside or 'none'}); name one of them by its path, {text}/NAME", text)
     if array.ndim not in (2, 3) or array.dtype.kind not in "fbiu" or not math.prod(array.shape):
         raise DataError(f"is a {array.ndim}-D array {array.shape} of {array.dtype}, expected rows of numbers", text)
+    if other := _codecs(array.metadata.to_dict()) - _CODECS:
+        raise DataError(
+            f"is packed by {', '.join(sorted(other))}, which is not read; store it with zstd or blosc", text
+        )
     row = math.prod(array.shape[1:]) * array.dtype.itemsize
-    height = int(array.chunks[0])
+    height = int((array.shards or array.chunks)[0])
     height *= max(1, _CHUNK // (height * row))
     rows = da.from_zarr(str(path), chunks=(height, *array.shape[1:]))
     return rows.reshape(rows.shape[0], -1), tuple(array.shape[1:]) if array.ndim == 3 else (), ()
+
+
+def _codecs(metadata: Any) -> set[str]:
+    """Return the names of the codecs in the metadata of an array, of version 2 or 3, those in shards, too."""
+    names = set()
+    for key in ("compressor", "filters", "codecs", "index_codecs", "configuration", "storage_transformers"):
+        for each in _listed(metadata.get(key)):
+            names |= {str(each.get("id") or each.get("name"))} if {"id", "name"} & each.keys() else set()
+            names |= _codecs(each)
+    return names
+
+
+def _listed(value: Any) -> list[dict[str, Any]]:
+    values = value if isinstance(value, (list, tuple)) else [value]
+    return [each for each in values if isinstance(each, dict)]
 
 
 def _open_parquet(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:

@@ -1,5 +1,6 @@
 """Rows that stay in their files: what is read, and what is refused in one sentence."""
 
+import json
 import subprocess
 import sys
 
@@ -129,6 +130,30 @@ def test_that_what_cannot_be_read_is_refused_in_one_line_with_its_place(monkeypa
         open_lazy(name, Reading(**reading))
     assert str(refused.value).startswith(name)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("place", ["compressor", "filters"])
+def test_that_a_codec_that_could_run_what_a_file_holds_is_refused_before_anything_is_read(stored, place):
+    name = stored / "pickled.zarr"
+    zarr.create_array(str(name), shape=(2, 3), chunks=(2, 3), dtype="float32", zarr_format=2, compressors=None)
+    (name / "0.0").write_bytes(b"cos\nsystem\n(S'echo ran > ran.txt'\ntR.")
+    metadata = json.loads((name / ".zarray").read_text())
+    codec = {"id": "pickle", "protocol": 5}
+    (name / ".zarray").write_text(json.dumps(metadata | {place: [codec] if place == "filters" else codec}))
+    with pytest.raises(DataError, match=r"is packed by pickle, which is not read|cannot be read"):
+        open_lazy(f"zarr://{name}")
+
+
+def test_that_any_usual_packing_is_read_and_shards_are_read_whole(stored):
+    for number, how in enumerate(
+        ({"zarr_format": 2}, {"zarr_format": 3}, {"shards": (140, 20)}, {"compressors": None})
+    ):
+        name = str(stored / f"packed-{number}.zarr")
+        array = zarr.create_array(name, shape=(300, 20), chunks=(70, 20), dtype="float32", **how)
+        array[...] = IMAGES.reshape(300, 20)
+        rows = open_lazy(f"zarr://{name}")
+        assert rows.train.chunks[0] == (300,)
+        np.testing.assert_array_equal(computed(rows), IMAGES.reshape(300, 20))
 
 
 def test_that_equal_files_have_equal_fingerprints_wherever_they_stand_and_others_another(stored):
