@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from slide_gui.core.slide.stack import Stack
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.experiments.inspection.rows import drowns, input_rms
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse
 from slide_gui.experiments.spec import RunSpec
@@ -34,12 +35,16 @@ class ComparedRows:
         ``first[i, j]`` holds the weights of layer j + 1 of A that reconstruct pixel i, the bias last.
     difference : ndarray of shape (k, least depth, d + 1), float64
         A − B, for the layers that both have.
+    contributions : bool
+        Whether all these are weights times the root mean square of what they are weights of, as a few weights of one
+        of the layers would drown the rest (`drowns`).
     """
 
     pixels: tuple[int, ...]
     first: Rows
     second: Rows
     difference: Rows
+    contributions: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +94,22 @@ def compare_rows(
         If a run was made with other data.
     """
     reuse = Reuse()
-    rows = []
+    stacks = []
     for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
         if spec.fingerprint != dataset.fingerprint:
             raise DataError("is not the data of both runs; open those to compare their weights", dataset.name)
-        rows.append(_rows(reuse.stack(dataset, spec.stack, progress=part), pixels))
+        stacks.append(reuse.stack(dataset, spec.stack, progress=part))
+    drowned = any(drowns(layer) for stack in stacks for layer in stack.layers)
+    rows = [_rows(stack, pixels, drowned) for stack in stacks]
     least = min(each.shape[1] for each in rows)
-    return ComparedRows(tuple(pixels), rows[0], rows[1], rows[0][:, :least] - rows[1][:, :least])
+    return ComparedRows(tuple(pixels), rows[0], rows[1], rows[0][:, :least] - rows[1][:, :least], drowned)
 
 
-def _rows(stack: Stack, pixels: Sequence[int]) -> Rows:
+def _rows(stack: Stack, pixels: Sequence[int], contributions: bool) -> Rows:
     weights = np.empty((len(pixels), len(stack.layers), stack.n_features + 1))
     for j, layer in enumerate(stack.layers):
         weights[:, j] = layer.weights[list(pixels)]
+        rms = input_rms(layer) if contributions else None
+        if rms is not None:
+            weights[:, j, :-1] *= rms
     return weights

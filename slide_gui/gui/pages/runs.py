@@ -265,7 +265,10 @@ class ComparisonView(QWidget):
     def _show_pixel_buttons(self) -> None:
         shown = self._shown
         rows = None if shown is None else shown.rows
-        self._weights_title.setText("" if rows is None else "rows of W for")
+        contributions = rows is not None and rows.contributions
+        what = "contributions, weights × RMS, for" if contributions else "rows of W for"
+        self._weights_title.setText("" if rows is None else what)
+        self._weights_title.setToolTip(_CONTRIBUTIONS if contributions else "")
         names = (
             []
             if shown is None or rows is None
@@ -304,6 +307,12 @@ class ComparisonView(QWidget):
         self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._beside.set_scale(scale)
         self._weights.setCurrentIndex(1)
+
+
+_CONTRIBUTIONS = (
+    "Each weight times the root mean square of the pixel that it is taken from: weights of a few rarely lit pixels "
+    "would drown the rest"
+)
 
 
 def _short(result: RunResult) -> str:
