@@ -467,20 +467,22 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
         What was written.
     """
     from slide_gui.core.slide.stack import StackParameters
-    from slide_gui.data.catalogue import generate
     from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
     from slide_gui.experiments.model_file import fit_model
+    from slide_gui.experiments.source import DataSource
     from slide_gui.figures.export import FORMATS, save_figure, weights_csv
     from slide_gui.figures.style import Style
     from slide_gui.figures.weights import draw_weights
 
-    dataset = generate("rectangles", progress=progress.part(0.0, 0.3))
+    source = DataSource("rectangles", generated=True)
+    dataset = source.load(progress=progress.part(0.0, 0.3))
     model = fit_model(dataset, StackParameters(depth=4), progress=progress.part(0.3, 0.6))
     weights = [weight_rows(model, default_pixels(dataset.image_shape, dataset.train.mean(axis=0, dtype="float64")))]
     style = Style()
+    session = _session(source, model, style, _PINNED, pins=weights[0].pixels)
     paths = [out / f"weights{suffix}" for suffix in FORMATS]
     for number, path in enumerate(paths, start=1):
-        save_figure(lambda figure: draw_weights(figure, weights, style), path, style)
+        save_figure(lambda figure: draw_weights(figure, weights, style), path, style, session)
         progress.report(0.6 + 0.3 * number / len(paths))
     weights_csv(out / "weights.csv", weights)
     os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # empty counts as unset

@@ -76,9 +76,9 @@ def killing(cluster: Cluster, path: Path, times: int) -> Iterator[list[int]]:
             while not over.is_set() and len(killed) < times:
                 time.sleep(0.02)
                 if len(store.runs()) > len(killed):
-                    pid = min(cluster.client.run(os.getpid).values())
-                    os.kill(pid, signal.SIGKILL)
-                    killed.append(pid)
+                    for pid in sorted(cluster.client.run(os.getpid).values())[:1]:  # none while it is started again
+                        os.kill(pid, signal.SIGKILL)
+                        killed.append(pid)
 
     thread = threading.Thread(target=look)
     thread.start()
