@@ -53,6 +53,10 @@ _COUNTING = 1.0  # seconds that a count of the workers holds
 _LOOK = 0.05  # seconds between two looks at whether anything came back, or the work is cancelled
 _BETWEEN_REPORTS = 0.5  # seconds between two words of a task about how far it is
 _ATTEMPTS = 10  # how often a run is asked for again whose data, worker or place were lost
+_LOCAL = {
+    "distributed.scheduler.allowed-failures": _ATTEMPTS,
+    "distributed.worker.profile.enabled": False,  # it looks a hundred times a second at what a worker does
+}
 _LARGEST_FILE = 1 << 20  # bytes of a scheduler file
 _TOPIC = "slide-gui"
 _AGAIN = "all that came back is kept; start it again, and repeat what was asked"
@@ -304,7 +308,7 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         if choice.workers:
-            with dask.config.set({"distributed.scheduler.allowed-failures": _ATTEMPTS}):
+            with dask.config.set(_LOCAL):
                 local = LocalCluster(
                     n_workers=choice.workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
                     preload=workers.__name__,
@@ -440,7 +444,9 @@ class _Work:
         near = None if spec.neighbour is None else self._there[spec.neighbour.hash]
         attempt = self._attempts.get(spec_hash, 0)
         key = f"slide-run-{spec_hash}" + (f"-again-{attempt}" if attempt else "")  # Dask still knows the lost one
-        future = self._client.submit(_run_there, self._data, spec, near, versions_here(), key=key)
+        future = self._client.submit(
+            _run_there, self._data, spec, near, versions_here(), key=key, priority=self._weights[spec_hash]
+        )
         self._running[spec_hash] = future
         future.add_done_callback(self._back.put)
 

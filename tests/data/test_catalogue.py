@@ -159,7 +159,7 @@ def _entry(key: str) -> catalogue.Entry:
 
 def test_that_the_catalogue_holds_the_five_data_sets_with_their_hashes() -> None:
     found = {entry.key: entry for entry in catalogue.entries()}
-    assert list(found) == ["rectangles", "rectangles-images", "convex", "mnist-basic", "mnist"]
+    assert list(found) == ["rectangles", "rectangles-images", "convex", "mnist", "mnist-basic"]
     lengths = {"md5": 32, "sha1": 40, "sha256": 64}
     for entry in found.values():
         assert entry.mirrors
