@@ -14,13 +14,12 @@ import logging
 import socket
 import time
 from collections.abc import Callable, Generator, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
 from queue import Empty, SimpleQueue
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from slide_gui.blas import limit_threads, loaded_blas
 from slide_gui.core import workers
@@ -49,6 +48,7 @@ MOST_WORKERS = 64
 """Processes of this computer."""
 
 _CONNECTING = 10.0  # seconds until a scheduler that does not answer, or has no worker, is given up
+_KNOCKING = 0.5  # of which each try takes at most so many
 _COUNTING = 1.0  # seconds that a count of the workers holds
 _LOOK = 0.05  # seconds between two looks at whether anything came back, or the work is cancelled
 _BETWEEN_REPORTS = 0.5  # seconds between two words of a task about how far it is
@@ -59,7 +59,7 @@ _LOCAL = {
 }
 _LARGEST_FILE = 1 << 20  # bytes of a scheduler file
 _TOPIC = "slide-gui"
-_AGAIN = "all that came back is kept; start it again, and repeat what was asked"
+_AGAIN = "all that came back is kept, and the same again goes on there"
 _INSTALL = "install what runs are spread with: pip install 'slide-gui[cluster]'"
 
 Versions = tuple[tuple[str, str], ...]
@@ -153,26 +153,30 @@ def _refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
             raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
 
 
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     """A connection to workers; a context manager, which lets those of this computer end.
 
     Parameters
     ----------
     choice : ClusterChoice
         Of workers of this computer, or a scheduler.
+    progress : Progress
+        The cancel point while nobody answers.
 
     Raises
     ------
     ClusterError
         If Dask is not installed, nobody answers, there are no workers, or one of them cannot be used.
+    Cancelled
+        By the progress.
     """
 
-    def __init__(self, choice: ClusterChoice) -> None:
+    def __init__(self, choice: ClusterChoice, *, progress: Progress = NO_PROGRESS) -> None:
         self.choice = choice.checked()
-        self._local, self.client = _connected(self.choice)
+        self._local, self.client = _connected(self.choice, progress)
         self._counted = 0, -_COUNTING
         try:
-            self._check_workers()
+            self._check_workers(progress)
         except BaseException:
             self.close()
             raise
@@ -184,12 +188,7 @@ class Cluster:
         if self._local is not None:
             self._local.close(timeout=5.0)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.close()
 
     @property
@@ -220,6 +219,8 @@ class Cluster:
         workers = []
         for address, each in facts.items():
             theirs = versions.get(address, ())
+            if isinstance(theirs, OSError):  # it is gone by now
+                continue
             if isinstance(theirs, BaseException):
                 remedy = f"install slide-gui {version('slide-gui')} there"
                 raise ClusterError(f"worker {address} cannot run this program ({theirs}); {remedy}")
@@ -276,13 +277,14 @@ class Cluster:
         facts: dict[str, dict[str, Any]] = self.client.scheduler_info(n_workers=-1)["workers"]
         return facts
 
-    def _check_workers(self) -> None:
+    def _check_workers(self, progress: Progress) -> None:
         deadline = time.monotonic() + _CONNECTING
         while not self._facts():
             if time.monotonic() > deadline:
                 raise ClusterError(
                     f"the scheduler of {self.choice} has no workers; start some with: dask worker --nthreads 1 …"
                 )
+            progress.report(0.0)
             time.sleep(_LOOK)
         for worker in self.workers():
             if worker.threads != 1:
@@ -293,7 +295,7 @@ class Cluster:
             _refuse_other(worker.address, worker.versions, versions_here())
 
 
-def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
+def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
     """Return the cluster that was started here, or None, and the connection."""
     try:
         import dask
@@ -316,8 +318,7 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
                 )  # fmt: skip
             return local, Client(local, set_as_default=False)
         address = _written(choice.scheduler) if choice.is_file else choice.scheduler
-        # Asked first, for a client that nobody answers waits long and leaves its thread behind.
-        socket.create_connection(parse_host_port(address.partition("://")[2]), _CONNECTING).close()
+        _knock(parse_host_port(address.partition("://")[2]), progress)
         return None, Client(address, timeout=_CONNECTING, set_as_default=False)
     except ClusterError:
         raise
@@ -325,6 +326,25 @@ def _connected(choice: ClusterChoice) -> tuple[Any, Client]:
         said = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
         remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
         raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
+
+
+def _knock(place: tuple[str, int], progress: Progress) -> None:
+    """Wait until anybody answers at a host and port; a client of Dask could not be cancelled while it does.
+
+    Raises
+    ------
+    OSError
+        If nobody does.
+    """
+    deadline = time.monotonic() + _CONNECTING
+    while True:
+        progress.report(0.0)
+        try:
+            socket.create_connection(place, _KNOCKING).close()
+            return
+        except TimeoutError:
+            if time.monotonic() > deadline:
+                raise
 
 
 def _written(file: str) -> str:
@@ -335,11 +355,12 @@ def _written(file: str) -> str:
     ClusterError
         If there is none.
     """
-    try:
-        return str(json.loads(read_small(file, _LARGEST_FILE, "what a scheduler wrote"))["address"])
-    except (DataError, ValueError, KeyError, TypeError):
-        remedy = "start one: dask scheduler --scheduler-file FILE"
-        raise ClusterError(f"{file} holds no address of a scheduler; {remedy}") from None
+    with suppress(DataError, ValueError, KeyError, TypeError):
+        address = json.loads(read_small(file, _LARGEST_FILE, "what a scheduler wrote"))["address"]
+        if isinstance(address, str):
+            return address
+    remedy = "start one: dask scheduler --scheduler-file FILE"
+    raise ClusterError(f"{file} holds no address of a scheduler; {remedy}")
 
 
 class _Work:
@@ -470,12 +491,14 @@ class _Work:
         self._fractions.pop(spec_hash, None)
         try:
             result: RunResult = future.result(timeout=_CONNECTING)
+        except ClusterError:
+            raise
         except KilledWorker:
             raise ClusterError(
                 f"run {spec_hash[:12]} ended the workers that it was given to, one after the other; give them more "
                 f"memory, or use less data; {_AGAIN}"
             ) from None
-        except (Cancelled, CancelledError, TimeoutError) as error:
+        except (Cancelled, CancelledError, OSError) as error:
             check_alive(self._client)
             self._attempts[spec_hash] = self._attempts.get(spec_hash, 0) + 1
             if self._attempts[spec_hash] > _ATTEMPTS:

@@ -266,6 +266,31 @@ def test_that_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.Monk
         Cluster(ClusterChoice(scheduler=str(tmp_path / "gone.json")))
 
 
+def test_that_nobody_waits_for_a_scheduler_who_no_longer_wants_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[object] = []
+
+    def nobody_answers(place: object, _seconds: float) -> None:
+        tried.append(place)
+        raise TimeoutError
+
+    def cancel(_fraction: float, _payload: object) -> None:
+        if len(tried) == 3:
+            raise Cancelled
+
+    monkeypatch.setattr(cluster_module.socket, "create_connection", nobody_answers)
+    with pytest.raises(Cancelled):
+        Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:8786"), progress=Listener(cancel))
+    assert tried == [("127.0.0.1", 8786)] * 3
+
+
+def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    for content in ("", "{", "[]", "{}", '{"address": null}', "\x00" * 10):
+        file.write_text(content)
+        with pytest.raises(ClusterError, match=r"scheduler\.json holds no address of a scheduler; start one"):
+            Cluster(ClusterChoice(scheduler=str(file)))
+
+
 @contextmanager
 def started(*words: str) -> Iterator[subprocess.Popen[str]]:
     """Start a program of Dask, or the command line, and kill it at the end."""

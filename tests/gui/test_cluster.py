@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +85,29 @@ def test_that_a_scheduler_that_is_not_there_is_named_and_nothing_is_said_to_leav
     click_here(window, dialog)
     words = [each.text() for each in window.statusBar().findChildren(QLabel)]
     assert "nothing leaves this computer" in words
+
+
+def test_that_a_connection_that_is_asked_for_is_not_lost_by_looking_and_can_be_given_up(
+    window: MainWindow, dialog: ClusterDialog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nobody_answers(_place: object, seconds: float) -> None:
+        time.sleep(0.01)
+        raise TimeoutError
+
+    monkeypatch.setattr(socket, "create_connection", nobody_answers)
+    cluster = window.session.cluster
+    dialog.far.setChecked(True)
+    dialog.scheduler.setText("tcp://127.0.0.1:8786")
+    click(dialog.connect_button)
+    dialog.reject()
+    window.actions_by_name["cluster"].trigger()
+    assert cluster.state.connecting
+    assert cluster.lane.busy
+    dialog.reject()
+    window.actions_by_name["cancel"].trigger()
+    assert not cluster.state.connecting
+    assert dialog.said.text() == "The connection was given up before anybody answered."
+    wait(lambda: not cluster.lane.busy)
 
 
 @pytest.mark.usefixtures("app")

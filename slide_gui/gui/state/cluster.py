@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, Worker
+from slide_gui.experiments.cluster import Cluster, ClusterChoice, Worker
 from slide_gui.gui.state.jobs import Lane, sentence
 from slide_gui.progress import Progress
 
@@ -58,7 +58,7 @@ class ClusterController(QObject):
     """
 
     changed = Signal()
-    _opened = Signal()  # from the lane's thread; what it knows is in `_known`
+    _looked = Signal()  # from the lane's thread; what it knows is in `_known`
 
     def __init__(self, settings: QSettings | None, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -67,7 +67,7 @@ class ClusterController(QObject):
         self._cluster: Cluster | None = None  # the lane's thread alone opens and closes it
         self._known = ClusterState()
         self.state = ClusterState(ClusterChoice() if settings is None else _stored(settings))
-        self._opened.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
+        self._looked.connect(self._show_known, Qt.ConnectionType.QueuedConnection)
 
     @property
     def lane_of_runs(self) -> Lane | None:
@@ -82,39 +82,42 @@ class ClusterController(QObject):
         self._set(ClusterState(choice, connecting=not choice.is_here))
         self.lane.submit(
             f"Connecting to {choice}",
-            lambda _progress: self._open(choice),
+            partial(self._open, choice),
             channel="connect",
             on_failure=self._fail,
-            on_result=self._connected,
         )
 
-    def opener(self) -> Callable[[], Cluster | None]:
+    def opener(self) -> Callable[[Progress], Cluster | None]:
         """Return what the work of `lane_of_runs` gets its cluster by: None where runs are made in the window."""
         choice = self.state.choice
-        return (lambda: None) if choice.is_here else partial(self._open, choice)
+        return (lambda _progress: None) if choice.is_here else partial(self._open, choice)
 
-    def _open(self, choice: ClusterChoice) -> Cluster | None:
+    def _open(self, choice: ClusterChoice, progress: Progress) -> Cluster | None:
         """Return the connection to a place, made if it is not there, in the lane's thread; for this window leave it."""
-        if self._cluster is not None and self._cluster.choice == choice and self._cluster.is_alive:
-            return self._cluster
-        self._leave()
-        if choice.is_here:
-            return None
-        self._cluster = Cluster(choice)
-        self._known = ClusterState(choice, self._cluster.workers(), self._cluster.dashboard)
-        self._opened.emit()
+        if self._cluster is None or self._cluster.choice != choice or not self._cluster.is_alive:
+            self._leave()
+            if choice.is_here:
+                return None
+            self._cluster = Cluster(choice, progress=progress)
+        self._look(progress)
         return self._cluster
 
+    def _look(self, _progress: Progress) -> None:
+        """Ask who is there, in the lane's thread."""
+        if self._cluster is not None:
+            self._known = ClusterState(self._cluster.choice, self._cluster.workers(), self._cluster.dashboard)
+            self._looked.emit()
+
     def look_again(self) -> None:
-        """Ask who is there now."""
+        """Ask who is there now, where there is a connection."""
+        if not self.state.choice.is_here and not self.state.connecting:
+            self.lane.submit("Asking the workers", self._look, channel="connect", on_failure=self._fail)
 
-        def look(_progress: Progress) -> None:
-            if self._cluster is not None:
-                self._known = ClusterState(self._cluster.choice, self._cluster.workers(), self._cluster.dashboard)
-                self._opened.emit()
-
-        if not self.state.choice.is_here:
-            self.lane.submit("Asking the workers", look, channel="connect", on_failure=self._fail)
+    def stop(self) -> None:
+        """Give up a connection that is not there yet."""
+        if self.state.connecting:
+            self.lane.cancel(channel="connect")
+            self._set(ClusterState(self.state.choice, problem="the connection was given up before anybody answered."))
 
     def close(self) -> None:
         """Stop waiting for runs, and let workers of this computer end."""
@@ -132,14 +135,7 @@ class ClusterController(QObject):
             self._set(self._known)
 
     @Slot(object)
-    def _connected(self, _cluster: object) -> None:
-        if self.state.connecting:
-            self._show_known()
-
-    @Slot(object)
     def _fail(self, error: Exception) -> None:
-        if not isinstance(error, (ClusterError, ValueError)):
-            raise error
         self._set(ClusterState(self.state.choice, problem=sentence(error)))
 
     def _set(self, state: ClusterState) -> None:

@@ -188,8 +188,9 @@ class EvaluationController(QObject):
         open_cluster = self._cluster.opener()
 
         def work(progress: Progress) -> EvaluationState:
+            cluster = open_cluster(progress)
             with RunStore(path) as store:
-                return run_evaluation(cells, load, store, progress=progress, pause=pause, cluster=open_cluster())
+                return run_evaluation(cells, load, store, progress=progress, pause=pause, cluster=cluster)
 
         self.runs.latest = None
         self.runs.start(work, lane=self._cluster.lane_of_runs)

@@ -238,8 +238,9 @@ class RunController(QObject):
         open_cluster = self._cluster.opener()
 
         def work(progress: Progress) -> SweepState:
+            cluster = open_cluster(progress)
             with RunStore(path) as store:
-                return run_sweep(dataset, asked, store, progress=progress, pause=pause, cluster=open_cluster())
+                return run_sweep(dataset, asked, store, progress=progress, pause=pause, cluster=cluster)
 
         self.sweep.start(work, lane=self._cluster.lane_of_runs)
 
@@ -253,8 +254,9 @@ class RunController(QObject):
         open_cluster = self._cluster.opener()
 
         def work(progress: Progress) -> Trial:
+            cluster = open_cluster(progress)
             with RunStore(path) as store:
-                return try_data(dataset, source, store=store, progress=progress, cluster=open_cluster())
+                return try_data(dataset, source, store=store, progress=progress, cluster=cluster)
 
         self.trial.stop(forget=True)
         self.trial.start(work, lane=self._cluster.lane_of_runs)

@@ -128,3 +128,5 @@ class Session(QObject):
             self.runs.stop()
         if "evaluation" in parts:
             self.evaluation.stop()
+        if "cluster" in parts:
+            self.cluster.stop()
