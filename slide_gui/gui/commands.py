@@ -2,50 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
-from PySide6.QtCore import QObject, QUrl, Slot
-from PySide6.QtGui import QAction, QDesktopServices, QKeySequence
-from PySide6.QtWidgets import (
-    QDialog,
-    QHeaderView,
-    QMessageBox,
-    QTreeWidget,
-    QTreeWidgetItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices
 
-from slide_gui import __version__
 from slide_gui.core.slide.parameters import LARGEST_NOISE, MOST_LAYERS
-from slide_gui.data.entries import entries
 from slide_gui.gui.export.controller import ExportController
 from slide_gui.gui.faults import log_folder
-from slide_gui.gui.guide import Guide
-from slide_gui.gui.layouts import flush
 from slide_gui.gui.opening import Opening
 from slide_gui.gui.pages.stack import PAGES, PageSpec, PageStack
 from slide_gui.gui.pages.weights.page import VIEWS, WeightsPage
 from slide_gui.gui.pages.weights.view import ViewSpec
-from slide_gui.gui.palette import CommandPalette, PaletteEntry
 from slide_gui.gui.session_keeper import SessionKeeper
 from slide_gui.gui.state.history import Step
-from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
-    from slide_gui.gui.cluster_dialog import ClusterDialog
     from slide_gui.gui.pages.classifier import ClassifierPage
     from slide_gui.gui.pages.curves import CurvesPage
 
-__all__ = ["COMMANDS", "Command", "Commands", "Shell"]
+__all__ = ["COMMANDS", "Command", "Dialogs", "Shell"]
+
+
+class Dialogs(Protocol):
+    """What a command may open beside the pages."""
+
+    def show_palette(self) -> None:
+        """Find a command, a data set, a file opened before or a run by its name."""
+
+    def show_cluster(self) -> None:
+        """Ask where runs are made."""
+
+    def show_guide(self) -> None:
+        """Open the guide."""
+
+    def show_shortcuts(self) -> None:
+        """List every command with its keys."""
+
+    def show_about(self) -> None:
+        """Say what this is."""
 
 
 class Shell(Protocol):
@@ -55,10 +56,13 @@ class Shell(Protocol):
     opening: Opening
     exports: ExportController
     pages: PageStack
-    commands: Commands
     keeper: SessionKeeper
     session: Session
     recent: RecentFiles
+
+    @property
+    def commands(self) -> Dialogs:
+        """What may be opened beside the pages."""
 
     @property
     def weights_page(self) -> WeightsPage:
@@ -202,12 +206,6 @@ def _try(shell: Shell) -> None:
     shell.pages.turn_to("curves")
     if not shell.session.runs.trial.running:
         shell.session.runs.start_trial()
-
-
-def _import_library(_progress: Progress) -> object:
-    from slide_gui.gui.state import library
-
-    return library
 
 
 def _show_log(_shell: Shell) -> None:
@@ -544,169 +542,3 @@ COMMANDS = (
     Command("about", "About slide-gui", "Help", "Shift+F1", lambda w: w.commands.show_about()),
 )
 """In the order of the menus."""
-
-
-class _Action(QAction):
-    """A command on a window."""
-
-    def __init__(self, command: Command, shell: Shell, parent: QWidget) -> None:
-        super().__init__(command.text, parent)
-        self.command, self._shell = command, shell
-        self.setObjectName(command.name)
-        self.setShortcut(QKeySequence(command.shortcut))
-        self.setCheckable(command.checked is not None)
-        self._keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        self._describe(command.tip or command.text.rstrip("…"))
-        self.triggered.connect(self._run)
-        parent.addAction(self)  # the shortcut works everywhere in it
-
-    @Slot()
-    def _run(self) -> None:
-        self.command.run(self._shell)
-        self.follow()
-
-    def _describe(self, text: str) -> None:
-        self.setToolTip(f"{text} ({self._keys})")
-
-    def follow(self) -> None:
-        """Show whether it can be run, whether what it switches is on, and what it would do."""
-        if self.command.checked is not None:
-            self.setChecked(self.command.checked(self._shell))
-        if self.command.says is not None:
-            self.setText(self.command.says(self._shell))
-        if self.command.why_not is not None:
-            reason = self.command.why_not(self._shell)
-            self.setEnabled(not reason)
-            self._describe(reason or (self.text() if self.command.says else self.command.tip) or self.text())
-
-
-class ShortcutList(QDialog):
-    """Every command with its keys, menu by menu."""
-
-    def __init__(self, actions: Iterable[_Action], parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowTitle("Keyboard shortcuts")
-        self.resize(520, 560)
-        self.list = QTreeWidget(self)
-        self.list.setAccessibleName("Commands and their keys")
-        self.list.setHeaderLabels(["Command", "Keys"])
-        menus: dict[str, QTreeWidgetItem] = {}
-        for action in actions:
-            command = action.command
-            if command.menu not in menus:
-                menus[command.menu] = QTreeWidgetItem(self.list, [command.menu])
-            keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            QTreeWidgetItem(menus[command.menu], [command.text.rstrip("…"), keys]).setToolTip(0, command.tip)
-        self.list.expandAll()
-        self.list.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
-        self.list.header().setStretchLastSection(False)
-        self.list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        flush(QVBoxLayout(self), 8, (12, 12, 12, 12)).addWidget(self.list)
-
-
-class Commands(QObject):
-    """The actions of a window, by name, and the dialogs that list them."""
-
-    def __init__(self, shell: Shell, window: QWidget) -> None:
-        super().__init__(window)
-        self._shell, self._window = shell, window
-        self.actions = {command.name: _Action(command, shell, window) for command in COMMANDS}
-        self._palette: CommandPalette | None = None
-        self._lists_runs = False
-        self._guide: Guide | None = None
-        self._cluster: ClusterDialog | None = None
-        self._shortcuts: ShortcutList | None = None
-        self._about: QMessageBox | None = None
-
-    @Slot()
-    def follow(self) -> None:
-        """Let every action show what can be done now."""
-        for action in self.actions.values():
-            action.follow()
-
-    def show_palette(self) -> None:
-        """Find a command, a data set, a file opened before or a run by its name."""
-        if self._palette is None:
-            self._palette = CommandPalette(list(self.actions.values()), self._window)
-        if not self._lists_runs:
-            # What reads the runs is heavy: it is imported in the lane, so that nobody waits to type.
-            lane = self._shell.session.lane
-            lane.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
-        self._palette.ask(self._further)
-
-    @Slot(object)
-    def _list_runs(self, _imported: object) -> None:
-        if self._palette is not None and not self._lists_runs:
-            self._lists_runs = True
-            self._shell.session.library.changed.connect(self._palette.refresh)
-            self._palette.refresh()
-
-    def _further(self) -> Iterator[PaletteEntry]:
-        """Return what can be opened: data sets, files opened before, runs."""
-        shell = self._shell
-        for page in PAGES:
-            for number, view in enumerate(page.views):
-                show = partial(shell.pages.show_view, page.name, number)
-                yield PaletteEntry(f"{page.title}: {view.text}", "view", show, tip=view.tip)
-        for each in entries():
-            yield PaletteEntry(f"Open {each.title}", "data set", partial(shell.open_entry, each.key))
-        for opening in shell.recent.openings:
-            open_again = partial(shell.open_files, list(opening.paths))
-            yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again, opening.why_not)
-        if shell.session.lists_runs:
-            for run in reversed(shell.session.library.runs):
-                tags = f", {', '.join(run.tags)}" if run.tags else ""
-                said = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
-                yield PaletteEntry(said, f"{100 * run.error:.2f} % wrong", partial(self._open_run, run.hash))
-
-    def _open_run(self, key: str) -> None:
-        self._shell.pages.turn_to("classifier")
-        self._shell.session.runs.open_run(key)
-
-    def show_cluster(self) -> None:
-        """Ask where runs are made, and show who makes them."""
-        if self._cluster is None:
-            from slide_gui.gui.cluster_dialog import ClusterDialog
-
-            self._cluster = ClusterDialog(self._shell.session.cluster, self._window)
-        self._cluster.ask()
-
-    def show_guide(self) -> None:
-        """Open the guide, beside which one can go on working."""
-        if self._guide is None:
-            self._guide = Guide(self._window)
-            self._guide.command_requested.connect(self._run)
-            self._guide.data_requested.connect(self._open_data)
-        self._guide.show()
-        self._guide.activateWindow()
-
-    @Slot(str)
-    def _run(self, name: str) -> None:
-        action = self.actions[name]
-        if action.isEnabled():
-            action.trigger()
-        elif action.command.why_not is not None:
-            self._shell.workspace.problem.emit(Problem(action.command.text, action.command.why_not(self._shell) + "."))
-
-    @Slot(str)
-    def _open_data(self, key: str) -> None:
-        self._shell.open_entry(key)
-
-    def show_shortcuts(self) -> None:
-        """List every command with its keys, menu by menu."""
-        if self._shortcuts is None:
-            self._shortcuts = ShortcutList(self.actions.values(), self._window)
-        self._shortcuts.open()
-
-    def show_about(self) -> None:
-        """Say what this is."""
-        if self._about is None:
-            self._about = QMessageBox(self._window)
-            self._about.setWindowTitle("About slide-gui")
-            self._about.setText(f"slide-gui {__version__}")
-            self._about.setInformativeText(
-                "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature Learning with Stacked "
-                "Linear Denoisers”.\n\nMIT licence. No network is used unless you ask for a download."
-            )
-        self._about.open()

@@ -24,7 +24,8 @@ from PySide6.QtWidgets import (
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.session import SUFFIX
 from slide_gui.experiments.source import DataSource
-from slide_gui.gui.commands import COMMANDS, Commands
+from slide_gui.gui.actions import Commands
+from slide_gui.gui.commands import COMMANDS
 from slide_gui.gui.export.controller import ExportController, shows_folders
 from slide_gui.gui.faults import FaultReporter
 from slide_gui.gui.lateness import LatenessMonitor

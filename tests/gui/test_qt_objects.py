@@ -20,8 +20,8 @@ from PySide6.QtWidgets import (
 from shiboken6 import Shiboken
 
 import slide_gui
+from slide_gui.gui.actions import ShortcutList
 from slide_gui.gui.app import tear_down
-from slide_gui.gui.commands import ShortcutList
 from slide_gui.gui.export.dialog import ExportDialog
 from slide_gui.gui.guide import Guide
 from slide_gui.gui.layouts import nested
