@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
 from slide_gui.cli.options import add_cluster_options, cluster_choice, opened_cluster
+from slide_gui.progress import NO_PROGRESS
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -33,15 +34,29 @@ def _add_protocol_options(parser: argparse.ArgumentParser, quick: str) -> None:
     add_cluster_options(parser)
 
 
-def _loader(generated: bool) -> Callable[[str, Progress], Dataset]:
-    """Return what loads a data set of the catalogue by its key."""
+def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Callable[[str, Progress], Dataset]:
+    """Return what loads a data set of the catalogue by its key, from other files where some are given for it."""
+    from slide_gui.data.entries import entry
     from slide_gui.experiments.source import DataSource
 
-    return lambda key, progress: DataSource(key=key, generated=generated).load(progress=progress)
+    given = files or {}
+
+    def load(key: str, progress: Progress) -> Dataset:
+        if key not in given:
+            return DataSource(key=key, generated=generated).load(progress=progress)
+        return replace(DataSource.parse(given[key]).load(progress=progress), name=entry(key).title, key="")
+
+    return load
 
 
 def _benchmark_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("data", nargs="*", metavar="DATA", help="only these data sets of the protocol (all)")
+    parser.add_argument(
+        "data",
+        nargs="*",
+        metavar="DATA",
+        help="only these data sets of the protocol (all); KEY=FILE takes the rows of a file for one of them, a quarter "
+        "of which is the test part where it has none",
+    )
     parser.add_argument("--methods", nargs="+", default=[], metavar="NAME", help="only these methods (all)")
     _add_protocol_options(parser, "the protocol's small version, in about a minute")
     parser.add_argument(
@@ -64,20 +79,26 @@ def _benchmark(arguments: argparse.Namespace) -> int:
             raise UsageError(f"--tables {str(path)!r} must end in {', '.join(_SUFFIXES)}")
     from slide_gui.experiments.evaluation.protocol import plan
 
+    files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
+    if not all(files.values()):
+        raise UsageError("a data set's key and = are followed by a file, as in convex=images.npz")
+    keys = [word.partition("=")[0] for word in arguments.data]
     with usage():
         where = cluster_choice(arguments)
-        cells = plan("quick" if arguments.quick else "full", arguments.data, arguments.methods, arguments.splits)
+        cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
+    load = _loader(arguments.generated, files)
     from slide_gui.experiments.evaluation.run import run_evaluation
-    from slide_gui.experiments.evaluation.table import stored_evaluation
+    from slide_gui.experiments.evaluation.table import info_of, stored_evaluation
     from slide_gui.experiments.evaluation.timing import time_rows
     from slide_gui.experiments.store import RunStore
 
     with RunStore(arguments.store) as store:
         if arguments.stored:
-            state = stored_evaluation(cells, store)
+            known = [info_of(key, load(key, NO_PROGRESS)) for key in files]
+            state = stored_evaluation(cells, store, known=known)
         else:
             with opened_cluster(where) as cluster, progress_bar("benchmark") as progress:
-                state = run_evaluation(cells, _loader(arguments.generated), store, progress=progress, cluster=cluster)
+                state = run_evaluation(cells, load, store, progress=progress, cluster=cluster)
     times = time_rows(state)
     _save_tables(arguments.tables, state, times)
     return print_answer(arguments, _document(state, times), _benchmark_lines(state, times, arguments.tables))

@@ -29,7 +29,7 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.experiments.cost import RunShape, typical_seconds
-from slide_gui.experiments.networks import Networks
+from slide_gui.experiments.networks import Networks, shared_networks
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.source import DataSource
@@ -42,7 +42,7 @@ from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["MOST_WORKERS", "Cluster", "ClusterChoice", "ClusterError", "Worker", "versions_here"]
+__all__ = ["MOST_WORKERS", "Cluster", "ClusterChoice", "ClusterError", "Worker", "networks_here", "versions_here"]
 
 MOST_WORKERS = 64
 """Processes of this computer."""
@@ -175,6 +175,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         self.choice = choice.checked()
         self._local, self.client = _connected(self.choice, progress)
         self._counted = 0, -_COUNTING
+        self.places: dict[str, str] = {}  # of autoencoders that runs share, the address of the worker that has them
         try:
             self._check_workers(progress)
         except BaseException:
@@ -381,18 +382,14 @@ class _Work:
         self._asked = {spec.hash for spec in specs}
         self._there: dict[str, RunResult] = {}  # what the store holds, or came back, and others start from
         self._specs: dict[str, RunSpec] = {}
-        for spec in specs:
+        for spec in sorted(specs, key=lambda spec: 0 if spec.sda is None else -spec.layers):
             self._add(spec)
         self._followers: dict[str, list[str]] = {spec_hash: [] for spec_hash in self._specs}
-        for spec in self._specs.values():
-            if spec.neighbour is not None and spec.neighbour.hash in self._followers:
-                self._followers[spec.neighbour.hash].append(spec.hash)
+        before = self._before()
+        for spec_hash, first in before.items():
+            self._followers[first].append(spec_hash)
         self._weights = self._chains()
-        self._ready = [
-            (-self._weights[spec_hash], spec_hash)
-            for spec_hash, spec in self._specs.items()
-            if spec.neighbour is None or spec.neighbour.hash not in self._specs
-        ]
+        self._ready = [(-self._weights[spec_hash], spec_hash) for spec_hash in self._specs if spec_hash not in before]
         heapq.heapify(self._ready)
         self._running: dict[str, Future] = {}
         self._fractions: dict[str, float] = {}
@@ -412,6 +409,23 @@ class _Work:
         if spec.neighbour is not None:
             self._add(spec.neighbour)
         self._specs[spec.hash] = spec
+
+    def _before(self) -> dict[str, str]:
+        """Return which run each comes after: the one it starts from, or one that trains layers of its autoencoders.
+
+        Such a worker has them then; the deepest come first.
+        """
+        before: dict[str, str] = {}
+        latest: dict[str, str] = {}
+        for spec_hash, spec in self._specs.items():
+            shared = shared_networks(spec)
+            if spec.neighbour is not None and spec.neighbour.hash in self._specs:
+                before[spec_hash] = spec.neighbour.hash
+            elif shared in latest:
+                before[spec_hash] = latest[shared]
+            if shared:
+                latest[shared] = spec_hash
+        return before
 
     def _chains(self) -> dict[str, float]:
         """Return about how long each run and the longest chain that starts from it take: the longest begin first."""
@@ -438,11 +452,19 @@ class _Work:
                 continue
             if self._store is not None:
                 self._store.save(result)
+            self._note_place(spec_hash, future)
             for follower in self._followers[spec_hash]:
                 self._there[spec_hash] = result
                 heapq.heappush(self._ready, (-self._weights[follower], follower))
             if spec_hash in self._asked:
                 yield result
+
+    def _note_place(self, spec_hash: str, future: Future) -> None:
+        """Note the worker that has the autoencoders of a run."""
+        shared = shared_networks(self._specs[spec_hash])
+        if shared:
+            with suppress(Exception):  # the scheduler may be gone by now
+                self._cluster.places[shared] = self._client.who_has([future])[future.key][0]
 
     def leave(self) -> None:
         """Let go of everything; what still runs is cancelled."""
@@ -465,8 +487,10 @@ class _Work:
         near = None if spec.neighbour is None else self._there[spec.neighbour.hash]
         attempt = self._attempts.get(spec_hash, 0)
         key = f"slide-run-{spec_hash}" + (f"-again-{attempt}" if attempt else "")  # Dask still knows the lost one
+        place = self._cluster.places.get(shared_networks(spec))
+        where = {} if place is None else {"workers": [place], "allow_other_workers": True}
         future = self._client.submit(
-            _run_there, self._data, spec, near, versions_here(), key=key, priority=self._weights[spec_hash]
+            _run_there, self._data, spec, near, versions_here(), key=key, priority=self._weights[spec_hash], **where
         )
         self._running[spec_hash] = future
         future.add_done_callback(self._back.put)
@@ -546,8 +570,8 @@ def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Data
 
 
 @lru_cache(maxsize=1)
-def _networks(_fingerprint: str) -> Networks:
-    """Return the autoencoders that runs of a worker on the same data share; those of data before are forgotten."""
+def networks_here(_fingerprint: str) -> Networks:
+    """Return the autoencoders that runs of this process on the same data share; those of data before are forgotten."""
     return Networks()
 
 
@@ -556,7 +580,7 @@ def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions
     progress = _RunProgress(spec.hash)
     limit_threads(1)
     _refuse_other(progress.worker.address, versions_here(), versions)
-    reuse = Reuse(results={} if near is None else {near.hash: near}, networks=_networks(spec.fingerprint))
+    reuse = Reuse(results={} if near is None else {near.hash: near}, networks=networks_here(spec.fingerprint))
     return run(dataset, spec, progress=progress, reuse=reuse)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
+from slide_gui.core.sda.model import SdaParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.setting import Setting
@@ -80,6 +82,7 @@ _START, _LEARNING, _TUNING, _JUDGING, _FITTING = 0.1, 2.0e-6, 6.0e-7, 4.0e-11, 3
 """Seconds on two cores: of the start of a run, a pair of rows of two classes of learning widths and of tuning C, a
 product, a step of a solve. They tell runs on 4 to 784 features, 2 to 10 classes, 110 to 2000 rows to a factor of 3."""
 _FIRST_STEPS = 0.3  # seconds of learning, however few the rows
+_PRETRAINING, _FINE_TUNING = 1.8e-10, 1.1e-10  # of a row and a weight of autoencoders, an epoch
 
 
 def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
@@ -94,7 +97,18 @@ def typical_seconds(spec: RunSpec, shape: RunShape) -> float:
     )
     tuning = _TUNING * min(rows, 10_000) ** 2 * (1 + layers / 3) * classes
     judging = _JUDGING * judged * min(rows, 20_000) * shape.columns * (layers + 1)
-    return _START + learning + tuning + judging + _FITTING * layers * shape.columns**3
+    fitting = _FITTING * layers * shape.columns**3 if spec.sda is None else _training(spec, spec.sda, shape)
+    return _START + learning + tuning + judging + fitting
+
+
+def _training(spec: RunSpec, sda: SdaParameters, shape: RunShape) -> float:
+    """Return what training autoencoders would take; early stopping may end it after a part of it."""
+    fitted = shape.rows if spec.fit_rows == "training" else trained_rows(spec.training, None, shape.rows)
+    weights = sum(inner * outer for inner, outer in pairwise((shape.columns, *sda.n_units)))
+    seconds = _PRETRAINING * fitted * sda.pretraining_epochs
+    if METHODS[spec.method].fine_tunes:
+        seconds += _FINE_TUNING * trained_rows(spec.training, spec.labels, shape.rows) * sda.fine_tuning_epochs
+    return seconds * weights
 
 
 class CostModel:

@@ -16,7 +16,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
-__all__ = ["NetworkRecord", "Networks", "SdaFeatures", "Tuned", "pretrained", "tuned"]
+__all__ = ["NetworkRecord", "Networks", "SdaFeatures", "Tuned", "pretrained", "shared_networks", "tuned"]
 
 Indices = NDArray[np.intp]
 
@@ -94,6 +94,10 @@ class Networks:
         self._pretrained: list[tuple[tuple[str, str], SdaFeatures]] = []
         self._tuned: dict[str, Tuned] = {}
 
+    def __len__(self) -> int:
+        """How many pre-trained ones are kept."""
+        return len(self._pretrained)
+
     def pretrained(
         self,
         dataset: Dataset,
@@ -128,6 +132,15 @@ class Networks:
         self._tuned[spec_hash] = network
         if len(self._tuned) > _MOST:
             del self._tuned[next(iter(self._tuned))]
+
+
+def shared_networks(spec: RunSpec) -> str:
+    """Return the same text for runs on the same data whose autoencoders differ in their depth only; empty if none."""
+    if spec.sda is None:
+        return ""
+    rows = spec.training, spec.split, spec.seed, spec.fit_rows, spec.labels if spec.fit_rows == "labelled" else None
+    lowest = replace(spec.sda.unsupervised, n_units=spec.sda.n_units[:1], noise=spec.sda.noises[0])
+    return repr((spec.fingerprint, rows, lowest))
 
 
 def pretrained(rows: NDArray[Any], parameters: SdaParameters, *, progress: Progress = NO_PROGRESS) -> SdaFeatures:

@@ -25,6 +25,7 @@ __all__ = [
     "CHOOSE",
     "EVALUATE",
     "FIT_ROWS",
+    "LONGEST_CHAIN",
     "TRAINING",
     "RunSpec",
     "SweepPoint",
@@ -369,6 +370,10 @@ class SweepPoint:
         return held_out.fold if held_out is not None and held_out.folds else None
 
 
+LONGEST_CHAIN = 100
+"""Noises of a sweep, each of which starts from the one before: a run names all that came before it."""
+
+
 @dataclass(frozen=True)
 class SweepSpec:
     """A sweep.
@@ -390,7 +395,8 @@ class SweepSpec:
     test_rows : int or None
         As in `RunSpec`.
     warm : bool
-        Whether a run whose widths are learned starts from that of the noise before it, of the same depth.
+        Whether a run whose widths are learned starts from that of the noise before it, of the same depth; the first
+        and every `LONGEST_CHAIN`-th start afresh.
     held_out : HeldOut or None
         As in `RunSpec`.
     labels : int or None
@@ -441,9 +447,9 @@ class SweepSpec:
         for split in splits:
             for seed in seeds:
                 before: dict[int, RunSpec] = {}
-                for noise in noises:
+                for place, noise in enumerate(noises):
                     for depth in depths:
-                        near = before.get(depth) if warm and depth else None
+                        near = before.get(depth) if warm and depth and place % LONGEST_CHAIN else None
                         before[depth] = self._spec(noise, depth, split, seed, near)
                         points.append(SweepPoint(noise, depth, split, seed, before[depth]))
         return tuple(points)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slide_gui.cli import main
+from tests.experiments.tiny import rectangles
 
 Capture = pytest.CaptureFixture[str]
 
@@ -36,10 +38,24 @@ def test_that_cells_are_filled_once_and_written_in_every_form(capsys: Capture) -
     assert "Rand Proj-SVM" in capsys.readouterr().out
 
 
+def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_rows_for_tests(capsys: Capture) -> None:
+    data = rectangles(80, 0)
+    np.savez("mine.npz", x=data.train, y=data.train_labels)
+    arguments = ["benchmark", "rectangles=mine.npz", "--methods", "raw-svm", "--splits", "1", "--store", "r.sqlite"]
+    assert main([*arguments, "--json"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["data"][0]["source"].endswith("mine.npz")
+    assert (first["data"][0]["n_train"], first["cells"][0]["splits"][0]["n_test"]) == (60, 20)
+    assert main([*arguments, "--json", "--stored"]) == 0
+    assert json.loads(capsys.readouterr().out)["cells"] == first["cells"]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
         ["benchmark"],
+        ["benchmark", "cifar=x.npz", "--store", "r"],
+        ["benchmark", "convex=", "--store", "r"],
         ["benchmark", "cifar", "--store", "r"],
         ["benchmark", "--methods", "magic", "--store", "r"],
         ["benchmark", "--splits", "0", "--store", "r"],

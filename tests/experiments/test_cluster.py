@@ -16,18 +16,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
+from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import cluster as cluster_module
 from slide_gui.experiments import trial
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, versions_here
+from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, networks_here, versions_here
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import SweepSpec
+from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.sweep import Pause, run_sweep
+from slide_gui.experiments.sweep import Pause, run_points, run_sweep
 from slide_gui.experiments.trial import try_data
 from slide_gui.progress import Cancelled, Listener
 from tests.experiments.tiny import rectangles, same_numbers
@@ -47,8 +49,6 @@ def two() -> Iterator[Cluster]:
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory) -> list[RunResult]:
     """Return the results of the sweep in this process, with one thread in BLAS as workers have it."""
-    from threadpoolctl import threadpool_limits
-
     path = tmp_path_factory.mktemp("here") / "runs.sqlite"
     with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
         run_sweep(DATA, SWEEP, store)
@@ -370,6 +370,32 @@ def test_that_a_killed_client_leaves_no_process_and_its_sweep_goes_on(tmp_path: 
         output, _ = alone.communicate()
         assert alone.returncode == 0, output
     assert first <= hashes(store) == hashes(tmp_path / "other.sqlite")
+
+
+def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker(two: Cluster, tmp_path: Path) -> None:
+    data = rectangles(40, 20)
+    specs = [
+        RunSpec(data.fingerprint, method=method, training="split", sda=SdaParameters(n_units, noise, 0.1, 2)).checked()
+        for method in ("sda-svm", "sda")
+        for noise in (0.1, 0.3)
+        for n_units in ((6,), (6, 5), (6, 5, 4))
+    ]
+    by_workers, alone = tmp_path / "by_workers.sqlite", tmp_path / "alone.sqlite"
+    with RunStore(by_workers) as store:
+        run_points(data, points_of(specs), store, cluster=two)
+    assert sum(two.client.run(networks_of, data.fingerprint).values()) == 2
+    with threadpool_limits(1, user_api="blas"), RunStore(alone) as store:
+        run_points(data, points_of(specs), store)
+    assert len(specs) == len(results_of(alone))
+    assert equal(results_of(by_workers), results_of(alone))
+
+
+def points_of(specs: list[RunSpec]) -> tuple[SweepPoint, ...]:
+    return tuple(SweepPoint(0.0, spec.layers, spec.split, spec.seed, spec) for spec in specs)
+
+
+def networks_of(fingerprint: str) -> int:
+    return len(networks_here(fingerprint))
 
 
 def has_results(path: Path) -> bool:

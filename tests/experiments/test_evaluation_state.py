@@ -128,5 +128,8 @@ def test_that_an_answer_takes_its_place_by_split_and_replaces_an_older_one() -> 
 
 def test_that_data_are_told_by_title_and_sizes() -> None:
     data = replace(rectangles(20, 30), name="Convex")
-    assert info_of("convex", data) == DataInfo("convex", "Convex", True, data.fingerprint, 20, 30)
+    assert info_of("convex", data) == DataInfo("convex", "Convex", True, data.fingerprint, 20, 30, "generated:convex")
+    mine = replace(data, generated=False, source="mine.csv")
+    assert info_of("convex", mine).source == "mine.csv"
+    assert info_of("convex", replace(mine, key="convex")).source == "convex"
     assert stored_data([CellPlan("convex", "raw-svm", 1)], []) == ()

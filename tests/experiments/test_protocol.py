@@ -96,7 +96,7 @@ def test_that_the_protocol_file_gives_every_method_on_every_data_set() -> None:
             assert cell.final(points[0]).spec.evaluate == "test"
             assert cell.final(points[0]).spec.neighbour is None
     assert {cell.data: cell.n_splits for cell in plan()} == {
-        "rectangles": 10, "convex": 3, "rectangles-images": 3, "mnist": 1,
+        "rectangles": 10, "convex": 3, "rectangles-images": 3, "mnist": 3,
     }  # fmt: skip
     assert [cell.n_splits for cell in plan("full", ["convex"], ["raw-svm", "sda"], splits=5)] == [5, 5]
     with pytest.raises(ValueError, match="has no 'cifar'"):

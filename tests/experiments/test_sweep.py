@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+import json
 import multiprocessing
 import threading
 import time
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from slide_gui.core.slide.parameters import StackParameters
@@ -17,7 +20,7 @@ from slide_gui.experiments import sweep as sweep_module
 from slide_gui.experiments.choice import PointResult, best_words, choose, chosen_places, final_points, pooled
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.run import run
-from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, axis_text, depth_axis, noise_axis
+from slide_gui.experiments.spec import LONGEST_CHAIN, RunSpec, SweepPoint, SweepSpec, axis_text, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, plan_sweep, run_points, run_sweep
 from slide_gui.progress import Cancelled, Progress
@@ -46,6 +49,15 @@ def test_that_the_points_stand_in_a_fixed_order_whatever_the_order_asked() -> No
     points = LEARNED.points()
     assert [(point.noise, point.depth) for point in points] == [(n, d) for n in (0.2, 0.4, 0.6) for d in (0, 1, 2)]
     assert points == replace(LEARNED, noises=(0.2, 0.4, 0.6, 0.2), depths=(2, 1, 0)).points()
+
+
+def test_that_a_long_axis_is_of_several_chains_and_every_run_has_a_hash() -> None:
+    points = SweepSpec("ab" * 32, noises=tuple(np.linspace(0.0, 0.998, 3 * LONGEST_CHAIN)), depths=(1,)).points()
+    assert sum(point.spec.neighbour is None for point in points) == 3
+    assert len({point.spec.hash for point in points}) == len(points)
+    last = points[LONGEST_CHAIN - 1].spec
+    assert copy.deepcopy(last).hash == last.hash
+    assert RunSpec.from_document(json.loads(json.dumps(last.document()))).hash == last.hash
 
 
 def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run() -> None:

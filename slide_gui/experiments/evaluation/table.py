@@ -82,7 +82,8 @@ def _info(cell: CellPlan, run: StoredRun) -> DataInfo:
     known = entry(cell.data)
     n_train = min(cell.train_rows or known.n_train, known.n_train)
     n_test = min(cell.test_rows or known.n_test, known.n_test)
-    return DataInfo(cell.data, known.title, run.generated, run.fingerprint, n_train, n_test)
+    source = f"generated:{cell.data}" if run.generated else ""
+    return DataInfo(cell.data, known.title, run.generated, run.fingerprint, n_train, n_test, source)
 
 
 _key = lru_cache(maxsize=256)(data_key)
@@ -100,6 +101,7 @@ def stored_evaluation(
     cells: Sequence[CellPlan],
     store: RunStore,
     rows: Sequence[StoredRun] | None = None,
+    known: Sequence[DataInfo] = (),
     *,
     progress: Progress = NO_PROGRESS,
 ) -> EvaluationState:
@@ -111,9 +113,12 @@ def stored_evaluation(
         Opened by this thread.
     rows : sequence of StoredRun, optional
         The table of the store, where it was read already.
+    known : sequence of DataInfo, optional
+        Data sets that are these; the others are those that stored runs were made on.
     """
     rows = store.runs() if rows is None else rows
-    data = stored_data(cells, rows)
+    infos = {info.key: info for info in (*stored_data(cells, rows), *known)}
+    data = tuple(infos[key] for key in dict.fromkeys(cell.data for cell in cells) if key in infos)
     reader = Reader(store, {info.key: info for info in data}, rows)
     state, all_tasks = empty_state(cells, data), list(tasks(cells))
     for number, task in enumerate(all_tasks):
@@ -126,7 +131,8 @@ def stored_evaluation(
 def info_of(key: str, dataset: Dataset) -> DataInfo:
     """Return what the evaluation says of a data set."""
     sizes = len(dataset.train), len(dataset.test)
-    return DataInfo(key, dataset.name, dataset.generated, dataset.fingerprint, *sizes)
+    source = f"generated:{key}" if dataset.generated else key if dataset.key == key else dataset.source
+    return DataInfo(key, dataset.name, dataset.generated, dataset.fingerprint, *sizes, source)
 
 
 def tasks(cells: Sequence[CellPlan]) -> Iterator[Task]:
@@ -168,8 +174,7 @@ class Reader:
     def candidates(self, task: Task) -> tuple[SweepPoint, ...]:
         """Return the runs to choose from."""
         info = self.infos[task.plan.data]
-        source = f"generated:{info.key}" if info.generated else info.key
-        return task.plan.candidates(info.fingerprint, source, task.split)
+        return task.plan.candidates(info.fingerprint, info.source or info.key, task.split)
 
     def missing(self, task: Task) -> list[SweepPoint]:
         """Return the candidates that have to be run before the choice; none where there is one only."""
@@ -236,6 +241,8 @@ class DataInfo:
         Name of the data.
     generated : bool
         Whether it is the generated stand-in.
+    source : str
+        Where its rows come from, as `DataSource.argument`; empty for the files that the catalogue knows.
     """
 
     key: str
@@ -244,6 +251,7 @@ class DataInfo:
     fingerprint: str
     n_train: int
     n_test: int
+    source: str = ""
 
     @property
     def reduced(self) -> str:
