@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import asdict
@@ -186,7 +187,8 @@ def _fit(arguments: argparse.Namespace) -> int:
 
 def _fitted(arguments: argparse.Namespace, parameters: StackParameters) -> FittedModel:
     """Return the model of the data that the arguments name, those that stay in their files summed where they say."""
-    from slide_gui.data.lazy import is_lazy, open_lazy
+    from slide_gui.core.workers import ClusterError
+    from slide_gui.data.lazy import is_lazy, open_lazy, reading_errors
 
     where = cluster_choice(arguments)
     lazy = any(map(is_lazy, arguments.data))
@@ -199,9 +201,12 @@ def _fitted(arguments: argparse.Namespace, parameters: StackParameters) -> Fitte
     reading, held_out = read_options(arguments)
     if held_out is not None:
         raise UsageError(f"{arguments.data[0]}: all its rows are fitted; leave the options of a test part out")
+    logging.getLogger("asyncio").setLevel(logging.CRITICAL)  # what Zarr leaves behind where a chunk is broken
+    place = arguments.data[0]
     with opened_cluster(where) as cluster, nullcontext() if cluster is None else cluster.client.as_current():
-        rows = open_lazy(arguments.data[0], reading)
-        return fit_data(rows, parameters, f"fitting {rows.name}")
+        rows = open_lazy(place, reading)
+        with reading_errors(place, ClusterError):
+            return fit_data(rows, parameters, f"fitting {rows.name}")
 
 
 def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:

@@ -14,8 +14,9 @@ import numpy as np
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
+from slide_gui.progress import Cancelled
 
-__all__ = ["LazyRows", "is_lazy", "open_lazy"]
+__all__ = ["LazyRows", "is_lazy", "open_lazy", "reading_errors"]
 
 _SCHEMES = ("zarr://", "parquet://")
 _CHUNK = 32 << 20  # bytes of a chunk of rows, about, where the files leave a choice
@@ -83,7 +84,7 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
     path = Path(place).resolve()  # workers may stand elsewhere
     if not place or not path.exists():
         raise DataError("there is no such file or folder; check the path", text)
-    with _as_data_error(text):
+    with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
         return LazyRows(
             path.stem or path.name, rows, _image_shape(rows.shape[1], shape, reading, text), names, _digest(path)
@@ -101,16 +102,28 @@ def _refuse_unknown(reading: Reading, text: str) -> None:
 
 
 @contextmanager
-def _as_data_error(text: str) -> Iterator[None]:
-    """Turn whatever the readers say of files that they cannot use into one sentence."""
+def reading_errors(text: str, *others: type[Exception]) -> Iterator[None]:
+    """Turn whatever the readers say of files that they cannot use, when opening or later, into one sentence.
+
+    Parameters
+    ----------
+    text : str
+        As for `open_lazy`.
+    *others
+        What is no such error.
+
+    Raises
+    ------
+    DataError
+        Instead.
+    """
+    as_they_are: tuple[type[Exception], ...] = (DataError, Cancelled, MemoryError, *others)
     try:
         yield
-    except DataError:
+    except as_they_are:
         raise
     except ImportError as error:
         raise DataError(f"cannot be read, for {error.name or 'Dask'} is not installed: {_INSTALL}", text) from None
-    except MemoryError:
-        raise
     except Exception as error:
         said = " ".join(str(error).replace("Original Message:", "").split())
         said = said.partition("registered to the pandas backend. ")[2] or said

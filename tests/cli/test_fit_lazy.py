@@ -1,6 +1,7 @@
 """`slide-gui fit` of rows that stay in their files, here and on workers."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -63,3 +64,12 @@ def test_that_workers_give_the_model_of_this_process(stored, capsys):
 def test_that_what_cannot_be_fitted_is_refused_in_one_sentence(stored, capsys, arguments, code, words):
     assert main(["fit", *arguments]) == code
     assert words in capsys.readouterr().err
+
+
+def test_that_a_chunk_that_cannot_be_read_is_one_sentence_with_its_place(stored, capsys):
+    chunk = next(each for each in Path("rows.zarr").rglob("*") if each.is_file() and each.name != "zarr.json")
+    chunk.write_bytes(chunk.read_bytes()[:40])
+    assert main(["fit", "zarr://rows.zarr"]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("slide-gui: zarr://rows.zarr: cannot be read (")
+    assert said.endswith("; check what it is")
