@@ -30,7 +30,7 @@ from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.recent import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices, spin_box
+from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices, name_box, spin_box
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.text import count, counted
 
@@ -244,6 +244,8 @@ class ParameterPanel(QScrollArea):
     ) -> None:
         super().__init__(parent)
         self._workspace, self._recent = workspace, recent
+        self.setAccessibleName("Parameters")
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the keyboard inside is brought into sight
         self.setFixedWidth(_WIDTH)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -312,7 +314,7 @@ class ParameterPanel(QScrollArea):
     def _build_data(self) -> None:
         self._heading("DATA")
         self._datasets = _DataMenu(self)
-        self._datasets.setAccessibleName("Data set")
+        name_box(self._datasets, "Data set")
         self._datasets.setToolTip("The benchmark data sets of the paper (§6), or files of your own")
         self._fill_menu()
         self._datasets.asked.connect(self._fill_menu)

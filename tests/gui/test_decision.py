@@ -153,3 +153,14 @@ def test_that_a_test_image_chosen_on_another_page_is_decided_as_it_was_judged(wi
     wait(lambda: shown(part).controller.decision is not None)
     assert shown(part).view.picture.bars[0].name == data.label_names[judged]
     assert window.weights_page.shown.caption == f"test 8 · {data.label_names[data.test_labels[7]]}"
+
+
+def test_that_data_of_other_features_are_not_given_to_the_classifier_of_the_last(window, part):
+    assert shown(part).controller.decides_here
+    window.weights_page.set_view("pinned")
+    other = dataset()
+    window.workspace.open(Given(other))
+    wait(lambda: window.workspace.dataset is other and window.workspace.model() is not None)
+    assert not shown(part).controller.decides_here
+    window.weights_page.flow_part()
+    assert shown(part).controller.decision is None

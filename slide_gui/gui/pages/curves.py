@@ -34,7 +34,7 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import StartPause, label
+from slide_gui.gui.widgets.controls import StartPause, label, name_box
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import fixed, time_left
 
@@ -93,7 +93,7 @@ class CurvesPage(Page):
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
         self.shown = QComboBox(self)
-        self.shown.setAccessibleName("What is shown")
+        name_box(self.shown, "What is shown")
         self.shown.setToolTip(
             "Runs that were made in the same way are points of the same curves; which of them to show"
         )

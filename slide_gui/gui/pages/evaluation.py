@@ -34,7 +34,7 @@ from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
-from slide_gui.gui.widgets.controls import StartPause, add_button, label, spin_box
+from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
 from slide_gui.gui.widgets.evaluation_table import (
     EvaluationCell,
     EvaluationHead,
@@ -80,7 +80,7 @@ class EvaluationControls(QWidget):
             "Full: all rows, the candidates of the protocol, hours. Quick: 600 training and 2\u202f000 test rows, few "
             "candidates, about a minute; not the paper’s figures"
         )
-        self._extent.setAccessibleName("Protocol")
+        name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(self._extent)
         row.addWidget(label("Splits", self))

@@ -206,7 +206,8 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
         self._plot, self._still, self._ratio = plot, QPixmap(), plot.devicePixelRatioF()
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setInteractive(False)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        for each in (self, self.viewport()):
+            each.setFocusPolicy(Qt.FocusPolicy.NoFocus)
 
     def forget(self) -> None:
         """Paint the scene anew the next time: something in it has changed."""

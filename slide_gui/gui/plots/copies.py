@@ -79,7 +79,7 @@ class CopiesPlot(Plot):
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
-        self.setAccessibleName("Error of m corrupted copies against the limit")
+        self.setAccessibleName("Error of m corrupted copies against the limit: plot")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:

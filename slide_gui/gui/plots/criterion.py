@@ -135,7 +135,7 @@ class CriterionPlot(Plot):
             self._parts.append(spark)
             self._sparks.append((spark, line, dot))
         self.setMinimumSize(320, 240)
-        self.setAccessibleName("Criterion, by iteration")
+        self.setAccessibleName("Criterion, by iteration: plot")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -161,7 +161,7 @@ class CriterionPlot(Plot):
         """Say what the criterion is, e.g. "Radius-margin bound"."""
         if name != self._titles[1]:
             self._titles = ("Iteration", name)
-            self.setAccessibleName(f"{name}, by iteration")
+            self.setAccessibleName(f"{name}, by iteration: plot")
             self._changed()
 
     def set_stale(self, stale: bool) -> None:

@@ -17,7 +17,7 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_words,
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
-from slide_gui.text import fixed, per_cent
+from slide_gui.text import counted, fixed, per_cent
 
 __all__ = ["ErrorPlot"]
 
@@ -67,7 +67,7 @@ class ErrorPlot(Plot):
         self._open = self._scatter(2, size=2 * RADIUS + 1.5)
         self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 220)
-        self.setAccessibleName("Error against noise, one line a depth")
+        self.setAccessibleName("Error against noise, one line a depth: plot")
         self._set_filled(False)
         self.dress()
 
@@ -143,7 +143,7 @@ class ErrorPlot(Plot):
         return [(depth, error, exact) for depth, error, exact in read if math.isfinite(error)]
 
     def _describe(self) -> None:
-        text = f"{len(self._points)} points" if self._points else self._placeholder
+        text = counted(len(self._points), "point") if self._points else self._placeholder
         text = "; ".join(filter(None, [text, best_words(self._points)]))
         self.setAccessibleDescription(spoken(self._current) if self._current is not None else text)
 

@@ -21,7 +21,7 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
-from slide_gui.text import fixed
+from slide_gui.text import counted, fixed
 
 __all__ = ["HeatMap"]
 
@@ -60,7 +60,7 @@ class HeatMap(Plot):
         self._box.addItem(self._image, ignoreBounds=True)
         self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 160)
-        self.setAccessibleName("Error by noise and depth")
+        self.setAccessibleName("Error by noise and depth: heat map")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -128,7 +128,7 @@ class HeatMap(Plot):
 
     def _describe(self) -> None:
         point = self.current()
-        text = f"{len(self._cells)} points" if self._cells else self._placeholder
+        text = counted(len(self._cells), "point") if self._cells else self._placeholder
         text = "; ".join(filter(None, [text, best_words(self._points)]))
         self.setAccessibleDescription(spoken(point) if point is not None else text)
 

@@ -12,11 +12,12 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter
 from PySide6.QtWidgets import QWidget
 
-from slide_gui.figures.color_scale import ColorScale
+from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, frame
 from slide_gui.gui.widgets.pixels import PixelGrid
+from slide_gui.text import counted
 
 __all__ = ["GAP", "Mosaic", "mosaic_of", "whole_zoom"]
 
@@ -57,7 +58,7 @@ class Mosaic(Plot):
         self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
         self.setMinimumSize(160, 160)
-        self.setAccessibleName("All rows of the weights")
+        self.setAccessibleName("All rows of the weights: mosaic of images")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -93,11 +94,32 @@ class Mosaic(Plot):
         self._set_faint(stale)
         self._set_filled(True)
         self._build(other)
+        self._describe()
 
     def set_selected(self, pixel: int | None) -> None:
         """Put a ring round the field of one pixel, without emitting anything."""
         self._selected = pixel
+        self._describe()
         self.update()
+
+    def _describe(self) -> None:
+        if self._fields is None:
+            self.setAccessibleDescription(self._placeholder)
+            return
+        rows, columns = self._shape
+        said = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
+        target = self._current or (None if self._selected is None else (self._selected, self._selected))
+        if target is not None and max(target) < self._fields.shape[0]:
+            value = float(self._fields[target[0]].flat[target[1]])
+            said.insert(
+                0, f"row of W of {self._place_of(target[0])}, from {self._place_of(target[1])}: {signed(value, 3)}"
+            )
+        self.setAccessibleDescription("; ".join(said))
+
+    def _place_of(self, pixel: int) -> str:
+        """Return in words which pixel it is."""
+        rows, columns = self._shape
+        return f"pixel {pixel // columns}, {pixel % columns}" if rows > 1 else f"feature {pixel}"
 
     def set_transposed(self, transposed: bool) -> None:
         """Exchange rows and columns on the screen, of the fields and of each; indices stay those of the data."""

@@ -63,6 +63,12 @@ class DecisionController(QObject):
         runs.result_changed.connect(self._take_result)
 
     @property
+    def decides_here(self) -> bool:
+        """Whether `decision` and `flip` are of the data that are open."""
+        dataset = self._workspace.dataset
+        return dataset is not None and self.result is not None and self.result.spec.fingerprint == dataset.fingerprint
+
+    @property
     def labels(self) -> tuple[int, ...]:
         """The label of each class that is decided between."""
         return () if self._decider is None else self._decider.labels
@@ -70,10 +76,10 @@ class DecisionController(QObject):
     def follow(self, image: Image) -> None:
         """Decide on this image, and on every later one until `rest`."""
         self._following = True
+        self._take_result()  # first: the classifier that is ready may be one of other data
         if self._image is None or not np.array_equal(image, self._image):
             self._image = image.copy()
             self._decide()
-        self._take_result()
 
     @Slot()
     def rest(self) -> None:

@@ -92,6 +92,14 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
         box.setItemData(box.count() - 1, choice.tip, Qt.ItemDataRole.ToolTipRole)
 
 
+def name_box(box: QComboBox, name: str) -> None:
+    """Name a box that has no label in sight: where names of boxes are what is chosen in them, a label names them."""
+    box.setAccessibleName(name)
+    caption = QLabel(name, box.parentWidget())
+    caption.setBuddy(box)
+    caption.hide()
+
+
 def spin_box(name: str, low: int, high: int, parent: QWidget) -> QSpinBox:
     """Return a field for a whole number, with its name for who cannot see it."""
     box = QSpinBox(parent)
@@ -192,6 +200,7 @@ class LowScroll(QScrollArea):
         whole.setMinimumHeight(least_height)
         self.inner = whole.inner
         self.setWidget(whole)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the keyboard inside is brought into sight
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

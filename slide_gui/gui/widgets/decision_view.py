@@ -121,7 +121,7 @@ class DecisionView(Pointed):
         self._transposed = self._brief = False
         self._images: dict[object, QImage] = {}
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("Decision of the classifier")
+        self.setAccessibleName("Decision of the classifier: picture")
 
     def sizeHint(self) -> QSize:
         return QSize(860, HEAD if self._brief else HEAD + SIDE + 3 * LINE + EDGE)
@@ -160,7 +160,9 @@ class DecisionView(Pointed):
         else:
             bars = [f"{bar.name}: {bar.text}" for bar in picture.bars]
             flip = () if picture.flip is None else picture.flip.lines
-            self.setAccessibleDescription("; ".join([picture.title, *bars, " ".join(flip), picture.about]))
+            self.setAccessibleDescription(
+                "; ".join(filter(None, [picture.title, *bars, " ".join(flip), picture.about]))
+            )
 
     def _lines(self, nearest: NearestPicture) -> list[str]:
         assert self._picture is not None

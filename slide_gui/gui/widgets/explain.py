@@ -80,7 +80,7 @@ class ExplainPanel(Painted):
         self._lines: tuple[ExplainLine, ...] = ()
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName("The numbers behind one weight")
+        self.setAccessibleName("The numbers behind one weight: table of formulas")
 
     def sizeHint(self) -> QSize:
         return QSize(640, HEAD + ROW * max(len(self._lines), 9) + EDGE)
@@ -103,7 +103,7 @@ class ExplainPanel(Painted):
         self._title, self._second, self._stale = title, second, stale
         self._lines = lines
         spoken = [f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}" for line in self._lines]
-        self.setAccessibleDescription("; ".join([title, second, *spoken]))
+        self.setAccessibleDescription("; ".join(filter(None, [title, second, *spoken])))
         self.update()
 
     def lines(self) -> tuple[ExplainLine, ...]:

@@ -90,7 +90,7 @@ class FlyingImages(QWidget):
         self._flight.valueChanged.connect(self._fly)
         self._flight.finished.connect(self.landed)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Scrambled pixels and where they belong")
+        self.setAccessibleName("Scrambled pixels and where they belong: images")
 
     def sizeHint(self) -> QSize:
         return QSize(560, 400)

@@ -217,7 +217,7 @@ class FlowView(QWidget):
         self.canvas.pixel_hovered.connect(self._hover)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Flow of one image through the layers")
+        self.setAccessibleName("Flow of one image through the layers: images")
 
     def sizeHint(self) -> QSize:
         return QSize(860, 500)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, Picker, focus_ring, frame, snapped, washed
 from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, crosshair, ink_table, integer_scale, ring
+from slide_gui.text import counted, fixed
 
 __all__ = ["LARGEST_BRUSH", "MARGIN", "DrawingCanvas", "FeatureBars", "ImageView"]
 
@@ -30,7 +31,7 @@ class ImageView(Picker):
         self._transposed = False
         self._drawn: tuple[bool, QImage] | None = None
         self.setMinimumSize(64, 64)
-        self.setAccessibleName("Image")
+        self.setAccessibleName("Image, to point at pixels")
 
     def sizeHint(self) -> QSize:
         return QSize(252 + 2 * MARGIN, 252 + 2 * MARGIN)
@@ -50,6 +51,22 @@ class ImageView(Picker):
         """Exchange rows and columns on the screen; indices stay those of the data."""
         self._transposed, self._drawn = transposed, None
         self.update()
+
+    def _describe(self) -> None:
+        if self._values is None:
+            return
+        rows, columns = self._values.shape
+        said = [f"image of {rows} × {columns} pixels", *self._pinned()]
+        if self._current is not None:
+            place, value = divmod(self._current, columns), float(self._values.flat[self._current])
+            said.insert(0, f"row {place[0]}, column {place[1]}: {fixed(value, 2)}")
+        self.setAccessibleDescription("; ".join(said))
+
+    def _pinned(self) -> list[str]:
+        """Return in words how many values are pinned, and whether the one pointed at is."""
+        pins = [index for index, _ in self._pins]
+        here = ["this one is pinned"] if self._current in pins else []
+        return [*here, f"{len(pins)} pinned"] if pins else []
 
     def grid(self) -> PixelGrid | None:
         """Return where the pixels lie, in the widget's coordinates; None without an image."""
@@ -272,7 +289,7 @@ class FeatureBars(Picker):
         self._values: NDArray[np.float32] = np.zeros(0, np.float32)
         self._names: tuple[str, ...] = ()
         self.setMinimumSize(64, 72)
-        self.setAccessibleName("Features")
+        self.setAccessibleName("Features as bars, to point at")
 
     def sizeHint(self) -> QSize:
         return QSize(260, 160)
@@ -281,6 +298,14 @@ class FeatureBars(Picker):
         """Show a sample, shape (d,), of features that may have names."""
         self._values, self._names = values, names
         self._set_count(values.size)
+
+    def _describe(self) -> None:
+        said = [f"{counted(self._count, 'feature')}"]
+        if self._current is not None:
+            name = self._names[self._current] if self._names else f"feature {self._current}"
+            pinned = ["pinned"] if self._current in [index for index, _ in self._pins] else []
+            said = [f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−"), *pinned, *said]
+        self.setAccessibleDescription("; ".join(said))
 
     def plot(self) -> QRectF:
         """Return where the bars stand."""

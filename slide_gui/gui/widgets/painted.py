@@ -6,7 +6,18 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFocusEvent, QFontMetricsF, QKeyEvent, QMouseEvent, QPainter, QPen, QPixmap
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QColor,
+    QFocusEvent,
+    QFontMetricsF,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPen,
+    QPixmap,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
@@ -118,12 +129,16 @@ CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 """Keys that stand for a click."""
 
 
+NOTHING = "Nothing is shown yet."
+
+
 class Painted(QWidget):
     """Base of the widgets in which something is pointed at by mouse or keys, and which say why they are empty."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._placeholder = ""
+        self.setAccessibleDescription(NOTHING)
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
 
@@ -135,6 +150,14 @@ class Painted(QWidget):
 
     def _describe(self) -> None:
         """Bring the accessible description up to date."""
+
+    def setAccessibleDescription(self, description: str) -> None:
+        """Say what is shown or pointed at; also aloud, where the keyboard is here and a screen reader listens."""
+        description = description or NOTHING
+        if description != self.accessibleDescription():
+            super().setAccessibleDescription(description)
+            if self.hasFocus() and QAccessible.isActive():
+                QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, description))
 
     def _leave(self) -> None:
         """Point at nothing: the mouse has left."""
@@ -256,16 +279,19 @@ class Picker(Pointed):
             index = None
         if index != self._current:
             self._current = index
+            self._describe()
             self.update()
 
     def set_pins(self, pins: Sequence[tuple[int, QColor]]) -> None:
         """Put a thin ring of its colour on each pinned value."""
         self._pins = tuple(pins)
+        self._describe()
         self.update()
 
     def _set_count(self, count: int) -> None:
         self._count = count
         self.set_cursor(self._current)
+        self._describe()
         self.update()
 
     def _end(self, last: bool) -> int | None:

@@ -30,7 +30,7 @@ class Readout(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setAccessibleName("Values under the cursor")
+        self.setAccessibleName("Values under the cursor: table")
 
     def set_values(
         self,

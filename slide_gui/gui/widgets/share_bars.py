@@ -45,7 +45,7 @@ class ShareBars(Pointed):
         self._placeholder = "No widths yet."
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        self.setAccessibleName("Share of each layer in the kernel")
+        self.setAccessibleName("Share of each layer in the kernel: bars")
 
     def sizeHint(self) -> QSize:
         return QSize(360, HEAD + LINE * max(len(self._shares), 4) + EDGE)

@@ -33,6 +33,7 @@ from slide_gui.gui.widgets.painted import (
     snapped,
 )
 from slide_gui.gui.widgets.pixels import INK, coloured_image, ink_table, integer_scale
+from slide_gui.text import counted
 
 __all__ = ["Thumbnail", "Thumbnails"]
 
@@ -89,7 +90,7 @@ class Thumbnails(Pointed):
         self.setContentsMargins(0, 0, self.bar.sizeHint().width(), 0)
         self._chosen: int | None = None
         self.setMinimumSize(160, 88)
-        self.setAccessibleName("Images")
+        self.setAccessibleName("Gallery of images")
 
     def sizeHint(self) -> QSize:
         return QSize(420, 320)
@@ -110,7 +111,7 @@ class Thumbnails(Pointed):
 
     def _describe(self) -> None:
         if self._current is None:
-            self.setAccessibleDescription(f"{len(self._items)} images" if self._items else self._placeholder)
+            self.setAccessibleDescription(counted(len(self._items), "image") if self._items else self._placeholder)
         else:
             self.setAccessibleDescription("; ".join(self._lines(self._current)))
 

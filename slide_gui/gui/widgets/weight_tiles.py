@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRectF, QSize, Qt, Signal, Slot
@@ -155,6 +156,8 @@ class WeightTiles(Painted):
     """The row whose × was pressed."""
     arranged = Signal()
     """Tiles have other places or sizes."""
+    reached = Signal(object)
+    """Where the tile is that a key led to (QRectF)."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -181,7 +184,7 @@ class WeightTiles(Painted):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setAccessibleName("Weights")
+        self.setAccessibleName("Tiles of weights")
 
     # What is shown
 
@@ -205,9 +208,11 @@ class WeightTiles(Painted):
                 for column in layout.shown_columns():
                     if old.tile(column) is not new.tile(column) or old.is_stale(column) != new.is_stale(column):
                         self.update(layout.cell(number, column).toAlignedRect())
+            self._describe_current()
             return
         self._shape = shape
         self._relayout(old_height)
+        self._describe_current()
 
     def _relayout(self, old_height: int) -> None:
         self._layout = None
@@ -488,15 +493,22 @@ class WeightTiles(Painted):
         tile = self._rows[row].tile(column)
         if tile is not None and tile.marker is not None:
             self._hover((row, column, tile.marker))
+        self.reached.emit(self.layout_of().tile(row, column))
         self.update()
 
     def _describe_current(self) -> None:
         row, column = self._current
         if row < len(self._rows) and column < len(self._columns):
             tile = self._rows[row].tile(column)
-            caption = tile.caption if tile is not None else ""
+            caption = "" if tile is None else tile.caption or tile.quantity
+            name = ": ".join(filter(None, (f"{self._rows[row].title}, {self._columns[column]}", caption)))
             enlarged = "" if self._enlarged is None else ", enlarged"
-            self.setAccessibleDescription(f"{self._rows[row].title}, {self._columns[column]}: {caption}{enlarged}")
+            self.setAccessibleDescription(f"{name}{enlarged}")
+        else:
+            self.setAccessibleDescription(self._placeholder)
+
+    def _describe(self) -> None:
+        self._describe_current()
 
     def changeEvent(self, event: QEvent) -> None:
         if event.type() in (QEvent.Type.PaletteChange, QEvent.Type.FontChange):
@@ -518,11 +530,19 @@ class TileScroll(QScrollArea):
     def __init__(self, tiles: WeightTiles, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._tiles = tiles
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(tiles)
         tiles.arranged.connect(self.updateGeometry)
+        tiles.reached.connect(self._bring_into_sight)
+
+    @Slot(object)
+    def _bring_into_sight(self, tile: QRectF) -> None:
+        """Scroll to a tile that the keyboard led to."""
+        place = tile.center().toPoint()
+        self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

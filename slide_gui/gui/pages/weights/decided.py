@@ -69,7 +69,7 @@ class DecidedPart(QWidget):
     def _show(self) -> None:
         dataset, controller = self._workspace.dataset, self.controller
         picture = None
-        if dataset is not None and controller.decision is not None:
+        if dataset is not None and controller.decision is not None and controller.decides_here:
             picture = self._picture(dataset, controller.decision, controller.flip)
         self.view.set_picture(picture, self._workspace.state.selection.transposed)
         waits = controller.result is not None

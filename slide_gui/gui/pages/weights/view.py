@@ -67,7 +67,7 @@ class View(QWidget):
     def _add_tiles(self, name: str) -> WeightTiles:
         """Make tiles: what is hovered in them is the weight looked at, what is clicked with Ctrl is pinned."""
         tiles = WeightTiles(self)
-        tiles.setAccessibleName(name)
+        tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._look_at)
         tiles.pixel_clicked.connect(self._pin)
         tiles.hint = "Click: larger · Ctrl+click: pin the pixel"

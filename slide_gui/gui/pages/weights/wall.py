@@ -85,7 +85,7 @@ class WallView(Pointed):
         self._morph.valueChanged.connect(self._morphed)
         self._share = 1.0  # of the pictures that are new
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("All rows of all layers")
+        self.setAccessibleName("All rows of all layers: mosaics of images")
 
     def set_layers(
         self, layers: tuple[WallLayer, ...], grid: tuple[int, int], shape: tuple[int, int], transposed: bool
@@ -235,9 +235,16 @@ class WallView(Pointed):
         self.pixel_hovered.emit(target)
 
     def _describe(self) -> None:
-        pixel = self.pixel
-        fields = "" if pixel is None else f"; pixel {pixel}"
-        self.setAccessibleDescription(f"{counted(len(self._layers), 'layer')}{fields}")
+        said = [counted(len(self._layers), "layer")]
+        if self._current is not None and self._current[0] < self._features():
+            pixel, inside = self._current
+            places = [
+                f"{each // self._shape[1]}, {each % self._shape[1]}" if self._shape[0] > 1 else str(each)
+                for each in (pixel, inside)
+            ]
+            weights = [f"layer {k} {signed(float(x.fields[pixel, inside]), 3)}" for k, x in enumerate(self._layers, 1)]
+            said = [f"row of W of {places[0]}, from {places[1]}", *weights, *said]
+        self.setAccessibleDescription("; ".join(said))
 
     # Painting
 

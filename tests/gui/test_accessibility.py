@@ -1,0 +1,169 @@
+"""What a person who does not see the window, or uses no mouse, finds in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtWidgets import QApplication, QWidget
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.widgets.painted import Painted
+from tests.gui.given import Given, labelled, settle, wait
+
+HOLDS_ITEMS = (QAccessible.Role.Table, QAccessible.Role.Tree, QAccessible.Role.List)
+KINDS = ("plot", "heat map", "mosaic", "image", "tiles", "table", "bars", "matrix", "picture", "gallery")
+"""One of these words stands in the name of what is painted: Qt tells no role of it."""
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return labelled()
+
+
+def plain(n: int = 60) -> Dataset:
+    """Return features that are no picture."""
+    rows = np.random.default_rng(0).random((2 * n, 5)).astype("float32")
+    labels = (rows[:, 0] > 0.5).astype("int64")
+    names = ("length", "width", "height", "mass", "age")
+    return Dataset("plain", rows[:n], rows[n:], labels[:n], labels[n:], label_names=("a", "b"), feature_names=names)
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What a screen reader is told of one thing."""
+
+    thing: QObject | None
+    role: QAccessible.Role
+    name: str
+    description: str
+    focusable: bool
+    labels: tuple[str, ...]
+
+
+def walk(root: QWidget) -> Iterator[Seen]:
+    """Go over everything that is shown in a window, but for the items of tables and lists."""
+    waiting: list[QAccessibleInterface | None] = [QAccessible.queryAccessibleInterface(root)]
+    while waiting:
+        each = waiting.pop()
+        if each is None or not each.isValid() or each.state().invisible:
+            continue
+        labels = tuple(other.text(QAccessible.Text.Name) for other, _ in each.relations(QAccessible.RelationFlag.Label))
+        texts = each.text(QAccessible.Text.Name), each.text(QAccessible.Text.Description)
+        yield Seen(each.object(), each.role(), *texts, bool(each.state().focusable), labels)
+        if each.role() not in HOLDS_ITEMS:
+            waiting += [each.child(k) for k in range(each.childCount())]
+
+
+def faults_of(seen: Seen) -> list[str]:
+    """Return what a person would miss."""
+    faults, thing = [], seen.thing
+    # What stands in a box is its name on some systems; there a label says what is chosen.
+    names = seen.labels if seen.role == QAccessible.Role.ComboBox else (seen.name,)
+    for name in names or ("",):
+        kind = type(thing).__name__
+        if not any(c.isalpha() for c in name) or "<" in name or name in (kind, kind.lstrip("_")):
+            faults.append(f"is called {name!r}")
+    if isinstance(thing, Painted) or (thing is not None and type(thing).__module__.startswith("slide_gui.gui.plots")):
+        if not any(kind in seen.name.lower() for kind in KINDS):
+            faults.append(f"{seen.name!r} does not say what kind of thing it is")
+        if not seen.description:
+            faults.append(f"{seen.name!r} does not say what it shows")
+    return faults
+
+
+class Walk:
+    """Counts what was seen, and names what is at fault."""
+
+    def __init__(self) -> None:
+        self.focusable = 0
+        self.kinds: set[str] = set()
+        self.faults: list[str] = []
+
+    def over(self, root: QWidget, where: str) -> None:
+        """Look at a window as it is now."""
+        settle()
+        things = [seen for seen in walk(root) if seen.focusable]
+        assert things, where
+        self.focusable += len(things)
+        self.kinds |= {type(seen.thing).__name__ for seen in things}
+        self.faults += [f"{where}: {type(s.thing).__name__} {text}" for s in things for text in faults_of(s)]
+
+
+def over_pages(walked: Walk, window: MainWindow, shown: str) -> None:
+    """Look at every page and view."""
+    for page in PAGES:
+        window.pages.turn_to(page.name)
+        for number, view in enumerate(page.views):
+            window.pages.show_view(page.name, number)
+            walked.over(window, f"{shown}, {page.name}, {view.text}")
+        if not page.views and page.name != "weights":
+            walked.over(window, f"{shown}, {page.name}")
+    for each in VIEWS:
+        window.actions_by_name[f"view_{each.name}"].trigger()
+        walked.over(window, f"{shown}, weights, {each.text}")
+
+
+def open_data(window: MainWindow, given: Dataset) -> None:
+    window.workspace.open(Given(given))
+    wait(lambda: window.workspace.dataset is given and window.workspace.model() is not None and not window.lane.busy)
+
+
+def dialogs(window: MainWindow) -> list[QWidget]:
+    return [each for each in QApplication.topLevelWidgets() if each.isVisible() and each is not window]
+
+
+def test_that_everything_that_takes_the_keyboard_has_a_name_on_every_page(window: MainWindow) -> None:
+    walked = Walk()
+    window.workspace.select(pins=(3, 20))
+    window.actions_by_name["train"].trigger()
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    over_pages(walked, window, "images")
+    window.weights_page.show_wall()
+    walked.over(dialogs(window)[0], "wall")
+    dialogs(window)[0].hide()
+    open_data(window, plain())
+    over_pages(walked, window, "plain features")
+    assert not walked.faults, "\n".join(walked.faults)
+    assert walked.focusable > 700
+    assert {
+        "WeightTiles",
+        "Mosaic",
+        "HeatMap",
+        "ErrorPlot",
+        "CopiesPlot",
+        "ConfusionMatrix",
+        "WallView",
+    } <= walked.kinds
+
+
+def test_that_everything_has_a_name_while_no_data_are_open(closed_window: MainWindow) -> None:
+    walked = Walk()
+    closed_window.resize(1280, 720)
+    closed_window.show()
+    over_pages(walked, closed_window, "no data")
+    closed_window.tell("error", "A title", "A sentence.", details="a trace", remedy="Do it", path="/a/path")
+    walked.over(closed_window, "notice")
+    assert not walked.faults, "\n".join(walked.faults)
+
+
+def test_that_everything_has_a_name_in_every_dialog(window: MainWindow) -> None:
+    walked = Walk()
+    for name in ("export", "palette", "cluster", "guide", "shortcuts", "about"):
+        window.actions_by_name[name].trigger()
+        (dialog,) = dialogs(window)
+        walked.over(dialog, name)
+        dialog.hide()
+    window.pages.turn_to("curves")
+    window.pages.page("curves").sweep_button.click()
+    (dialog,) = dialogs(window)
+    walked.over(dialog, "sweep")
+    dialog.hide()
+    assert not walked.faults, "\n".join(walked.faults)
