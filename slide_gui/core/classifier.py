@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.estimators import fitted_rows, labelled_rows, store_parameters
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.estimator import SLIDE
 from slide_gui.core.svm.criteria import AUTO
-from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.core.svm.estimator import MultiWidthSVC, with_probability
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SLIDEClassifier"]
@@ -20,18 +21,21 @@ __all__ = ["SLIDEClassifier"]
 _DTYPES = (np.float32, np.float64)
 
 
-class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class SLIDEClassifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """The paper's SLIDE-SVM: stacked linear denoisers, then an SVM with one kernel width a layer.
 
     The kernel always has as many widths as there are layers, h⁰ included, so that a grid search over `depth` compares
     what it should; in a pipeline of `SLIDE` and `MultiWidthSVC` the number of blocks would have to follow by hand.
+    Callbacks of scikit-learn, from its version 1.9 on, are told of the stack and of the SVM.
 
     Parameters
     ----------
     noise, depth, threshold, squashing, fit_on, ridge, dtype, batch_size
         As in `SLIDE`.
-    widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state
+    widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
         As in `MultiWidthSVC`; `widths` that are given are depth + 1 numbers.
+    probability : bool, default=False
+        As in `MultiWidthSVC`; the stack, which takes no labels, is that of all rows in each fold.
 
     Attributes
     ----------
@@ -78,45 +82,88 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         retune: bool = True,
         memory: int = 2 << 30,
         random_state: Any = None,
+        class_weight: Any = None,
+        probability: bool = False,
     ) -> None:
         store_parameters(self, locals())
 
-    def fit(self, X: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS) -> Self:
+    @called_back
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        progress: Progress = NO_PROGRESS,
+    ) -> Self:
         """Fit the stack, which takes no labels, then choose widths and C, and train.
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : array-like or CSR matrix of shape (n, d)
         y : array-like of shape (n,)
             At least two classes.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, 0 or more, in the stack as in the SVM.
         progress : Progress
             Listener and cancel point.
 
         Raises
         ------
         ValueError
-            For rows, labels or parameters that cannot be trained on.
+            For rows, labels, weights or parameters that cannot be trained on.
         MemoryError
             If `memory` is too small, or the features need more than there is.
         """
-        rows, classes, codes = labelled_rows(self, X, y, _DTYPES, least_classes=2)
+        rows, classes, codes = labelled_rows(self, X, y, _DTYPES, least_classes=2, sparse=True)
         given = self.get_params(deep=False)
         slide = SLIDE(**{name: given[name] for name in SLIDE().get_params(deep=False)})
-        Z = slide.fit_transform(rows, progress=progress.part(0.0, 0.3))
+        tasks = FitTasks(self, 2, X, y, sample_weight)
+        with tasks.part_of(slide, "stack"):
+            Z = slide.fit_transform(rows, sample_weight=sample_weight, progress=progress.part(0.0, 0.3))
         svm = MultiWidthSVC(len(slide.weights_) + 1)
         svm.set_params(**{name: given[name] for name in svm.get_params(deep=False) if name != "groups"})
-        self.svm_ = svm.fit(Z, classes[codes], progress=progress.part(0.3, 1.0))
+        with tasks.part_of(svm, "svm"):
+            self.svm_ = svm.fit(Z, classes[codes], sample_weight, progress=progress.part(0.3, 1.0))
         self.slide_ = slide
         self.classes_ = svm.classes_
         self.n_iter_ = svm.n_iter_
+        tasks.end()
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return (n,) margins for two classes, or (n, n_classes) votes with squeezed margins for more."""
-        rows = fitted_rows(self, X, _DTYPES)
-        return self.svm_.decision_function(self.slide_.transform(rows))
+        features = self._features(X)
+        return self.svm_.decision_function(features)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each row."""
-        rows = fitted_rows(self, X, _DTYPES)
-        return self.svm_.predict(self.slide_.transform(rows))
+        features = self._features(X)
+        return self.svm_.predict(features)
+
+    @with_probability
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return P(class | row), shape (n, n_classes), in the order of `classes_`; only with `probability`.
+
+        Raises
+        ------
+        AttributeError
+            Without `probability`.
+        """
+        features = self._features(X)
+        return self.svm_.predict_proba(features)
+
+    @with_probability
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return log P(class | row), as `predict_proba`."""
+        features = self._features(X)
+        return self.svm_.predict_log_proba(features)
+
+    def _features(self, X: ArrayLike) -> NDArray[np.floating]:
+        rows = fitted_rows(self, X, _DTYPES, sparse=True)
+        return self.slide_.transform(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags

@@ -17,6 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.sampling import seed_of
+from slide_gui.core.validation import empty
 
 __all__ = [
     "LayeredTransformer",
@@ -26,7 +27,9 @@ __all__ = [
     "layer_names",
     "layer_sizes",
     "parameters_of",
+    "row_weights",
     "store_parameters",
+    "written_out",
 ]
 
 P = TypeVar("P")
@@ -101,18 +104,19 @@ def checked_rows(estimator: Any, X: Any, y: Any = "no_validation", **how: Any) -
 
 
 def labelled_rows(
-    estimator: Any, X: Any, y: Any, dtypes: Sequence[type], least_classes: int = 1
-) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.intp]]:
+    estimator: Any, X: Any, y: Any, dtypes: Sequence[type], least_classes: int = 1, sparse: bool = False
+) -> tuple[Any, NDArray[Any], NDArray[np.intp]]:
     """Return the rows to fit, the classes (sorted), and the code 0 … n_classes − 1 of each row.
 
-    Rows of another dtype become the first of `dtypes`.
+    Rows of another dtype become the first of `dtypes`; sparse ones become CSR where they are taken.
 
     Raises
     ------
     ValueError
         For rows or labels that no classifier can be trained on.
     """
-    rows, labels = checked_rows(estimator, X, y, dtype=list(dtypes), ensure_min_samples=2)
+    how = {"dtype": list(dtypes), "ensure_min_samples": 2, "accept_sparse": "csr" if sparse else False}
+    rows, labels = checked_rows(estimator, X, y, **how)
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < least_classes:
@@ -120,8 +124,32 @@ def labelled_rows(
     return rows, classes, codes
 
 
-def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> NDArray[Any]:
-    """Return rows for a fitted estimator, of one of `dtypes`, the first where X is of another.
+def row_weights(sample_weight: Any, n: int) -> NDArray[np.float64] | None:
+    """Return the weights of n rows, a copy; None where all are 1 or none are given.
+
+    Raises
+    ------
+    ValueError
+        If they are not n numbers, one is negative, NaN or infinite, or all are zero.
+    """
+    if sample_weight is None:
+        return None
+    try:
+        weights: NDArray[np.float64] = np.array(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("sample_weight holds what is no number; give one number of 0 or more a row") from None
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}; it must be ({n},), one weight a row")
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if bad.size:
+        raise ValueError(f"sample_weight of row {bad[0]} is {weights[bad[0]]}; it must be a finite number, 0 or more")
+    if not weights.any():
+        raise ValueError("all weights in sample_weight are zero; at least one row needs one above 0")
+    return None if (weights == 1.0).all() else weights
+
+
+def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type], sparse: bool = False) -> Any:
+    """Return rows for a fitted estimator, of one of `dtypes`, the first where X is of another; sparse ones as CSR.
 
     Raises
     ------
@@ -130,8 +158,22 @@ def fitted_rows(estimator: Any, X: Any, dtypes: Sequence[type]) -> NDArray[Any]:
         If X does not have the features of the fit, or has a NaN or infinity.
     """
     check_is_fitted(estimator)
-    rows: NDArray[Any] = checked_rows(estimator, X, reset=False, dtype=list(dtypes))
-    return rows
+    return checked_rows(estimator, X, reset=False, dtype=list(dtypes), accept_sparse="csr" if sparse else False)
+
+
+def written_out(rows: Any) -> NDArray[Any]:
+    """Return rows as an array; of a sparse matrix with its zeros.
+
+    Raises
+    ------
+    MemoryError
+        If there is no room for those.
+    """
+    if not hasattr(rows, "tocsr"):
+        return rows  # type: ignore[no-any-return]
+    needs = f"writing out {rows.shape[0]} sparse rows of {rows.shape[1]} columns"
+    out: NDArray[Any] = rows.toarray(out=empty(rows.shape, rows.dtype, needs, "give fewer rows at a time"))
+    return out
 
 
 def store_parameters(estimator: Any, given: Mapping[str, Any]) -> None:

@@ -12,6 +12,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
     "WHOLE",
+    "at",
     "factor_square",
     "float32_scatter_is_exact",
     "inverse_definite",
@@ -244,6 +245,11 @@ def take_rows(matrix: NDArray[Any], rows: NDArray[np.intp], progress: Progress =
         np.take(matrix, batch, axis=0, out=out[start : start + len(batch)], mode="clip")
         progress.report(0.0)
     return out
+
+
+def at(values: Array | float, points: NDArray[np.intp]) -> Array | float:
+    """Return the values of some points; one that all of them share as it is."""
+    return values if isinstance(values, float) else values[points]
 
 
 def take_submatrix(

@@ -13,7 +13,15 @@ from slide_gui import SDA, SLIDE, MultiWidthSVC, SLIDEClassifier
 from tests.core.test_stack import images
 
 
-@parametrize_with_checks([SLIDE(), SLIDE(depth=1, dtype="float64", squashing="tanh")])
+def _summed_in_float32(estimator):
+    """Why a check fails by rounding: rows with weights are summed in float64, others as `dtype` says."""
+    reason = "without weights, products of float32 rows are summed in float32"
+    return {"check_sample_weight_equivalence_on_dense_data": reason} if estimator.dtype == "float32" else {}
+
+
+@parametrize_with_checks(
+    [SLIDE(), SLIDE(depth=1, dtype="float64", squashing="tanh")], expected_failed_checks=_summed_in_float32
+)
 def test_that_slide_keeps_the_estimator_contract(estimator, check):
     check(estimator)
 

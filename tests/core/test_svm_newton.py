@@ -122,7 +122,7 @@ def test_that_bordered_systems_match_a_direct_solve():
     for total in (0.7, 0.0):
         x, b = system.solve(right, total)
         np.testing.assert_allclose(np.append(x, b), np.linalg.solve(full, np.append(right, total)), atol=1e-10)
-    assert system.ridge == 0.5
+    assert system.added == 0.0
     found = bordered_inverse(larger, points, np.full(30, 0.5))
     np.testing.assert_allclose(found, np.linalg.inv(full)[:30, :30], atol=1e-10)
     assert np.array_equal(found, found.T)
@@ -144,7 +144,7 @@ def test_that_a_large_system_is_factorised_once_and_solved_for_any_right_hand_si
 def test_that_a_singular_system_is_softened():
     system = Bordered(np.zeros((4, 4)), np.arange(4), 0.0, np.array([1.0, -1.0, 1.0, -1.0]))
     assert np.isfinite(system.solution[0]).all()
-    assert 0.0 < system.ridge < 1e-3
+    assert 0.0 < system.added < 1e-3
 
 
 def test_that_newton_can_be_cancelled():

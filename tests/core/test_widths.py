@@ -229,11 +229,11 @@ def test_that_a_step_to_where_the_SVM_is_not_solved_is_taken_back(monkeypatch):
     fence = 0.5 * (np.log(free.history[0].C) + np.log(free.C))
     refused = []
 
-    def fenced(criterion, kernel, codes, ridge, *rest):
+    def fenced(criterion, kernel, codes, ridge, *rest, **weights):
         if (-np.log(ridge) - fence) * (np.log(free.C) - fence) > 0.0:
             refused.append(ridge)
             raise NotConverged("no")
-        return evaluate(criterion, kernel, codes, ridge, *rest)
+        return evaluate(criterion, kernel, codes, ridge, *rest, **weights)
 
     monkeypatch.setattr(widths_objective, "evaluate", fenced)
     learned = learn_widths(Z, codes, SIZES, WidthOptions("span", starts=1))
@@ -244,7 +244,7 @@ def test_that_a_step_to_where_the_SVM_is_not_solved_is_taken_back(monkeypatch):
 
 
 def test_that_learning_ends_in_a_sentence_where_no_SVM_is_solved(monkeypatch):
-    def never(*_arguments):
+    def never(*_arguments, **_weights):
         raise NotConverged("no")
 
     Z, codes = layers(60)

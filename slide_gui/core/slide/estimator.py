@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.choices import stating
-from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names, store_parameters
+from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names, row_weights, store_parameters
 from slide_gui.core.slide.blocks import BlockRows
 from slide_gui.core.slide.dask_rows import dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
@@ -18,17 +20,18 @@ from slide_gui.core.slide.parameters import FIT_ON, StackParameters
 from slide_gui.core.slide.scatter import is_sparse, without_duplicates
 from slide_gui.core.slide.squashing import SQUASHINGS
 from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 __all__ = ["SLIDE", "NoisePath"]
 
 
 @stating(squashing=SQUASHINGS, fit_on=FIT_ON)
-class SLIDE(LayeredTransformer):
+class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
     """Stacked linear denoisers (Xu, Weinberger and Sha, Algorithms 1 and 2).
 
     Each layer is the linear map that reconstructs its input from randomly blanked features with the least squared
-    error over all corruptions, in closed form; between two layers the values are squashed.
+    error over all corruptions, in closed form; between two layers the values are squashed. Callbacks of scikit-learn,
+    from its version 1.9 on, are told of each layer, and may end the fit after one.
 
     Parameters
     ----------
@@ -57,7 +60,7 @@ class SLIDE(LayeredTransformer):
     weights_ : list of ndarray of shape (d, d + 1), float64
         Wᵏ of each layer, the bias in the last column.
     errors_ : list of float
-        Expected squared reconstruction error per feature of each layer's own input.
+        Expected squared reconstruction error per feature of each layer's own input, a weighted mean over weighted rows.
     stack_ : Stack
         The fitted layers as a frozen value.
     n_features_in_ : int
@@ -85,7 +88,8 @@ class SLIDE(LayeredTransformer):
     ) -> None:
         store_parameters(self, locals())
 
-    def fit(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> Self:
+    @called_back
+    def fit(self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS) -> Self:
         """Fit every layer in closed form.
 
         Parameters
@@ -96,22 +100,29 @@ class SLIDE(LayeredTransformer):
             in this thread; equal blocks give equal bits, whatever computes them with one thread of BLAS.
         y : ignored
             SLIDE is unsupervised.
+        sample_weight : array_like of shape (n,), optional
+            Weights of the rows, 0 or more, not all 0: the error that a layer minimises is weighted, so that a whole
+            weight says how often its row stands in X. Sums are made in float64 then. Not with `Blocks` or a Dask array.
         progress : Progress
             Listener and cancel point.
 
         Raises
         ------
         ValueError
-            If a parameter is out of range, X has text, a NaN or infinity, fewer than two rows or no features.
+            If a parameter is out of range, X has text, a NaN or infinity, fewer than two rows or no features, or the
+            weights are no weights of its rows.
         MemoryError
             If so many features and layers need more than there is.
         ClusterError
             If the scheduler of a cluster is lost.
         """
-        self._fit(self._rows(X, reset=True), None, progress)
+        self._fit(self._rows(X, reset=True), None, sample_weight, progress)
         return self
 
-    def fit_transform(self, X: Any, y: object = None, *, progress: Progress = NO_PROGRESS) -> NDArray[np.floating]:
+    @called_back
+    def fit_transform(
+        self, X: Any, y: object = None, sample_weight: Any = None, *, progress: Progress = NO_PROGRESS
+    ) -> NDArray[np.floating]:
         """Fit every layer and return the features of X, for an array faster than one after the other.
 
         Parameters
@@ -119,6 +130,8 @@ class SLIDE(LayeredTransformer):
         X : array_like of shape (n, d)
             As for `fit`, without `Blocks`.
         y : ignored
+        sample_weight : array_like of shape (n,), optional
+            As for `fit`.
         progress : Progress
             Listener and cancel point.
 
@@ -127,20 +140,54 @@ class SLIDE(LayeredTransformer):
         ndarray of shape (n, (l + 1)·d)
         """
         if is_dask(X):
-            return self.fit(X, progress=progress).transform(X)
+            return self.fit(X, sample_weight=sample_weight, progress=progress).transform(X)
         if isinstance(X, BlockRows):
             raise TypeError("the features of blocks are not held together; call fit, and transform with each block")
         X = self._rows(X, reset=True)
         out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
-        self._fit(X, out, progress)
-        return out
+        self._fit(X, out, sample_weight, progress)
+        return out if len(self.weights_) == self.depth else out[:, : self._n_features_out]
 
-    def _fit(self, X: Any, out: NDArray[np.floating] | None, progress: Progress) -> None:
+    def _fit(self, X: Any, out: NDArray[np.floating] | None, sample_weight: Any, progress: Progress) -> None:
         parameters = StackParameters(**self.get_params(deep=False))
-        self.stack_: Stack = fit_stack(X, parameters, out=out, progress=progress)
-        self.weights_ = [layer.weights for layer in self.stack_.layers]
-        self.errors_ = [layer.error for layer in self.stack_.layers]
-        self._n_features_out = (len(self.weights_) + 1) * self.n_features_in_
+        weights = row_weights(sample_weight, X.shape[0])
+        tasks = FitTasks(self, parameters.depth, X, sample_weight=sample_weight)
+
+        def layer_fitted(fraction: float, payload: object) -> None:
+            progress.report(fraction, payload)
+            if not isinstance(payload, Stack):
+                return
+            fitted = len(payload.layers)
+            if tasks.end_part(self._fitted(payload)) and fitted < parameters.depth:
+                raise _EndedEarly(payload)
+            if fitted < parameters.depth:
+                tasks.begin("layer")
+
+        if parameters.depth:
+            tasks.begin("layer")
+        try:
+            stack = fit_stack(X, parameters, out=out, sample_weight=weights, progress=Listener(layer_fitted))
+        except _EndedEarly as early:
+            stack = replace(early.stack, parameters=replace(parameters, depth=len(early.stack.layers)).checked())
+            if out is not None:
+                width = (len(stack.layers) + 1) * self.n_features_in_
+                out[:, :width] = stack.transform(X)
+        for name, value in self._fitted(stack).items():
+            setattr(self, name, value)
+        tasks.end()
+
+    stack_: Stack
+    weights_: list[NDArray[np.float64]]
+    errors_: list[float]
+
+    def _fitted(self, stack: Stack) -> dict[str, Any]:
+        """Return the attributes of an estimator with these layers."""
+        return {
+            "stack_": stack,
+            "weights_": [layer.weights for layer in stack.layers],
+            "errors_": [layer.error for layer in stack.layers],
+            "_n_features_out": (len(stack.layers) + 1) * self.n_features_in_,
+        }
 
     def transform(self, X: Any) -> NDArray[np.floating]:
         """Return [h⁰ | h¹ | … | hˡ] of shape (n, (l + 1)·d): an array; of a Dask array one of Dask, block by block.
@@ -201,6 +248,13 @@ class SLIDE(LayeredTransformer):
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return X
+
+
+class _EndedEarly(Exception):
+    """A callback wanted no more layers than this stack has."""
+
+    def __init__(self, stack: Stack) -> None:
+        self.stack = stack
 
 
 def _plain(X: Any) -> bool:

@@ -50,8 +50,8 @@ class Scatter:
         AᵀA of the rows A.
     sums : ndarray of shape (d,), float64
         Of each feature.
-    n : int
-        Number of rows.
+    n : float
+        Number of rows, or the sum of their weights.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Scatter:
 
     inner: Array
     sums: Array
-    n: int
+    n: float
 
     @classmethod
     def of(
@@ -183,7 +183,7 @@ class ScatterSum:
         """Add the next one."""
         self.add_terms(scatter.inner, scatter.sums, scatter.n)
 
-    def add_terms(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: int) -> None:
+    def add_terms(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: float) -> None:
         """Add the next one by its parts, which are copied."""
         for number in count():
             if number == len(self._levels):
@@ -212,14 +212,14 @@ class _Level:
 
     inner: Array
     sums: Array
-    n: int = 0
+    n: float = 0
     count: int = 0
 
     @classmethod
     def empty(cls, d: int) -> _Level:
         return cls(np.zeros((d, d)), np.zeros(d))
 
-    def add(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: int) -> None:
+    def add(self, inner: NDArray[np.floating], sums: NDArray[np.floating], n: float) -> None:
         self.inner += inner
         self.sums += sums
         self.n += n
@@ -285,12 +285,23 @@ class _Products:
         self._sum, self._binary, self._row = ScatterSum(d), binary, start
         self._product = np.empty((d, d), parameters.dtype if binary else parameters.sums)
 
-    def add(self, piece: NDArray[np.floating]) -> None:
+    def add(self, piece: NDArray[np.floating], weights: Array | None = None) -> None:
         sums = None if self._binary else _finite_sums(piece, self._row)
+        if weights is not None:
+            self._add_weighted(piece, weights)
+            return
         piece = piece.astype(self._product.dtype, copy=False)
         with np.errstate(over="ignore"):  # looked for once, in `Scatter.matrix`
             inner = np.matmul(piece.T, piece, out=self._product)
             self._sum.add_terms(inner, np.diag(inner) if sums is None else sums, len(piece))
+        self._row += len(piece)
+
+    def _add_weighted(self, piece: NDArray[np.floating], weights: Array) -> None:
+        """Add Σ wᵢ xᵢ xᵢᵀ in float64, as the scatter of so many copies of each row is where weights are whole."""
+        exact = piece.astype(np.float64)
+        with np.errstate(over="ignore"):
+            half = (exact * (0.5 * weights)[:, None]).T @ exact
+            self._sum.add_terms(half + half.T, weights @ exact, float(weights.sum()))
         self._row += len(piece)
 
     def total(self) -> Scatter:
@@ -365,8 +376,12 @@ class Part:
         """How many scatters that are, one or two."""
         return 2 if self.squashed and not self.weights and not SQUASHINGS[self.parameters.squashing].linear else 1
 
-    def of(self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS) -> tuple[Scatter, ...]:
+    def of(
+        self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS, sample_weight: Array | None = None
+    ) -> tuple[Scatter, ...]:
         """Return the scatters of a block; `start` is the number of its first row in the whole.
+
+        With weights of its rows they are Σ wᵢ xᵢ xᵢᵀ, of the first layers only.
 
         Raises
         ------
@@ -381,12 +396,12 @@ class Part:
             return (Activations(rows, self.parameters, 1, below=below).advance(last, progress),)
         squashed = self.count > 1
         if is_sparse(rows):
-            return tuple(_sparse_scatters(rows, self.parameters, squashed, start, progress))
-        return tuple(_scatters(rows, self.parameters, squashed, start, progress))
+            return tuple(_sparse_scatters(rows, self.parameters, squashed, start, progress, sample_weight))
+        return tuple(_scatters(rows, self.parameters, squashed, start, progress, sample_weight))
 
 
 def _scatters(
-    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress
+    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress, weights: Array | None
 ) -> Iterator[Scatter]:
     """Yield the scatter of the rows and, if wanted, of the squashed rows, made in one pass."""
     n, d = rows.shape
@@ -397,10 +412,11 @@ def _scatters(
     for top in range(0, n, size):
         # Aligned, for of rows that came over a wire another product would be made, with other bits.
         piece = np.require(np.asarray(rows[top : top + size]), parameters.dtype, ["C", "A"])
-        values.add(piece)
+        some = None if weights is None else weights[top : top + size]
+        values.add(piece, some)
         if others is not None:
             progress.report(top / n)
-            others.add(entered.of(piece)[:, :-1])
+            others.add(entered.of(piece)[:, :-1], some)
         progress.report((top + len(piece)) / n)
     yield values.total()
     if others is not None:
@@ -408,48 +424,52 @@ def _scatters(
 
 
 def _sparse_scatters(
-    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress
+    rows: Rows, parameters: StackParameters, squashed: bool, start: int, progress: Progress, weights: Array | None
 ) -> Iterator[Scatter]:
     """Yield the same of a CSR matrix, never written out: what is not stored is 0, and squashed T(0)."""
-    n, rows = rows.shape[0], without_duplicates(rows)
+    rows = without_duplicates(rows)
     values = rows.data.astype(parameters.dtype).astype(np.float64)
     if not np.isfinite(values).all():
         place = int(np.flatnonzero(~np.isfinite(values))[0])
         row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
         _refuse_value(start + row, int(rows.indices[place]), values[place])
     share = 2 if squashed else 1
-    yield _sparse_scatter(rows, values, progress.part(0.0, 1.0 / share))
+    yield _sparse_scatter(rows, values, weights, progress.part(0.0, 1.0 / share))
     if not squashed:
         return
     with_zero = np.append(values.astype(parameters.dtype), np.zeros(1, parameters.dtype))
     entered = squash(parameters.squashing, with_zero, parameters.threshold).astype(np.float64)
     constant = float(entered[-1])
-    other = _sparse_scatter(rows, entered[:-1] - constant, progress.part(0.5, 1.0))
+    other = _sparse_scatter(rows, entered[:-1] - constant, weights, progress.part(0.5, 1.0))
     if constant:  # the scatter of U + c from that of U
-        np.add(other.inner, constant * (other.sums[:, None] + other.sums + n * constant), out=other.inner)
-        np.add(other.sums, n * constant, out=other.sums)
+        np.add(other.inner, constant * (other.sums[:, None] + other.sums + other.n * constant), out=other.inner)
+        np.add(other.sums, other.n * constant, out=other.sums)
     yield other
 
 
-def _sparse_scatter(rows: Rows, values: Array, progress: Progress) -> Scatter:
+def _sparse_scatter(rows: Rows, values: Array, weights: Array | None, progress: Progress) -> Scatter:
     """Return the scatter of a CSR matrix with these values in place of its own."""
     n, d = rows.shape
     inner = np.zeros((d, d))
     stored = rows.indptr.astype(np.int64)
     products = np.cumsum(np.diff(stored) ** 2)
+    weighted = values if weights is None else values * np.repeat(weights, np.diff(stored))
     top = 0
     while top < n:
         done = products[top - 1] if top else 0
         bottom = max(top + 1, int(np.searchsorted(products, done + _SPARSE_PRODUCTS, side="right")))
-        piece = type(rows)(
-            (values[stored[top] : stored[bottom]], rows.indices[stored[top] : stored[bottom]],
-             rows.indptr[top : bottom + 1] - rows.indptr[top]), shape=(bottom - top, d),
-        )  # fmt: skip
-        terms = (piece.T @ piece).tocoo()
+        places = slice(stored[top], stored[bottom])
+        ends, shape = rows.indptr[top : bottom + 1] - rows.indptr[top], (bottom - top, d)
+        piece = type(rows)((values[places], rows.indices[places], ends), shape=shape)
+        right = piece if weights is None else type(rows)((weighted[places], rows.indices[places], ends), shape=shape)
+        terms = (piece.T @ right).tocoo()
         inner[terms.row, terms.col] += terms.data
         top = bottom
         progress.report(top / n)
-    return Scatter(inner, np.bincount(rows.indices, values, minlength=d).astype(np.float64), n)
+    total: float = n
+    if weights is not None:
+        inner, total = (inner + inner.T) / 2.0, float(weights.sum())
+    return Scatter(inner, np.bincount(rows.indices, weighted, minlength=d).astype(np.float64), total)
 
 
 def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress = NO_PROGRESS) -> InputScatter:
@@ -506,7 +526,8 @@ class Activations:
     """Squashed representations T(h⁰), T(h¹), … of all rows, block by block, one pass a layer.
 
     The representations themselves are kept in `out`, [h⁰ | h¹ | …], where it is given; else the squashed ones are, as
-    bits, from each of the given number of passes to the next. Weights of layers below say where to begin.
+    bits, from each of the given number of passes to the next. Weights of layers below say where to begin; of rows, in
+    the scatters.
     """
 
     def __init__(
@@ -516,8 +537,9 @@ class Activations:
         passes: int,
         out: NDArray[np.floating] | None = None,
         below: Sequence[Array] = (),
+        sample_weight: Array | None = None,
     ) -> None:
-        self._rows, self._parameters, self._out = rows, parameters, out
+        self._rows, self._parameters, self._out, self._weights = rows, parameters, out, sample_weight
         self._passes = len(below) + passes
         self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
         self._binary = SQUASHINGS[parameters.squashing].binary
@@ -553,7 +575,7 @@ class Activations:
                 if packed is not None:
                     packed[start:stop] = np.packbits(t.astype(bool), axis=1)
                 progress.report(start / n)
-            total.add(squashed[: bottom - top])
+            total.add(squashed[: bottom - top], None if self._weights is None else self._weights[top:bottom])
             progress.report(bottom / n)
         self._steps.append(step)
         self._packed = packed

@@ -136,6 +136,7 @@ def fit_stack(
     *,
     scatter: InputScatter | None = None,
     out: NDArray[np.floating] | None = None,
+    sample_weight: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Stack:
     """Fit a stack of linear denoisers layer by layer (Algorithm 2 of the paper).
@@ -150,13 +151,17 @@ def fit_stack(
     out : ndarray of shape (n, (l + 1)·d), optional
         Filled with the representations of the rows, as `Stack.transform` would, sharing its products with the fit;
         not of `Blocks` nor of a Dask array.
+    sample_weight : ndarray of shape (n,), optional
+        Weights wᵢ ≥ 0 of the rows, some above 0: the scatters are Σ wᵢ x̃ᵢ x̃ᵢᵀ. Not with `scatter`, nor of `Blocks` or a
+        Dask array.
     progress : Progress
         Gets the stack so far as payload after each layer.
 
     Raises
     ------
     ValueError
-        If a parameter is out of range, a value is not finite, or there are fewer than two rows or no features.
+        If a parameter is out of range, a value is not finite, there are fewer than two rows or no features, or rows in
+        blocks have weights.
     MemoryError
         If so many features and layers need more than there is.
     """
@@ -164,6 +169,8 @@ def fit_stack(
     rows = dask_rows(rows) if is_dask(rows) else rows
     if len(rows.shape) != 2 or rows.shape[0] < 2 or rows.shape[1] < 1:
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
+    if sample_weight is not None and isinstance(rows, BlockRows):
+        raise ValueError("sample_weight is not taken with rows in blocks or a Dask array; give the rows as one array")
     _refuse_too_large(rows.shape[1], parameters.depth)
     if out is not None:
         room_for_features(rows.shape, parameters, out)
@@ -172,8 +179,10 @@ def fit_stack(
     if scatter is not None and scatter.fits(parameters):
         first, squashed = scatter.values, scatter.squashed
     else:
-        first, squashed = _entry(rows, parameters, progress.part(0.0, 1.0 / (1 + passes)))
-    activations = None if isinstance(rows, BlockRows) else Activations(rows, parameters, passes, out)
+        first, squashed = _entry(rows, parameters, sample_weight, progress.part(0.0, 1.0 / (1 + passes)))
+    activations = (
+        None if isinstance(rows, BlockRows) else Activations(rows, parameters, passes, out, sample_weight=sample_weight)
+    )
     stack, passed = Stack(parameters, (), rows.shape[1], rows.shape[0]), 0
     for k in range(parameters.depth):
         below = k - 2 if values else k - 1  # the layer whose output, squashed, must be passed over next
@@ -203,10 +212,15 @@ def fit_stack(
     return stack
 
 
-def _entry(rows: Rows, parameters: StackParameters, progress: Progress) -> tuple[Array, Array]:
+def _entry(
+    rows: Rows, parameters: StackParameters, sample_weight: Array | None, progress: Progress
+) -> tuple[Array, Array]:
     """Return the scatter of the rows and of the squashed rows; the same twice where only that of the rows is used."""
     part = Part(parameters, squashed=parameters.fit_on != "values" or parameters.depth > 1)
-    scatters = list(rows.total(part, progress) if isinstance(rows, BlockRows) else part.of(rows, progress=progress))
+    if isinstance(rows, BlockRows):
+        scatters = list(rows.total(part, progress))
+    else:
+        scatters = list(part.of(rows, progress=progress, sample_weight=sample_weight))
     matrices = []
     while scatters:  # each goes as soon as it is copied
         matrices.append(scatters.pop().matrix)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.choices import Choice, check_choice, table_of
-from slide_gui.core.linear_algebra import take_submatrix, weighted_square
+from slide_gui.core.linear_algebra import at, take_submatrix, weighted_square
 from slide_gui.core.svm.newton import bordered_inverse, optimum
 from slide_gui.core.svm.pairs import pairs_of
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -65,16 +65,29 @@ def spread(matrix: Array, places: NDArray[np.intp], n: int, progress: Progress =
 _STEEPNESS = 5.0  # s of ½(1 + tanh(−s y f)), which stands for "y f < 0"
 
 
+def relative(weights: Array | None) -> Array | float:
+    """Return weights with a mean of 1; 1 where there are none."""
+    return 1.0 if weights is None else weights / weights.mean()
+
+
+def ridges(ridge: float, weights: Array | None) -> Array | float:
+    """Return what stands on the diagonal of K̃ above that of K: 1/(C wᵢ)."""
+    return ridge if weights is None else ridge / weights
+
+
 def hold_out(
     kernel: Array,
     y: Array,
     ridge: float,
     held_out: NDArray[np.bool_],
     *,
+    weights: Array | None = None,
     start: Array | None = None,
     progress: Progress = NO_PROGRESS,
 ) -> Evaluation:
     """Return J = (1/m) Σ ½(1 + tanh(−s y f)) over the m points held out, f trained on the others, and its G.
+
+    With weights it is their weighted mean.
 
     Parameters as in `radius_margin`, and
 
@@ -83,13 +96,15 @@ def hold_out(
     """
     train, test = np.flatnonzero(~held_out), np.flatnonzero(held_out)
     inner = take_submatrix(kernel, train, progress)
-    svm = optimum(inner, y[train], ridge, start=None if start is None else start[train], progress=progress)
+    diagonal = at(ridges(ridge, weights), train)
+    svm = optimum(inner, y[train], diagonal, start=None if start is None else start[train], progress=progress)
     beta = svm.beta[svm.active]
     active = train[svm.active]
     across = kernel[np.ix_(test, active)]
     labels = y[test]
     tanh = np.tanh(-_STEEPNESS * labels * (across @ beta + svm.bias))
-    by_output = -(_STEEPNESS / (2.0 * len(test))) * labels * (1.0 - tanh**2)
+    share = relative(None if weights is None else weights[test])
+    by_output = -(_STEEPNESS / (2.0 * len(test))) * labels * (1.0 - tanh**2) * share
     adjoint, _ = svm.system.solve(across.T @ by_output, float(by_output.sum()))
     inside = np.zeros((len(active), len(active)))
     subtract_symmetrised(inside, adjoint, beta, progress)
@@ -97,10 +112,17 @@ def hold_out(
     gradient[np.ix_(test, active)] = np.outer(by_output, beta)
     coefficients = np.zeros(len(y))
     coefficients[active] = beta
-    return Evaluation(float(np.mean(0.5 * (1.0 + tanh))), gradient, coefficients, len(active))
+    return Evaluation(float(np.mean(0.5 * (1.0 + tanh) * share)), gradient, coefficients, len(active))
 
 
-def press(kernel: Array, targets: Array, ridge: float, *, progress: Progress = NO_PROGRESS) -> Evaluation:
+def press(
+    kernel: Array,
+    targets: Array,
+    ridge: float,
+    *,
+    weights: Array | None = None,
+    progress: Progress = NO_PROGRESS,
+) -> Evaluation:
     """Return J = mean r², r = β / diag A, A the top-left block of H⁻¹ over all points, β = A y; and its G.
 
     Parameters
@@ -111,25 +133,34 @@ def press(kernel: Array, targets: Array, ridge: float, *, progress: Progress = N
         One column of −1 and 1 for each one-vs-rest problem.
     ridge : float
         1/C.
+    weights : ndarray of shape (n,), optional
+        Of the squares that the regression minimises, and of the errors in their mean.
     progress : Progress
         The cancel point.
     """
     n, columns = targets.shape
-    inverse = bordered_inverse(kernel, np.arange(n), ridge, progress)
+    share = relative(None if weights is None else weights[:, None])
+    inverse = bordered_inverse(kernel, np.arange(n), ridges(ridge, weights), progress)
     diagonal = np.diag(inverse)[:, None]
     beta = inverse @ targets
     errors = beta / diagonal
     scale = n * columns
-    adjoint = inverse @ (2.0 * errors / (scale * diagonal))
-    weights = np.sum(2.0 * errors**2 / (scale * diagonal), axis=1)
+    adjoint = inverse @ (2.0 * errors / (scale * diagonal) * share)
+    by_diagonal = np.sum(2.0 * errors**2 / (scale * diagonal) * share, axis=1)
     progress.report(0.0)
-    gradient = weighted_square(inverse, weights, progress)
+    gradient = weighted_square(inverse, by_diagonal, progress)
     subtract_symmetrised(gradient, adjoint, beta, progress)
-    return Evaluation(float(np.mean(errors**2)), gradient, beta, n)
+    return Evaluation(float(np.mean(errors**2 * share)), gradient, beta, n)
 
 
 def radius_margin(
-    kernel: Array, y: Array, ridge: float, *, start: Array | None = None, progress: Progress = NO_PROGRESS
+    kernel: Array,
+    y: Array,
+    ridge: float,
+    *,
+    weights: Array | None = None,
+    start: Array | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> Evaluation:
     """Return J = R² yᵀβ / n, R² = 1 + 1/C − mean(K̃), and G = [‖w‖² (1/n − 11ᵀ/n²) − R² ββᵀ] / n.
 
@@ -141,15 +172,27 @@ def radius_margin(
         −1 or 1.
     ridge : float
         1/C.
+    weights : ndarray of shape (n,), optional
+        Of the points: C of each is multiplied with its weight. Refused here, where errors are counted and not weighted.
     start : ndarray of shape (n,), optional
         Coefficients of a neighbouring kernel.
     progress : Progress
         The cancel point.
+
+    Raises
+    ------
+    ValueError
+        With weights.
     """
+    if weights is not None:
+        raise ValueError(
+            "the radius-margin criterion bounds how many points are wrong and is not defined with weights; "
+            "choose span, hold-out or press, or leave the weights out"
+        )
     n = len(y)
     svm = optimum(kernel, y, ridge, start=start, progress=progress)
     squared_norm = float(y @ svm.beta)
-    squared_radius = 1.0 + svm.ridge - (float(kernel.mean()) + svm.ridge / n)
+    squared_radius = 1.0 + float(svm.ridge) - (float(kernel.mean()) + float(svm.ridge) / n)
     progress.report(0.0)
     gradient = np.outer(svm.beta * (-squared_radius / n), svm.beta)
     gradient -= squared_norm / n**3
@@ -162,25 +205,33 @@ _LEAST = 1e-10
 
 
 def span(
-    kernel: Array, y: Array, ridge: float, *, start: Array | None = None, progress: Progress = NO_PROGRESS
+    kernel: Array,
+    y: Array,
+    ridge: float,
+    *,
+    weights: Array | None = None,
+    start: Array | None = None,
+    progress: Progress = NO_PROGRESS,
 ) -> Evaluation:
     """Return the smoothed leave-one-out error and its G, zero outside the active set.
 
     With Δ = η/|β|, A the top-left block of (H + diag(Δ, 0))⁻¹ and S = 1/diag A − Δ, the outputs left out are
-    o = 1 − y β S and J = (1/n) Σ ½(1 + tanh(−s o)). Parameters as in `radius_margin`.
+    o = 1 − y β S and J = (1/n) Σ ½(1 + tanh(−s o)). Parameters as in `radius_margin`. A point with a weight is left out
+    as a whole, and J is the weighted mean.
     """
     n = len(y)
-    svm = optimum(kernel, y, ridge, start=start, progress=progress)
+    svm = optimum(kernel, y, ridges(ridge, weights), start=start, progress=progress)
     active = svm.active
+    share = at(relative(weights), active)
     beta, labels = svm.beta[active], y[active]
     size = np.maximum(np.abs(beta), _LEAST)
-    inverse = bordered_inverse(kernel, active, svm.ridge + _SMOOTHING / size, progress)
+    inverse = bordered_inverse(kernel, active, at(svm.ridge, active) + _SMOOTHING / size, progress)
     diagonal = np.diag(inverse)
     spans = 1.0 / diagonal - _SMOOTHING / size
     outputs = 1.0 - labels * beta * spans
     tanh = np.tanh(-_STEEPNESS * outputs)
 
-    slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2)
+    slope = -(_STEEPNESS / (2.0 * n)) * (1.0 - tanh**2) * share
     by_span = -slope * labels * beta
     # Coefficients have the sign of their labels, but for rounding.
     weighted = weighted_square(inverse, np.maximum(by_span, 0.0) / diagonal**2, progress)
@@ -189,7 +240,7 @@ def span(
     adjoint, _ = svm.system.solve(by_beta)
     subtract_symmetrised(weighted, adjoint, beta, progress)
     gradient = spread(weighted, active, n, progress)
-    return Evaluation(float(np.sum(0.5 * (1.0 + tanh)) / n), gradient, svm.beta, len(active))
+    return Evaluation(float(np.sum(0.5 * (1.0 + tanh) * share) / n), gradient, svm.beta, len(active))
 
 
 Indices = NDArray[np.intp]
@@ -202,7 +253,7 @@ class Criterion(Choice):
     Attributes
     ----------
     evaluate : callable
-        (kernel, labels of −1 and 1, ridge, progress=…) → Evaluation; for two classes also with start=….
+        (kernel, labels of −1 and 1, ridge, weights=…, progress=…) → Evaluation; for two classes also with start=….
     any_classes : bool
         Whether it takes one column of labels a class; if not, it is of two classes.
     holds_out : bool
@@ -262,6 +313,8 @@ def evaluate(
     held_out: NDArray[np.bool_],
     starts: dict[tuple[int, int], Array] | None = None,
     progress: Progress = NO_PROGRESS,
+    *,
+    weights: Array | None = None,
 ) -> Evaluation:
     """Evaluate a criterion on any number of classes.
 
@@ -284,17 +337,20 @@ def evaluate(
         Coefficients of each pair at a neighbouring kernel; filled with those found.
     progress : Progress
         The cancel point.
+    weights : ndarray of shape (n,), optional
+        Positive, of the points.
 
     Raises
     ------
     ValueError
-        If the criterion is unknown, or needs a class of at least two rows.
+        If the criterion is unknown, needs a class of at least two rows, or is not defined with weights.
     """
     chosen = check_choice("criterion", criterion, CRITERIA)
     n_classes = int(codes.max()) + 1
     if chosen.any_classes:
         columns = np.where(codes[:, None] == np.arange(n_classes), 1.0, -1.0)
-        return chosen.evaluate(kernel, columns[:, 1:] if n_classes == 2 else columns, ridge, progress=progress)
+        columns = columns[:, 1:] if n_classes == 2 else columns
+        return chosen.evaluate(kernel, columns, ridge, weights=weights, progress=progress)
     starts = {} if starts is None else starts
     pairs = pairs_of(n_classes)
     value, support = 0.0, 0
@@ -306,7 +362,8 @@ def evaluate(
         part = kernel if alone else kernel[np.ix_(members, members)]
         y = np.where(codes[members] == pair[1], 1.0, -1.0)
         given = {"held_out": _some(held_out[members])} if chosen.holds_out else {}
-        evaluation = chosen.evaluate(part, y, ridge, start=starts.get(pair), progress=progress, **given)
+        some = None if weights is None else weights[members]
+        evaluation = chosen.evaluate(part, y, ridge, weights=some, start=starts.get(pair), progress=progress, **given)
         starts[pair] = beta = evaluation.beta
         value += evaluation.value / len(pairs)
         support += evaluation.n_support

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.linear_algebra import at
 from slide_gui.core.svm.kernel import KernelRows
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
@@ -216,6 +217,7 @@ def solve(
     y: Array,
     options: SolverOptions,
     *,
+    weights: Array | None = None,
     start: Array | None = None,
     room: Room | None = None,
     progress: Progress = NO_PROGRESS,
@@ -228,6 +230,8 @@ def solve(
         The kernel of the n points.
     y : ndarray of shape (n,)
         −1 or 1, both present.
+    weights : ndarray of shape (n,), optional
+        Positive; C of a point is that of the options times its weight.
     start : ndarray of shape (n,), optional
         Signed dual coefficients to start from (of a neighbouring problem, say); made feasible first.
     room : Room, optional
@@ -249,7 +253,8 @@ def solve(
             f"training on {n} points needs at least {least / 1e6:.0f} MB for kernel values, "
             f"more than the {options.memory / 1e6:.0f} MB it may use; raise the memory or use fewer points"
         )
-    box = Box.of(y, np.inf if options.squared else options.C)
+    box = Box.of(y, np.inf if options.squared else options.C if weights is None else options.C * weights)
+    ridge = options.ridge if weights is None else options.ridge / weights
     steady = MonotonicProgress(progress)
     room = Room() if room is None else room
     many = False
@@ -259,7 +264,8 @@ def solve(
     elif n > WHOLE:
         part = _first_quarter(y) if options.shuffled else _stratified(y, n // 4, options.seed)
         near = replace(options, tol=max(options.tol, _START_TOL))
-        first = solve(source.take(part), y[part], near, room=room, progress=steady.pulse)
+        some = None if weights is None else weights[part]
+        first = solve(source.take(part), y[part], near, weights=some, room=room, progress=steady.pulse)
         beta = np.zeros(n)
         beta[part] = first.beta
         many = bool(np.count_nonzero(first.beta) > _MANY * len(part))
@@ -268,12 +274,12 @@ def solve(
     finer = source.refined_bytes if source.dtype == np.float32 else None
     left = -1 if finer is None else options.memory - finer
     coarse = left >= least_memory(n, 8)
-    solution = _Outer(source, y, box, options, room, many, coarse, steady).run(beta)
+    solution = _Outer(source, y, box, ridge, options, room, many, coarse, steady).run(beta)
     if not coarse or single_error(solution.beta) < _ERROR * options.tol:
         return solution
     many = bool(np.count_nonzero(solution.beta) > _MANY * n)
     options = replace(options, memory=left)
-    fine = _Outer(source.refined(steady.pulse), y, box, options, room, many, False, steady)
+    fine = _Outer(source.refined(steady.pulse), y, box, ridge, options, room, many, False, steady)
     return fine.run(solution.beta, solution.steps)
 
 
@@ -313,6 +319,7 @@ class _Outer:
         source: KernelRows,
         y: Array,
         box: Box,
+        ridge: Array | float,
         options: SolverOptions,
         room: Room,
         many: bool,
@@ -320,7 +327,7 @@ class _Outer:
         progress: MonotonicProgress,
     ) -> None:
         n = len(y)
-        self._source, self._y, self._box, self._options = source, y, box, options
+        self._source, self._y, self._box, self._ridge, self._options = source, y, box, ridge, options
         self._progress, self._coarse = progress, coarse
         floats = options.memory // source.dtype.itemsize
         self._whole = n <= WHOLE and 2 * n * n <= floats
@@ -361,7 +368,7 @@ class _Outer:
                 return Solution(beta, bias, gap, self._steps, gap < options.tol)
             before = beta
             if self._whole:
-                beta, residual, _ = self._minimise(self._matrix, residual, beta, box, 0.0, limit)
+                beta, residual, _ = self._minimise(self._matrix, residual, beta, box, self._ridge, 0.0, limit)
             else:
                 beta = self._outer_step(residual, beta, bias, gap, limit)
             iteration += 1
@@ -371,8 +378,9 @@ class _Outer:
     def _outer_step(self, residual: Array, beta: Array, bias: float, gap: float, limit: int) -> Array:
         """Solve for the points that matter, and update the residuals of all in place."""
         points = self._working_set(residual, beta, bias)
+        box, ridge = self._box.take(points), at(self._ridge, points)
         moved, _, _ = self._minimise(
-            self._kernel(points), residual[points], beta[points], self._box.take(points), _LOOSE * gap, limit
+            self._kernel(points), residual[points], beta[points], box, ridge, _LOOSE * gap, limit
         )
         change = moved - beta[points]
         changed = np.flatnonzero(change)
@@ -386,11 +394,18 @@ class _Outer:
         size = len(points)
         kernel = self._square[: size * size].reshape(size, size)
         self._rows.square(points, kernel)
-        kernel.flat[:: size + 1] = 1.0 + self._options.ridge
+        kernel.flat[:: size + 1] = 1.0 + at(self._ridge, points)
         return kernel
 
     def _minimise(
-        self, kernel: NDArray[np.floating], residual: Array, beta: Array, box: Box, loose: float, limit: int
+        self,
+        kernel: NDArray[np.floating],
+        residual: Array,
+        beta: Array,
+        box: Box,
+        ridge: Array | float,
+        loose: float,
+        limit: int,
     ) -> tuple[Array, Array, int]:
         options = self._options
         target = max(0.5 * options.tol, loose)
@@ -399,7 +414,7 @@ class _Outer:
             residual,
             beta,
             box,
-            options.ridge,
+            ridge,
             target,
             limit - self._steps,
             self._progress.pulse,
@@ -412,7 +427,7 @@ class _Outer:
         """Take K̃·change off the residuals."""
         if len(points):
             residual -= self._rows.times(points, change, keep)
-            residual[points] -= self._options.ridge * change
+            residual[points] -= at(self._ridge, points) * change
 
     def _working_set(self, residual: Array, beta: Array, bias: float) -> Indices:
         """Return the free support vectors and the points that violate their conditions, or nearly do, sorted."""

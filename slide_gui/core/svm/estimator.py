@@ -3,39 +3,69 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Self
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import compute_class_weight
+from sklearn.utils.metaestimators import available_if
 
+from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.choices import stating
-from slide_gui.core.estimators import fitted_rows, labelled_rows, layer_sizes, parameters_of, store_parameters
+from slide_gui.core.estimators import (
+    fitted_rows,
+    labelled_rows,
+    layer_sizes,
+    parameters_of,
+    row_weights,
+    store_parameters,
+    written_out,
+)
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes
-from slide_gui.core.svm.model import one_after_the_other
+from slide_gui.core.svm.model import TrainingStep, one_after_the_other
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
+from slide_gui.core.svm.probability import class_probabilities, fit_sigmoids, folds_of
 from slide_gui.core.svm.spread import solved_by
 from slide_gui.core.svm.training import fit_svm
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.core.svm.widths import WidthsStep
+from slide_gui.core.validation import check_flag
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 if TYPE_CHECKING:
     from distributed import Client
 
-__all__ = ["MultiWidthSVC"]
+__all__ = ["MultiWidthSVC", "with_probability"]
+
+Array = NDArray[np.float64]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 _DTYPES = (np.float64, np.float32)
 
 
+def _has_probability(estimator: Any) -> bool:
+    if not estimator.probability:
+        raise AttributeError("predict_proba is not available; set probability=True before the fit")
+    return True
+
+
+def with_probability(method: Method) -> Method:
+    """Return a method that is there with `probability` only; without it the AttributeError says how to get it."""
+    return available_if(_has_probability)(method)  # type: ignore[no-any-return]
+
+
 @stating(widths=WIDTHS, criterion=LEARNED_BY, loss=LOSSES)
-class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine with one radial basis function width a layer (paper, section "SVM Training").
 
     The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …; the widths σ_t can be learned by
-    gradient descent on a bound or estimate of the generalisation error.
+    gradient descent on a bound or estimate of the generalisation error. Callbacks of scikit-learn, from its version 1.9
+    on, are told of each step of that descent and of each pair of classes.
 
     Parameters
     ----------
@@ -77,6 +107,13 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Bytes that training may use above its input.
     random_state : int, RandomState instance or None, default=None
         Seeds the subset, the held-out rows and the solver's first quarter.
+    class_weight : dict, "balanced" or None, default=None
+        C of a row is C times the weight of its class. "balanced": n / (n_classes · rows of the class). "radius-margin"
+        is not defined with weights and refused.
+    probability : bool, default=False
+        Whether `predict_proba` is wanted: a sigmoid of the margins for each pair of classes (Platt scaling), fitted to
+        margins of five-fold cross-validation at the chosen widths and C, so that training takes about five times as
+        long; pairs are coupled as Wu, Lin and Weng (2004) do. The likeliest class may differ from that of `predict`.
 
     Attributes
     ----------
@@ -95,6 +132,9 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     intercept_ : ndarray of shape (n_pairs,)
     history_ : list of WidthsStep
         Criterion, prior, widths, shares, C and support vectors at each iteration of learning.
+    probA_, probB_ : ndarray of shape (n_pairs,)
+        With `probability`, A and B of 1 / (1 + exp(A f + B)), the probability of the second class of each pair at its
+        margin f.
     chosen_by_ : str
         The criterion that the widths were learned by, "median widths (guard)" where cross-validation overruled it,
         "median widths" or "given".
@@ -129,20 +169,32 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         retune: bool = True,
         memory: int = 2 << 30,
         random_state: Any = None,
+        class_weight: Any = None,
+        probability: bool = False,
     ) -> None:
         store_parameters(self, locals())
 
+    @called_back
     def fit(
-        self, Z: ArrayLike, y: ArrayLike, *, progress: Progress = NO_PROGRESS, client: Client | None = None
+        self,
+        Z: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        progress: Progress = NO_PROGRESS,
+        client: Client | None = None,
     ) -> Self:
         """Choose widths and C, and train.
 
         Parameters
         ----------
         Z : array-like of shape (n, d)
-            Rows [h⁰, h¹, …], finite.
+            Rows [h⁰, h¹, …], finite; a sparse matrix is written out.
         y : array-like of shape (n,)
             At least two classes.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows, 0 or more: C of a row is C times its weight, and its errors count so much where widths
+            and C are chosen. Rows of weight 0 take no part.
         progress : Progress
             Listener and cancel point.
         client : distributed.Client, optional
@@ -151,34 +203,71 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            For rows, labels or parameters that cannot be trained on.
+            For rows, labels, weights or parameters that cannot be trained on.
         MemoryError
             If `memory` is too small.
         ClusterError
             If the client's scheduler is lost.
         """
-        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES, least_classes=2)
+        rows, classes, codes = labelled_rows(self, Z, y, _DTYPES, least_classes=2, sparse=True)
+        rows, parameters = written_out(rows), self._parameters()
+        probability = check_flag("probability", self.probability)
+        weights = self._weights(sample_weight, classes, codes)
+        used = None if weights is None or weights.all() else np.flatnonzero(weights)
+        if weights is not None and used is not None:
+            rows, codes, weights = rows[used], codes[used], weights[used]
+            if (missing := np.bincount(codes, minlength=len(classes)) == 0).any():
+                name = classes[missing].tolist()[0]
+                raise ValueError(f"every row of class {name!r} has a weight of 0; leave its rows out, or weigh one")
+        folds = folds_of(codes, parameters.seed) if probability else None
         solve = one_after_the_other if client is None else solved_by(client)
-        model = fit_svm(rows, codes, self._parameters(), progress=progress, solve_pairs=solve)
+        tasks = FitTasks(self, None, Z, y, sample_weight)
+
+        def heard(fraction: float, payload: object) -> None:
+            progress.report(0.5 * fraction if probability else fraction, payload)
+            if isinstance(payload, WidthsStep):
+                tasks.begin("widths")
+            elif isinstance(payload, TrainingStep):
+                tasks.begin("pair", payload.pair)
+
+        model = fit_svm(rows, codes, parameters, weights=weights, progress=Listener(heard), solve_pairs=solve)
+        if folds is not None:
+            tasks.begin("probability")
+            given = rows, codes, folds, model, parameters
+            self.probA_, self.probB_ = fit_sigmoids(*given, weights=weights, progress=progress.part(0.5, 1.0))
         if not model.converged:
             warnings.warn(
                 f"the solver stopped at a gap of {model.gap:.1e}, above the tolerance {self.tol:.1e}",
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        n_support = np.bincount(codes[model.support], minlength=len(classes))
+        if used is not None:
+            model = replace(model, support=used[model.support])
         self.classes_ = classes
         self.model_ = model
         self.widths_ = np.array(model.widths)
         self.shares_ = np.array(model.shares)
         self.C_ = model.C
         self.support_ = model.support
-        self.n_support_ = np.bincount(codes[model.support], minlength=len(classes))
+        self.n_support_ = n_support
         self.dual_coef_ = model.coefficients
         self.intercept_ = model.biases
         self.history_ = list(model.history)
         self.chosen_by_ = _chosen_by(model.chosen, self.widths)
         self.n_iter_ = max(1, model.steps)
+        tasks.end()
         return self
+
+    def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Array | None:
+        """Return the weights of the rows, with those of their classes; None where all are 1."""
+        weights = row_weights(sample_weight, len(codes))
+        if self.class_weight is None:
+            return weights
+        of_class = compute_class_weight(self.class_weight, classes=classes, y=classes[codes])
+        if not (np.isfinite(of_class).all() and (of_class >= 0.0).all()):
+            raise ValueError(f"class_weight is {self.class_weight!r}; its weights must be finite numbers, 0 or more")
+        return row_weights(of_class[codes] * (1.0 if weights is None else weights), len(codes))
 
     def _parameters(self) -> SvmParameters:
         widths = self.widths
@@ -209,13 +298,39 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def decision_function(self, Z: ArrayLike) -> NDArray[np.float64]:
         """Return (n,) margins for two classes, or (n, n_classes) votes with squeezed margins for more."""
-        rows = fitted_rows(self, Z, _DTYPES)
+        rows = self._rows(Z)
         return self.model_.scores(rows)
 
     def predict(self, Z: ArrayLike) -> NDArray[Any]:
         """Return the class of each row."""
-        rows = fitted_rows(self, Z, _DTYPES)
+        rows = self._rows(Z)
         return np.asarray(self.classes_[self.model_.predict(rows)])
+
+    @with_probability
+    def predict_proba(self, Z: ArrayLike) -> Array:
+        """Return P(class | row), shape (n, n_classes), in the order of `classes_`; only with `probability`.
+
+        Raises
+        ------
+        AttributeError
+            Without `probability`.
+        """
+        rows = self._rows(Z)
+        return class_probabilities(self.model_.margins(rows), self.probA_, self.probB_, len(self.classes_))
+
+    @with_probability
+    def predict_log_proba(self, Z: ArrayLike) -> Array:
+        """Return log P(class | row), as `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.log(self.predict_proba(Z)))
+
+    def _rows(self, Z: ArrayLike) -> NDArray[Any]:
+        return written_out(fitted_rows(self, Z, _DTYPES, sparse=True))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
 
 def _chosen_by(chosen: ChosenBy | None, widths: object) -> str:

@@ -167,6 +167,8 @@ class PairProblems:
         Of the widths.
     start : SvmModel or None
         As in `fit_svm`.
+    weights : ndarray of shape (n,) or None
+        Of the rows.
     """
 
     Z: NDArray[np.floating]
@@ -175,6 +177,7 @@ class PairProblems:
     C: float
     parameters: SvmParameters
     start: SvmModel | None
+    weights: Array | None = None
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -201,7 +204,9 @@ class PairProblems:
             y = np.where(self.codes[members] == pair[1], 1.0, -1.0)
             source, memory = sources.of(pair)
             near = self._start(number, members)
-            solution = solve(source, y, replace(options, memory=memory), start=near, room=room, progress=part)
+            weights = None if self.weights is None else self.weights[members]
+            options = replace(options, memory=memory)
+            solution = solve(source, y, options, weights=weights, start=near, room=room, progress=part)
             nonzero = np.flatnonzero(solution.beta)
             yield PairSolution(
                 members[nonzero],
@@ -240,6 +245,7 @@ def train(
     history: tuple[WidthsStep, ...] = (),
     chosen: ChosenBy | None = None,
     medians: Array | None = None,
+    weights: Array | None = None,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
     solve_pairs: Solve = one_after_the_other,
@@ -251,7 +257,7 @@ def train(
     medians = median_distances(Z, sizes, seed=parameters.seed) if medians is None else medians
     steady = MonotonicProgress(progress)
     embedding = Embedding.of(Z, sizes, widths, steady.pulse)
-    solutions = list(solve_pairs(PairProblems(Z, codes, embedding, C, parameters, start), steady))
+    solutions = list(solve_pairs(PairProblems(Z, codes, embedding, C, parameters, start, weights), steady))
     support = np.unique(np.concatenate([solution.members for solution in solutions]))
     coefficients = np.zeros((len(solutions), len(support)))
     for row, solution in zip(coefficients, solutions, strict=True):

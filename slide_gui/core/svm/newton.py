@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import inverse_definite, solver, take_submatrix
+from slide_gui.core.linear_algebra import at, inverse_definite, solver, take_submatrix
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Bordered", "NotConverged", "bordered_inverse", "newton", "optimum"]
@@ -41,7 +41,7 @@ class NewtonSolution:
         Signed dual coefficients y α, 0 outside `active`.
     active : ndarray of int
         The support vectors, y f < 1.
-    ridge : float
+    ridge : float or ndarray of shape (n,)
         1/C as used on the diagonal: more than was asked if the system was singular.
     converged : bool
         Whether `beta` solves the system of its own active set; if not, it is the best point reached.
@@ -52,7 +52,7 @@ class NewtonSolution:
     beta: Array
     bias: float
     active: Indices
-    ridge: float
+    ridge: Array | float
     converged: bool
     system: Bordered
 
@@ -65,21 +65,21 @@ class Bordered:
     kernel : ndarray of shape (n, n)
     points : ndarray of int, shape (m,)
         A.
-    ridge : float
+    ridge : float or ndarray of shape (m,)
         r; more is taken, softly, where the system is singular.
     right : ndarray of shape (m,)
         The first v, with total 0.
 
     Attributes
     ----------
-    ridge : float
-        As taken.
+    added : float
+        What was taken more.
     solution : tuple of ndarray, shape (m,), and float
         x and b for the first v.
     """
 
     def __init__(
-        self, kernel: Array, points: Indices, ridge: float, right: Array, progress: Progress = NO_PROGRESS
+        self, kernel: Array, points: Indices, ridge: Array | float, right: Array, progress: Progress = NO_PROGRESS
     ) -> None:
         self._progress = progress
         columns = np.column_stack([right, np.ones(len(points))])
@@ -88,9 +88,8 @@ class Bordered:
             self._solver = solver(system, progress)
             return self._solver(columns, progress)
 
-        both, added = _softly(kernel, points, ridge, factorised, progress)
+        both, self.added = _softly(kernel, points, ridge, factorised, progress)
         self._ones = both[:, 1]
-        self.ridge = ridge + added
         self.solution = self._balanced(both[:, 0], 0.0)
 
     def solve(self, right: Array, total: float = 0.0) -> tuple[Array, float]:
@@ -147,7 +146,7 @@ def bordered_inverse(
 def newton(
     kernel: Array,
     y: Array,
-    ridge: float,
+    ridge: Array | float,
     *,
     start: Array | None = None,
     progress: Progress = NO_PROGRESS,
@@ -160,8 +159,8 @@ def newton(
         K without the ridge.
     y : ndarray of shape (n,)
         −1 or 1, both present.
-    ridge : float
-        1/C.
+    ridge : float or ndarray of shape (n,)
+        1/C, of each point where they differ.
     start : ndarray of shape (n,), optional
         Signed dual coefficients of a neighbouring problem: its support vectors are taken for those here at first.
     progress : Progress
@@ -172,7 +171,7 @@ def newton(
         active = np.flatnonzero(start)
     elif n >= _PART_FROM:
         part = np.sort(np.concatenate([np.flatnonzero(y > 0)[::4], np.flatnonzero(y < 0)[::4]]))
-        first = newton(take_submatrix(kernel, part, progress), y[part], ridge, progress=progress)
+        first = newton(take_submatrix(kernel, part, progress), y[part], at(ridge, part), progress=progress)
         support = part[first.active]
         active = np.flatnonzero(y * (kernel[:, support] @ first.beta[first.active] + first.bias) < 1.0)
     else:
@@ -182,13 +181,13 @@ def newton(
         progress.report(0.0)
         if not len(active):  # a start beyond every margin says nothing
             now, active = None, np.arange(n)
-        system = Bordered(kernel, active, ridge, y[active], progress)
-        ridge = system.ridge
+        system = Bordered(kernel, active, at(ridge, active), y[active], progress)
+        ridge = ridge + system.added
         target = _Point.of(kernel, active, *system.solution)
         short = y * target.output < 1.0
         if _settled(y * target.output - 1.0, active, np.flatnonzero(short)):
             return NewtonSolution(target.beta, target.bias, active, ridge, True, system)
-        now = target if now is None else now.towards(target, y, 1.0 / ridge)
+        now = target if now is None else now.towards(target, y, ridge)
         active = np.flatnonzero(y * now.output < 1.0)
     assert now is not None
     return NewtonSolution(now.beta, now.bias, active, ridge, False, system)
@@ -197,7 +196,7 @@ def newton(
 def optimum(
     kernel: Array,
     y: Array,
-    ridge: float,
+    ridge: Array | float,
     *,
     start: Array | None = None,
     progress: Progress = NO_PROGRESS,
@@ -229,9 +228,9 @@ class _Point:
         beta[active] = coefficients
         return cls(beta, bias, kernel @ beta + bias)
 
-    def towards(self, target: _Point, y: Array, C: float) -> _Point:
+    def towards(self, target: _Point, y: Array, ridge: Array | float) -> _Point:
         """Return the point on the way to the target where the objective is least."""
-        step = _line_search(self, target, y, C)
+        step = _line_search(self, target, y, ridge)
         return _Point(
             self.beta + step * (target.beta - self.beta),
             self.bias + step * (target.bias - self.bias),
@@ -245,15 +244,17 @@ def _settled(margin: Array, active: Indices, now: Indices) -> bool:
     return bool(np.all(np.abs(margin[changed]) < 1e-10))
 
 
-def _line_search(now: _Point, target: _Point, y: Array, C: float) -> float:
+def _line_search(now: _Point, target: _Point, y: Array, ridge: Array | float) -> float:
     """Return the step in (0, 1] that minimises the objective, whose slope along the line is piecewise linear."""
+    largest = np.max(ridge)
+    C, loss = 1.0 / largest, y * (largest / ridge)  # of a point C · largest/ridge
     change, rise = target.beta - now.beta, target.output - now.output
     flat, flat_rise = now.output - now.bias, rise - (target.bias - now.bias)
     slope_0, slope_1 = float(change @ flat), float(change @ flat_rise)
 
     def slope(t: float) -> float:
         short = np.maximum(0.0, 1.0 - y * (now.output + t * rise))
-        return slope_0 + t * slope_1 - C * float((short * y) @ rise)
+        return slope_0 + t * slope_1 - C * float((short * loss) @ rise)
 
     if slope(1.0) <= 0.0:
         return 1.0

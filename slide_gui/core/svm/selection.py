@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import take_rows
+from slide_gui.core.linear_algebra import at, take_rows
 from slide_gui.core.sampling import held_out_mask, stratified_subset
+from slide_gui.core.svm.criteria import relative
 from slide_gui.core.svm.decomposition import SolverOptions, solve
 from slide_gui.core.svm.kernel import Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
 from slide_gui.core.svm.model import train
@@ -110,10 +111,20 @@ class CrossValidation:
         As `stratified_folds` returns them.
     options : SolverOptions
         Its C is that of each call.
+    weights : ndarray of shape (n,), optional
+        Of the rows trained on.
     """
 
-    def __init__(self, distances: NDArray[np.floating], codes: Indices, folds: Indices, options: SolverOptions) -> None:
-        self._distances, self._codes, self._folds, self._options = distances, codes, folds, options
+    def __init__(
+        self,
+        distances: NDArray[np.floating],
+        codes: Indices,
+        folds: Indices,
+        options: SolverOptions,
+        weights: Array | None = None,
+    ) -> None:
+        self._distances, self._codes, self._folds = distances, codes, folds
+        self._options, self._weights = options, weights
         self._factor = np.nan
         self._starts: dict[tuple[int, int, int], Array] = {}
 
@@ -139,7 +150,8 @@ class CrossValidation:
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
             y = np.where(codes[members] == pair[1], 1.0, -1.0)
             options, start = replace(self._options, C=C), self._starts.get((fold, *pair))
-            solution = solve(source.take(members), y, options, start=start, progress=progress)
+            weights = None if self._weights is None else self._weights[members]
+            solution = solve(source.take(members), y, options, weights=weights, start=start, progress=progress)
             self._starts[fold, pair[0], pair[1]] = solution.beta
             support = np.flatnonzero(solution.beta)
             values = source.between(outside, members[support], progress=progress)
@@ -250,8 +262,9 @@ def tune(
     progress: Progress = NO_PROGRESS,
     *,
     learned_on: Indices | None = None,
+    weights: Array | None = None,
 ) -> tuple[float, float]:
-    """Return the scale and the C with the fewest errors on a stratified fifth; the first of equals.
+    """Return the scale and the C with the fewest errors, by weight, on a stratified fifth; the first of equals.
 
     Parameters
     ----------
@@ -268,6 +281,8 @@ def tune(
         The cancel point.
     learned_on : ndarray of int, optional
         Rows that the widths were learned on, and so fit better than others would: none of them is judged.
+    weights : ndarray of shape (n,), optional
+        Of the rows.
     """
     points = [(scale, C) for scale in scales for C in Cs]
     rows = stratified_subset(codes, MOST_ROWS, parameters.seed)
@@ -278,14 +293,14 @@ def tune(
     inside, outside = rows[~held_out], rows[held_out]
     steady = MonotonicProgress(progress)
     fitted, judged = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
-    best, fewest = points[0], len(outside) + 1
-    medians = np.ones(len(sizes))
+    best, fewest = points[0], np.inf
+    medians, counting = np.ones(len(sizes)), at(relative(weights), outside)
+    some = None if weights is None else weights[inside]
     for number, (scale, C) in enumerate(points):
         steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
-        model = train(
-            fitted, codes[inside], sizes, widths * scale, C, parameters, medians=medians, progress=steady.pulse
-        )
-        wrong = int(np.count_nonzero(model.predict(judged, progress=steady.pulse) != codes[outside]))
+        at_point = sizes, widths * scale, C, parameters
+        model = train(fitted, codes[inside], *at_point, medians=medians, weights=some, progress=steady.pulse)
+        wrong = float(np.sum(counting * (model.predict(judged, progress=steady.pulse) != codes[outside])))
         if wrong < fewest:
             best, fewest = (scale, C), wrong
     return best
@@ -322,7 +337,8 @@ def guarded(
     b and c rows are wrong with one only. Learned widths have seen the rows they are judged on, but they are few numbers
     for many rows; the best point of a grid has been chosen by these very errors, which makes it look better by about
     one standard error. On images, median widths that were better by less than two had more errors on new rows as often
-    as not; a criterion that collapses is found out by 2.3 and more on 500 rows, and by far more on 2 000.
+    as not; a criterion that collapses is found out by 2.3 and more on 500 rows, and by far more on 2 000. Rows with
+    weights count by them.
 
     Parameters
     ----------
@@ -346,31 +362,44 @@ def guarded(
     options = SolverOptions(squared, 1.0, max_iter=_STEPS_A_ROW * n, memory=memory // 2, seed=seed)
     learned_Cs = (tuple(learned.C * factor for factor in _HARDER) if squared else _HINGE_CS) if C is None else (C,)
     Cs = (_CS if squared else _HINGE_CS) if C is None else (C,)
+    weights = np.broadcast_to(relative(sample.weights), n)
 
     def best(widths: Array, points: list[Point], done: float) -> tuple[Point, NDArray[np.bool_]]:
         """Return the point with the fewest errors over all folds, of the best few on the first folds."""
-        judge = CrossValidation(sample.exponents(widths, steady.pulse), sample.codes, folds, options)
+        judge = CrossValidation(sample.exponents(widths, steady.pulse), sample.codes, folds, options, sample.weights)
         first = min(_FOLDS, -(-_FEW * _FOLDS // n)) if len(points) > _BEST else _FOLDS
-        wrong = {}
+        wrong: dict[Point, NDArray[np.bool_]] = {}
+        early = folds < first
+        rows = np.concatenate([np.flatnonzero(early), np.flatnonzero(~early)])
+
+        def errors(point: Point) -> float:
+            return float(weights[rows[: len(wrong[point])]] @ wrong[point])
+
         for number, point in enumerate(points):
             steady.report(done + 0.3 * number / len(points), Stage("comparing with median widths"))
             wrong[point] = judge.wrong(*point, range(first), steady.pulse)
         if first < _FOLDS:
-            points = sorted(sorted(points, key=lambda point: wrong[point].sum())[:_BEST])
+            points = sorted(sorted(points, key=errors)[:_BEST])
             for number, point in enumerate(points):
                 steady.report(done + 0.3 + 0.2 * number / len(points))
                 rest = judge.wrong(*point, range(first, _FOLDS), steady.pulse)
                 wrong[point] = np.concatenate([wrong[point], rest])
-        least = min(points, key=lambda point: wrong[point].sum())
-        return least, wrong[least]
+        least = min(points, key=errors)
+        judged = wrong[least]
+        if sample.weights is not None:  # without them, rows stay in the order they were judged in
+            judged = np.empty(n, bool)
+            judged[rows] = wrong[least]
+        return least, judged
 
     medians = widths_from(sample.medians, float(len(sample.medians)))
     (_, learned_C), ours = best(np.asarray(learned.widths), [(1.0, each) for each in learned_Cs], 0.0)
     grid = [(1.0 / factor, each) for factor in _FACTORS for each in Cs]
     (rate, median_C), theirs = best(medians, grid, 0.5)
-    only_ours, only_theirs = np.count_nonzero(ours & ~theirs), np.count_nonzero(theirs & ~ours)
-    better = only_ours - only_theirs > _MARGIN * np.sqrt(only_ours + only_theirs)
-    chosen = ChosenBy(learned.criterion, bool(better), float(ours.mean()), float(theirs.mean()))
+    only_ours, only_theirs = weights[ours & ~theirs], weights[theirs & ~ours]
+    deviation = np.sqrt(np.square(only_ours).sum() + np.square(only_theirs).sum())
+    better = only_ours.sum() - only_theirs.sum() > _MARGIN * deviation
+    errors_by_weight = (float((weights * each).sum() / n) for each in (ours, theirs))
+    chosen = ChosenBy(learned.criterion, bool(better), *errors_by_weight)
     progress.report(1.0, chosen)
     if better:
         return medians / np.sqrt(rate), median_C, chosen

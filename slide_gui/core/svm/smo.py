@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,14 +29,14 @@ class Box:
     Attributes
     ----------
     lower, upper : ndarray of shape (n,)
-        With a hinge loss 0 ≤ y β ≤ C, with a squared hinge 0 ≤ y β.
+        With a hinge loss 0 ≤ y β ≤ C, of a point with a weight C times that; with a squared hinge 0 ≤ y β.
     """
 
     lower: Array
     upper: Array
 
     @classmethod
-    def of(cls, y: Array, limit: float) -> Box:
+    def of(cls, y: Array, limit: Array | float) -> Box:
         """Return the box of 0 ≤ y β ≤ limit."""
         return cls(np.where(y > 0, 0.0, -limit), np.where(y > 0, limit, 0.0))
 
@@ -99,7 +100,7 @@ def pair_steps(
     residual: Array,
     beta: Array,
     box: Box,
-    ridge: float,
+    ridge: Array | float,
     tol: float,
     max_steps: int,
     progress: Progress,
@@ -114,7 +115,9 @@ def pair_steps(
     gain, scratch = np.empty_like(up), np.empty_like(up)
     subtract, multiply, divide, maximum = np.subtract, np.multiply, np.divide, np.maximum
     scalar = kernel.dtype.type
-    top = scalar(1.0 + ridge + _CURVATURE[kernel.dtype.char])
+    curvature = _CURVATURE[kernel.dtype.char]
+    top: Any = scalar(1.0 + (ridge if isinstance(ridge, float) else 0.0) + curvature)
+    one, halves = top, None if isinstance(ridge, float) else (ridge / 2.0).astype(kernel.dtype)
     step = 0
     while step < max_steps:
         i = int(up.argmax())
@@ -127,14 +130,18 @@ def pair_steps(
                 progress.report(0.0)
         subtract(highest, down, out=gain)
         maximum(gain, 0.0, out=gain)
+        if halves is not None:
+            top = halves + (one + halves[i])
         subtract(top, row, out=scratch)
+        if halves is not None:
+            scratch[i] = one  # its own, of which rounding may leave nothing
         multiply(gain, gain, out=gain)
         divide(gain, scratch, out=gain)
         j = int(gain.argmax())
         lowest = down[j]
         if not highest > lowest:
             break
-        length = float(highest - lowest) / (2.0 * float(top - row[j]))
+        length = float(highest - lowest) / (2.0 * float((top if halves is None else top[j]) - row[j]))
         room_i, room_j = upper[i] - values[i], values[j] - lower[j]
         length = min(length, room_i, room_j)
         values[i] = upper[i] if length >= room_i else values[i] + length
@@ -171,7 +178,7 @@ def minimise(
     residual: Array,
     beta: Array,
     box: Box,
-    ridge: float,
+    ridge: Array | float,
     tol: float,
     max_steps: int,
     progress: Progress = NO_PROGRESS,
@@ -183,12 +190,12 @@ def minimise(
     Parameters
     ----------
     kernel : ndarray of shape (q, q), float32 or float64
-        K̃ = K + ridge · 1, K with a diagonal of 1.
+        K̃ = K + diag(ridge), K with a diagonal of 1.
     residual : ndarray of shape (q,)
         r = y − K̃β at the start, points outside the set included.
     beta : ndarray of shape (q,)
         The start; left as it is.
-    ridge : float
+    ridge : float or ndarray of shape (q,)
         What the diagonal of `kernel` has above 1.
     tol : float
         Stop when the gap of the optimality conditions is below.

@@ -30,6 +30,7 @@ def fit_svm(
     codes: Indices,
     parameters: SvmParameters,
     *,
+    weights: Array | None = None,
     start: SvmModel | None = None,
     progress: Progress = NO_PROGRESS,
     solve_pairs: Solve = one_after_the_other,
@@ -42,6 +43,9 @@ def fit_svm(
         Rows [h⁰, h¹, …]; read in blocks.
     codes : ndarray of int, shape (n,)
         Classes 0 … k − 1, each present, k ≥ 2.
+    weights : ndarray of shape (n,), optional
+        Positive. C of a row is C times its weight, and its error counts so much where widths and C are chosen. The
+        rows learned on, held out and the median distances do not depend on weights.
     start : SvmModel, optional
         A model of the same rows in a neighbouring representation: its coefficients start the solver.
     progress : Progress
@@ -52,7 +56,8 @@ def fit_svm(
     Raises
     ------
     ValueError
-        For parameters out of range, widths that do not fit the blocks, or fewer than two classes.
+        For parameters out of range, widths that do not fit the blocks, fewer than two classes, or weights with a
+        criterion that is not defined with them.
     MemoryError
         If the stated memory is too small; says how much is needed.
     Cancelled
@@ -68,7 +73,8 @@ def fit_svm(
     pulse = progress.part(0.0, 0.0)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
     learning = 0.3 if parameters.widths == "learn" else 0.0
-    widths, C, history, chosen = _choose(Z, codes, sizes, medians, parameters, progress.part(0.0, learning + 0.2))
+    part = progress.part(0.0, learning + 0.2)
+    widths, C, history, chosen = _choose(Z, codes, sizes, medians, weights, parameters, part)
     return train(
         Z,
         codes,
@@ -79,6 +85,7 @@ def fit_svm(
         history=history,
         chosen=chosen,
         medians=medians,
+        weights=weights,
         start=start,
         progress=progress.part(learning + 0.2, 1.0),
         solve_pairs=solve_pairs,
@@ -90,6 +97,7 @@ def _choose(
     codes: Indices,
     sizes: tuple[int, ...],
     medians: Array,
+    weights: Array | None,
     parameters: SvmParameters,
     progress: Progress,
 ) -> tuple[Array, float, tuple[WidthsStep, ...], ChosenBy | None]:
@@ -101,13 +109,14 @@ def _choose(
             raise ValueError(
                 f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
             )
-        C = given if given is not None else tune(Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress)[1]
-        return widths, C, (), None
+        if given is None:
+            given = tune(Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress, weights=weights)[1]
+        return widths, given, (), None
     if parameters.widths == "median":
         widths = widths_from(medians, float(len(sizes)))
         if given is not None:
             return widths, given, (), None
-        scale, C = tune(Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress)
+        scale, C = tune(Z, codes, sizes, widths, GLOBAL_SCALES, C_GRID, parameters, progress, weights=weights)
         return widths * scale, C, (), None
     options = WidthOptions(
         parameters.criterion,
@@ -118,7 +127,7 @@ def _choose(
         memory=parameters.memory,
         near=parameters.near,
     )
-    sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0))
+    sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights)
     learned = learn_on(sample, options, progress=progress.part(0.0, 0.6))
     squared, memory, seed = LOSSES[parameters.loss].squared, parameters.memory, parameters.seed
     part = progress.part(0.6, 0.8)
@@ -127,6 +136,7 @@ def _choose(
         del sample
         Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
         part = progress.part(0.8, 1.0)
-        scale, C = tune(Z, codes, sizes, widths, NEAR_SCALES, Cs, parameters, part, learned_on=learned.subset)
+        near, seen = (NEAR_SCALES, Cs), learned.subset
+        scale, C = tune(Z, codes, sizes, widths, *near, parameters, part, learned_on=seen, weights=weights)
         widths = widths * scale
     return widths, C, learned.history, chosen

@@ -71,10 +71,19 @@ class Objective:
         Classes 0 … k − 1.
     progress : Progress
         The cancel point.
+    weights : ndarray of shape (n,), optional
+        Of the points.
     """
 
-    def __init__(self, distances: Array, codes: Indices, options: WidthOptions, progress: Progress) -> None:
-        self.distances, self.codes, self.options = distances, codes, options
+    def __init__(
+        self,
+        distances: Array,
+        codes: Indices,
+        options: WidthOptions,
+        progress: Progress,
+        weights: Array | None = None,
+    ) -> None:
+        self.distances, self.codes, self.options, self.weights = distances, codes, options, weights
         self.progress = progress
         self.criterion = resolved(options.criterion, int(codes.max()) + 1)
         self.held_out = (
@@ -88,7 +97,8 @@ class Objective:
         distances = np.empty((len(self.distances), len(rows), len(rows)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, rows, self.progress)
-        part = Objective(distances, self.codes[rows], self.options, self.progress)
+        weights = None if self.weights is None else self.weights[rows]
+        part = Objective(distances, self.codes[rows], self.options, self.progress, weights)
         part.held_out = self.held_out[rows]
         return part
 
@@ -103,19 +113,21 @@ class Objective:
         """Return J(θ) and its gradient, of the length of θ; infinity where an SVM could not be solved."""
         log_widths, log_c = self.split(theta)
         rates = np.exp(-2.0 * log_widths)
-        ridge = float(np.exp(-log_c))
+        ridge, weights = float(np.exp(-log_c)), self.weights
         self.progress.report(0.0)
         kernel = self._kernel(rates)
+        known = self.held_out, self.starts, self.progress
         try:
-            evaluation = evaluate(self.criterion, kernel, self.codes, ridge, self.held_out, self.starts, self.progress)
+            evaluation = evaluate(self.criterion, kernel, self.codes, ridge, *known, weights=weights)
         except NotConverged:
             self.starts.clear()  # what lies near it may be as hard to solve from there
             return np.inf, np.zeros(len(theta))
         self.n_support = evaluation.n_support
         self.progress.report(0.0)
-        by_ridge = float(np.trace(evaluation.gradient))
+        gradient = evaluation.gradient
+        by_ridge = float(np.trace(gradient) if weights is None else np.sum(np.diag(gradient) / weights))
         slope = np.empty(len(theta))
-        slope[: len(rates)] = 2.0 * rates * self._contracted(evaluation.gradient, kernel)
+        slope[: len(rates)] = 2.0 * rates * self._contracted(gradient, kernel)
         if self.options.C is None:
             slope[len(rates)] = -ridge * by_ridge
         return evaluation.value, slope
@@ -345,12 +357,15 @@ class WidthsSample:
         Median D_t.
     distances : ndarray of shape (L, n, n)
         D_t.
+    weights : ndarray of shape (n,) or None
+        Of the rows.
     """
 
     rows: Indices
     codes: Indices
     medians: Array
     distances: Array
+    weights: Array | None = None
 
     @classmethod
     def of(
@@ -360,8 +375,9 @@ class WidthsSample:
         sizes: tuple[int, ...],
         options: WidthOptions,
         progress: Progress = NO_PROGRESS,
+        weights: Array | None = None,
     ) -> WidthsSample:
-        """Draw the rows; arguments and errors as of `learn_widths`."""
+        """Draw the rows, whatever their weights; arguments and errors as of `learn_widths`."""
         rows = stratified_subset(codes, options.subset_size, options.seed)
         need = 8 * len(rows) ** 2 * (len(sizes) + 6)
         if need > options.memory:
@@ -373,7 +389,8 @@ class WidthsSample:
         steady.report(0.0, Stage(f"distances between {len(rows)} rows"))
         sample = take_rows(Z, rows, steady.pulse)
         medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
-        return cls(rows, codes[rows], medians, layer_distances(sample, sizes, steady.pulse))
+        distances = layer_distances(sample, sizes, steady.pulse)
+        return cls(rows, codes[rows], medians, distances, None if weights is None else weights[rows])
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², (n, n)."""
@@ -420,7 +437,7 @@ def learn_widths(
 def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress = NO_PROGRESS) -> LearnedWidths:
     """Learn σ_t, and C unless it is given, on these rows; the rest as `learn_widths`."""
     steady = MonotonicProgress(progress)
-    objective = Objective(sample.distances, sample.codes, options, steady.pulse)
+    objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights)
     origins = _origins(objective, sample.medians, steady)
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
     patience = _QUIET_STEPS
