@@ -9,6 +9,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.gui import state
 from slide_gui.gui.app import tear_down
+from slide_gui.gui.pages.weights.view import PixelSelection
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import MAX_PINS, Workspace
 from tests.gui.given import Given, dataset, settle, wait
@@ -122,6 +123,18 @@ def test_that_pins_are_toggled_undone_and_limited(opened):
     assert 3 not in opened.state.selection.pins
     opened.history.undo()
     assert opened.state.selection.pins == tuple(range(MAX_PINS))
+
+
+def test_that_a_pixel_of_data_before_is_neither_pinned_nor_pointed_at(opened):
+    pixels, pins = PixelSelection(opened), opened.state.selection.pins
+    for feature in (64, -1):
+        opened.toggle_pin(feature)
+        pixels.point_at(feature)
+        pixels.cross(3, feature)
+    assert opened.state.selection.pins == pins
+    assert (pixels.feature, pixels.source) == (None, None)
+    pixels.point_at(63)
+    assert pixels.feature == 63
 
 
 def test_that_opening_other_data_replaces_everything_at_once(opened):

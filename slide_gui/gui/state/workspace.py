@@ -257,6 +257,10 @@ class Workspace(QObject):
             feature_names=dataset.feature_names,
         )  # fmt: skip
 
+    def has_feature(self, feature: int) -> bool:
+        """Whether the data that are open have so many; a view may still show others for a moment."""
+        return self.dataset is not None and 0 <= feature < self.dataset.n_features
+
     def feature_name(self, feature: int) -> str:
         """Return what a pixel or a feature of the data that are open is called."""
         dataset = self.dataset
@@ -354,6 +358,8 @@ class Workspace(QObject):
     def toggle_pin(self, feature: int) -> None:
         """Pin a feature, or release it if it is pinned; at most `MAX_PINS`."""
         pins = self.state.selection.pins
+        if not self.has_feature(feature):
+            return
         if feature in pins:
             self.select(pins=tuple(pin for pin in pins if pin != feature))
         elif len(pins) < MAX_PINS:

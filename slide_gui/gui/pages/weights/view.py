@@ -168,8 +168,8 @@ class PixelSelection(QObject):
 
     @Slot(object)
     def point_at(self, feature: int | None) -> None:
-        """Let the rows of a pixel lead; None, where the mouse left, changes nothing."""
-        if feature is None or feature == self.feature:
+        """Let the rows of a pixel lead; None, where the mouse left, or a pixel of data before changes nothing."""
+        if feature is None or feature == self.feature or not self._workspace.has_feature(feature):
             return
         self.feature = feature
         self._target = self.source = None
@@ -178,6 +178,8 @@ class PixelSelection(QObject):
 
     def cross(self, target: int | None, source: int | None) -> None:
         """Look at the weight with which `target` is made from `source`, or at none."""
+        if not all(each is None or self._workspace.has_feature(each) for each in (target, source)):
+            return
         if (target, source) != (self._target, self.source):
             self._target, self.source = target, source
             self.crossed.emit()

@@ -1,0 +1,32 @@
+"""A little of what `python -m tests.soak` does for hours."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(("kind", "amount"), [("user", 0.03), ("cycles", 15), ("openings", 1), ("interleavings", 4)])
+def test_that_a_little_of_every_long_proof_goes_well(kind: str, amount: float, tmp_path: Path) -> None:
+    words = ["-m", "tests.soak", kind, "--amount", str(amount), "--summary", str(tmp_path / "summary.json")]
+    root = Path(__file__).parents[2]
+    settings = {
+        "PYTHONPATH": str(root),
+        "QT_QPA_PLATFORM": "offscreen",
+        "SLIDE_GUI_DATA": str(tmp_path),
+    }
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=root,
+        env={**os.environ, **settings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "summary.json").stat().st_size > 300
