@@ -75,6 +75,11 @@ class Account:
     samples: list[dict[str, float]] = field(default_factory=list)
     began: float = field(default_factory=time.monotonic)
 
+    def note(self, text: str) -> None:
+        """Note what went wrong, and tell it at once."""
+        self.wrong.append(text)
+        print(text, file=sys.stderr, flush=True)
+
     def sample(self) -> None:
         """Note memory and objects, once all that can go is gone."""
         for _ in range(3):
@@ -113,10 +118,10 @@ def _watched(account: Account) -> Iterator[None]:
 
     def qt(kind: QtMsgType, _context: object, text: str) -> None:
         if kind not in (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg) and not text.startswith(_OF_THE_PLATFORM):
-            account.wrong.append(f"Qt said: {text}")
+            account.note(f"Qt said: {text}")
 
     def raised(kind: Any, error: Any, trace: Any) -> None:
-        account.wrong.append("".join(traceback.format_exception(kind, error, trace)))
+        account.note("".join(traceback.format_exception(kind, error, trace)))
 
     previous = qInstallMessageHandler(qt)
     refused = OSError("there is no network here")
@@ -138,7 +143,7 @@ def _opened(folder: Path, account: Account, data: Dataset | None = None) -> Main
     folder.mkdir(parents=True, exist_ok=True)
     settings = QSettings(str(folder / "settings.ini"), QSettings.Format.IniFormat)
     window = MainWindow(settings, folder / "runs.sqlite", folder / "session")
-    window.faults.reported.connect(lambda *told: account.wrong.append("\n".join(map(str, told))))
+    window.faults.reported.connect(lambda *told: account.note("\n".join(map(str, told))))
     window.resize(1280, 720)
     window.show()
     if data is None:
@@ -463,7 +468,7 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
         if ours != theirs:
             ours.save(str(folder.parent / f"stale-{number}-first.png"))
             theirs.save(str(folder.parent / f"stale-{number}-second.png"))
-            account.wrong.append(f"interleaving {number}: what is shown differs from a window that took one step")
+            account.note(f"interleaving {number}: what is shown differs from a window that took one step")
         account.done["interleavings"] += 1
         if number % max(times // 30, 1) == 0:
             account.sample()
@@ -488,7 +493,7 @@ def _compare(account: Account, stack: Stack, expected: Stack, where: str, layers
         if k > len(stack.layers) or not np.allclose(
             stack.layers[k - 1].weights, expected.layers[k - 1].weights, atol=1e-6
         ):
-            account.wrong.append(f"{where}: layer {k} is not that of {expected.parameters}")
+            account.note(f"{where}: layer {k} is not that of {expected.parameters}")
     account.done["layers compared"] += len(layers or expected.layers)
 
 
@@ -514,7 +519,7 @@ def soak(kind: str, amount: float, seed: int, folder: Path) -> Account:
             work, unit, _ = KINDS[kind]
             work(account, folder, random.Random(seed), amount if unit == "minutes" else int(amount))
     except Exception:
-        account.wrong.append(traceback.format_exc())
+        account.note(traceback.format_exc())
     finally:
         collector.stop()
         gc.enable()

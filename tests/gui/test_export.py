@@ -103,6 +103,8 @@ def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(t
     choose(first.width_box, "single")
     first.reject()
     assert first.options == ()
+    first.figure_box.setCurrentIndex(1 - first.figure_box.currentIndex())  # from a list that was still open
+    first.format_box.setCurrentIndex(1 - first.format_box.currentIndex())
     again = dialog_of(trained, "weights")
     assert again is first
     assert again.isVisible()

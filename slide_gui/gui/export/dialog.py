@@ -215,6 +215,8 @@ class ExportDialog(QDialog):
     @Slot()
     def _choose_figure(self) -> None:
         """Show what can be chosen for the figure."""
+        if not self.options:  # closed, while a list of its boxes was open
+            return
         option = self._option()
         self.setWindowTitle(f"Export {option.title}")
         self._export = None
@@ -242,6 +244,8 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _changed(self) -> None:
+        if not self.options:
+            return
         kind = self.format_box.currentData()
         self._form.setRowVisible(self.width_box, kind not in _TEXTS)
         self._note.setText(" ".join(filter(None, [self._option().about, _NOTES.get(kind, _NOTE)])))
