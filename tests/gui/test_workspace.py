@@ -12,6 +12,7 @@ from slide_gui.gui.app import tear_down
 from slide_gui.gui.pages.weights.view import PixelSelection
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import MAX_PINS, Workspace
+from slide_gui.text import pixel_name
 from tests.gui.given import Given, dataset, settle, wait
 
 
@@ -132,6 +133,7 @@ def test_that_a_pixel_of_data_before_is_neither_pinned_nor_pointed_at(opened):
         pixels.point_at(feature)
         pixels.cross(3, feature)
     assert opened.state.selection.pins == pins
+    assert [opened.feature_name(feature) for feature in (64, 63)] == ["64", pixel_name(63, (8, 8))]
     assert (pixels.feature, pixels.source) == (None, None)
     pixels.point_at(63)
     assert pixels.feature == 63

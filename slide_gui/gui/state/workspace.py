@@ -262,9 +262,11 @@ class Workspace(QObject):
         return self.dataset is not None and 0 <= feature < self.dataset.n_features
 
     def feature_name(self, feature: int) -> str:
-        """Return what a pixel or a feature of the data that are open is called."""
+        """Return what a pixel or a feature of the data that are open is called; its number if it is none of them."""
         dataset = self.dataset
-        return str(feature) if dataset is None else pixel_name(feature, dataset.image_shape, dataset.feature_names)
+        if dataset is None or not self.has_feature(feature):
+            return str(feature)
+        return pixel_name(feature, dataset.image_shape, dataset.feature_names)
 
     @Slot(object)
     def _opened(self, opened: _Opening) -> None:
