@@ -504,7 +504,7 @@ def _estimator(kind: str, arguments: argparse.Namespace) -> Estimator | None:
             raise UsageError(f"--{kind} {word!r}: expected NAME=VALUE after the class")
         try:
             parameters[name] = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             parameters[name] = value
     try:
         estimator = Estimator.of(words[0], parameters)

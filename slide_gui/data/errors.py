@@ -4,6 +4,8 @@ from __future__ import annotations
 
 __all__ = ["DataError", "printable"]
 
+_LONGEST = 1500  # letters of a sentence, its place not counted
+
 
 class DataError(ValueError):
     """Data that cannot be used, said in one sentence on one line, with the place and the remedy.
@@ -18,7 +20,10 @@ class DataError(ValueError):
 
     def __init__(self, message: str, place: str = "") -> None:
         self.place = place
-        super().__init__(printable(f"{place}: {message}" if place else message))
+        message = printable(message)
+        if len(message) > _LONGEST:  # what a file says is quoted, and may be long
+            message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
+        super().__init__(f"{printable(place)}: {message}" if place else message)
 
 
 def printable(text: str) -> str:

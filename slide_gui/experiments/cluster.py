@@ -356,7 +356,7 @@ def _written(file: str) -> str:
     ClusterError
         If there is none.
     """
-    with suppress(DataError, ValueError, KeyError, TypeError):
+    with suppress(DataError, ValueError, KeyError, TypeError, RecursionError):
         address = json.loads(read_small(file, _LARGEST_FILE, "what a scheduler wrote"))["address"]
         if isinstance(address, str):
             return address

@@ -127,7 +127,9 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
     place = str(path)
     content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
     try:
-        values = np.array([float(word) for word in content.decode().replace(",", " ").split()], dtype=np.float32)
+        numbers = [float(word) for word in content.decode().replace(",", " ").split()]
+        with np.errstate(over="ignore"):
+            values = np.array(numbers, dtype=np.float32)
     except ValueError:
         raise DataError("holds something that is no number, expected the numbers of one image", place) from None
     if not values.size or not np.isfinite(values).all():

@@ -118,7 +118,7 @@ def make_application() -> QApplication:
     app.setApplicationName("slide-gui")
     app.setApplicationDisplayName("slide-gui")
     app.setDesktopFileName("slide-gui")
-    apply_theme(app, str(make_settings().value("theme", "system")))
+    apply_theme(app, stored_theme(make_settings()))
     return app
 
 
@@ -127,6 +127,12 @@ def make_settings() -> QSettings:
     from PySide6.QtCore import QSettings
 
     return QSettings(QSettings.Format.IniFormat, QSettings.Scope.UserScope, "slide-gui", "slide-gui")
+
+
+def stored_theme(settings: QSettings) -> str:
+    """Return the theme that was chosen last; the system's where the file says none that there is."""
+    name = str(settings.value("theme", "system"))
+    return name if name in ("light", "dark") else "system"
 
 
 def store_path() -> Path:

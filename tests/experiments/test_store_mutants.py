@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import random
-import shutil
-import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,37 +14,23 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import sweep as sweep_module
-from slide_gui.experiments.run import run
 from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.store import RunStore
-from slide_gui.experiments.stored_run import COLUMNS
 from slide_gui.experiments.sweep import run_points
-from tests.experiments.tiny import rectangles, spec
-from tests.mutants import how_many, mutant
-
-DATA = rectangles(60, 60)
-FIRST = run(DATA, spec(DATA, widths="median", C=1.0, training="split", evaluate="validation"))
-RESULTS = [replace(FIRST, spec=replace(FIRST.spec, split=split)) for split in range(6)]
-BY_HASH = {result.spec.hash: result for result in RESULTS}
-POINTS = [SweepPoint(0.4, 1, result.spec.split, 0, result.spec) for result in RESULTS[:5]]
-VALUES = (
-    "NULL", "X'fffe'", "CAST(X'ff41' AS TEXT)", "''", "'é'", "-1", "9223372036854775807", "9e999", "-9e999", "0.5",
-    "'../../../etc/passwd'", "'/dev/zero'", "'a' || char(0) || 'b'", "char(27) || '[2J'", "zeroblob(100)", "1e300",
-)  # fmt: skip
-TEXTS = ("", "null", "[]", "{}", "{", "[" * 3000, '"\\ud800"', "\ufeff{}", "1e999", "1" * 5000)
-SCHEMAS = (
-    "ALTER TABLE runs DROP COLUMN seconds",
-    "ALTER TABLE runs RENAME COLUMN file TO place",
-    "ALTER TABLE runs RENAME TO other",
-    "DROP INDEX by_date",
-    "CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END",
-    "CREATE VIEW v AS SELECT * FROM runs",
-    "CREATE TABLE other (x)",
-    "PRAGMA user_version = 7",
-    "PRAGMA application_id = 7",
-    "DELETE FROM runs",
-    "DROP TABLE runs",
+from tests.experiments.damaged_stores import (
+    BY_HASH,
+    DATA,
+    FIRST,
+    KINDS,
+    RESULTS,
+    copied,
+    make_stores,
+    reading,
+    whole_runs,
 )
+from tests.mutants import how_many
+
+POINTS = [SweepPoint(0.4, 1, result.spec.split, 0, result.spec) for result in RESULTS[:5]]
 
 
 @pytest.fixture(scope="module")
@@ -61,171 +42,13 @@ def memory() -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def whole(memory: Path) -> Path:
-    """Two stores of five runs: one closed, one as a process that was killed leaves it, with two of them in its log."""
-    folder = memory / "whole"
-    with RunStore(folder / "closed.sqlite") as store:
-        for result in RESULTS[:5]:
-            store.save(result)
-    with RunStore(folder / "open.sqlite") as store:
-        for result in RESULTS[:3]:
-            store.save(result)
-    store = RunStore(folder / "open.sqlite")
-    for result in RESULTS[3:5]:
-        store.save(result)
-    (folder / "killed.sqlite.arrays").mkdir()
-    for source in [*folder.glob("open.sqlite*"), *store.folder.iterdir()]:
-        if source.is_file():
-            shutil.copy(source, str(source).replace("open.sqlite", "killed.sqlite"))
-    store.close()
-    assert (folder / "killed.sqlite-wal").stat().st_size > 0
-    return folder
-
-
-def copied(whole: Path, name: str, folder: Path) -> Path:
-    """Return a copy of a store, the only thing in the folder."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
-    for source in whole.glob(f"{name}.sqlite*"):
-        copy = shutil.copytree if source.is_dir() else shutil.copy
-        copy(source, folder / source.name.replace(name, "runs"))
-    return folder / "runs.sqlite"
-
-
-def damaged_bytes(path: Path, chance: random.Random) -> None:
-    path.write_bytes(mutant(path.read_bytes(), chance))
-
-
-def damaged_page(path: Path, chance: random.Random) -> None:
-    content = bytearray(path.read_bytes())
-    start = 4096 * chance.randrange(len(content) // 4096)
-    content[start : start + 4096] = chance.choice((bytes(4096), os.urandom(0) + chance.randbytes(4096), content[:4096]))
-    path.write_bytes(bytes(content[: chance.choice((len(content), start + 4096, start))]))
-
-
-def damaged_log(path: Path, chance: random.Random) -> None:
-    log, index = Path(f"{path}-wal"), Path(f"{path}-shm")
-    log.write_bytes(mutant(log.read_bytes(), chance))
-    how = chance.randrange(3)
-    if how == 0:
-        index.unlink()
-    elif how == 1:
-        index.write_bytes(mutant(index.read_bytes(), chance))
-
-
-def damaged_value(path: Path, chance: random.Random) -> None:
-    column = chance.choice(("document", "file", "sha256", *(column.name for column in COLUMNS)))
-    _execute(path, f"UPDATE OR IGNORE runs SET {column} = {chance.choice(VALUES)} WHERE {_where(chance)}")
-
-
-def damaged_document(path: Path, chance: random.Random) -> None:
-    """Change what a document says, with a checksum that fits."""
-
-    def change(text: str) -> str:
-        if chance.random() < 0.3:
-            return chance.choice(TEXTS)
-        if chance.random() < 0.3:
-            return mutant(text.encode(), chance).decode(errors="replace")
-        document = json.loads(text)
-        home = document
-        while True:
-            key = chance.choice(list(home) if isinstance(home, dict) else range(len(home)))
-            inner = home[key]
-            if not isinstance(inner, (dict, list)) or not inner or chance.random() < 0.3:
-                break
-            home = inner
-        home[key] = chance.choice((None, True, -1, 10**30, 0.5, "", "x", [], {}, [1], {"a": 1}, 1e300))
-        return json.dumps(document)
-
-    _change_run(path, chance, change, lambda content: content)
-
-
-def damaged_arrays(path: Path, chance: random.Random) -> None:
-    """Change the arrays of a run, with a checksum that fits or without."""
-    if chance.random() < 0.5:
-        _change_run(path, chance, lambda text: text, lambda content: mutant(content, chance))
-        return
-    file = chance.choice(sorted(Path(f"{path}.arrays").iterdir()))
-    content = file.read_bytes()
-    file.unlink()
-    how = chance.randrange(5)
-    if how == 0:
-        file.mkdir()
-    elif how == 1:
-        file.symlink_to("/dev/zero")
-    elif how == 2:
-        os.mkfifo(file)
-    elif how == 3:
-        file.write_bytes(mutant(content, chance))
-
-
-def damaged_schema(path: Path, chance: random.Random) -> None:
-    _execute(path, chance.choice(SCHEMAS))
-
-
-def _where(chance: random.Random) -> str:
-    return "1" if chance.random() < 0.1 else f"split = {chance.randrange(5)}"
-
-
-def _execute(path: Path, statement: str, values: tuple[object, ...] = ()) -> None:
-    database = sqlite3.connect(path)
-    with suppress(sqlite3.IntegrityError):
-        database.execute(statement, values)
-    database.commit()
-    database.close()
-
-
-def _change_run(
-    path: Path, chance: random.Random, text: Callable[[str], str], arrays: Callable[[bytes], bytes]
-) -> None:
-    split = chance.randrange(5)
-    database = sqlite3.connect(path)
-    ((document, name),) = database.execute("SELECT document, file FROM runs WHERE split = ?", (split,)).fetchall()
-    database.close()
-    file = Path(f"{path}.arrays", name)
-    changed, content = text(document), arrays(file.read_bytes())
-    file.write_bytes(content)
-    recorded = hashlib.sha256(content + changed.encode()).hexdigest()
-    _execute(path, "UPDATE runs SET document = ?, sha256 = ? WHERE split = ?", (changed, recorded, split))
-
-
-KINDS: dict[str, tuple[str, Callable[[Path, random.Random], None]]] = {
-    "bytes": ("closed", damaged_bytes),
-    "bytes under a log": ("killed", damaged_bytes),
-    "page": ("closed", damaged_page),
-    "log": ("killed", damaged_log),
-    "value": ("closed", damaged_value),
-    "document": ("closed", damaged_document),
-    "arrays": ("closed", damaged_arrays),
-    "schema": ("closed", damaged_schema),
-}
+    return make_stores(memory / "whole")
 
 
 @pytest.fixture(autouse=True)
 def no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that a sweep makes again is there at once."""
     monkeypatch.setattr(sweep_module, "run", lambda dataset, asked, **_: BY_HASH[asked.hash])
-
-
-def reading(path: Path) -> Iterator[Callable[[], object]]:
-    """Yield what the window and the commands read."""
-    with RunStore(path, read_only=True) as store:
-        yield lambda: store.runs()
-        yield lambda: store.runs(deleted=True)
-        yield lambda: store.check()
-        for spec_hash in BY_HASH:
-            yield lambda: store.stored(spec_hash)  # noqa: B023 - called before the next
-            yield lambda: store.load(spec_hash)  # noqa: B023
-
-
-def whole_runs(path: Path) -> set[str]:
-    """Return the runs that can be loaded, each on its own, by a reader that changes nothing."""
-    found = set()
-    with suppress(DataError), RunStore(path, read_only=True) as store:
-        for spec_hash in BY_HASH:
-            with suppress(DataError, KeyError):
-                store.load(spec_hash)
-                found.add(spec_hash)
-    return found
 
 
 def files(path: Path) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import zipfile
 from collections.abc import Iterable, Mapping
@@ -145,6 +146,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.int64], 
 NPY_MAGIC = b"\x93NUMPY"
 _BLOCK = 1 << 20
 _LONGEST_HEADER = 10_000
+_MOST_ROWS = 1 << 63  # along any axis
 
 
 def read_npy(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]:
@@ -241,8 +243,15 @@ def read_array(
 def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...], bool, np.dtype[np.generic]]:
     try:
         version = npy.read_magic(stream)
+        said = stream.read(2 if version == (1, 0) else 4)
+        length = int.from_bytes(said, "little")
+        if length > _LONGEST_HEADER:  # for which NumPy would ask for memory
+            raise ValueError
+        header = io.BytesIO(said + stream.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, fortran, dtype = read(stream, max_header_size=_LONGEST_HEADER)
+        shape, fortran, dtype = read(header, max_header_size=_LONGEST_HEADER)
+        if not all(-_MOST_ROWS < size < _MOST_ROWS for size in shape):  # too long to be said
+            raise ValueError
     except Exception as error:  # the header is parsed as Python text, which fails in a dozen ways
         raise DataError("has no readable NumPy header; it is damaged", place) from error
     kinds = "biufUS" if texts and dtype.itemsize else "biuf"

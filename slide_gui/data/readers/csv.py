@@ -226,10 +226,12 @@ def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
 
 def _unique_names(cells: list[str]) -> tuple[str, ...]:
     """Return the names, empty and repeated ones told apart by the number of their column."""
-    names: list[str] = []
+    names: dict[str, None] = {}
     for k, cell in enumerate(cells, start=1):
         name = " ".join(cell.split()) or f"column {k}"
-        names.append(name if name not in names else f"{name} ({k})")
+        while name in names:
+            name = f"{name} ({k})"
+        names[name] = None
     return tuple(names)
 
 

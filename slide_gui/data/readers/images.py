@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_memory
+from slide_gui.data.limits import check_memory, read_small
 from slide_gui.data.readers.parts import Part
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -19,6 +20,7 @@ __all__ = ["image_files", "read_image", "read_image_folder"]
 IMAGE_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".pgm", ".ppm"))
 _FORMATS = ("PNG", "JPEG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
 _MOST_PIXELS = 1 << 16
+_MOST_BYTES = 64 << 20
 _PARTS = {"train": "train", "training": "train", "test": "test", "testing": "test"}
 
 
@@ -73,8 +75,10 @@ def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float3
     """
     from PIL import Image
 
+    # From memory: of a file Pillow asks for as many bytes as a damaged length says.
+    content = io.BytesIO(read_small(path, _MOST_BYTES, "a picture"))
     try:
-        with Image.open(path, formats=_FORMATS) as picture:
+        with Image.open(content, formats=_FORMATS) as picture:
             if picture.width * picture.height > most_pixels:
                 raise DataError(
                     f"has {picture.width} × {picture.height} pixels, expected at most {most_pixels}; make it smaller",

@@ -35,7 +35,7 @@ _CELLS, _LETTERS, _TEXT = 1, 4, "U"  # classes of arrays of texts; what `_Array.
 _LETTERS_STORED = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
 _COMPLEX = 0x800
 _MOST_DIMENSIONS = 8
-_MOST_TEXT = 64 << 20  # bytes
+_MOST_TEXT = 16 << 20  # bytes
 _DAMAGED = "is a damaged MATLAB file; save it again with -v7"
 
 
@@ -185,7 +185,7 @@ def _texts(stream: BinaryIO, own: _Array, order: str, size: int, place: str) -> 
             raise DataError(f"holds more than {_MOST_TEXT >> 20} MiB of text, which are no classes", place)
     try:
         if not own.cells:
-            return np.array(_rows_of_letters(body, own.values, own.shape, order))
+            return _array_of(_rows_of_letters(body, own.values, own.shape, order), place)
         if count != max(own.shape, default=0):
             raise DataError(f"has shape {' × '.join(map(str, own.shape))}, expected a vector of labels", place)
         texts, at = [], own.values
@@ -201,6 +201,14 @@ def _texts(stream: BinaryIO, own: _Array, order: str, size: int, place: str) -> 
         if isinstance(error, DataError):
             raise
         raise DataError(_DAMAGED, place) from error
+    return _array_of(texts, place)
+
+
+def _array_of(texts: list[str], place: str) -> NDArray[np.str_]:
+    """Return texts as an array, in which each takes as much as the longest."""
+    longest = max(map(len, texts), default=0)
+    if longest * len(texts) > _MOST_TEXT:
+        raise DataError(f"holds a text of {longest} letters among {len(texts)}, which are no classes", place)
     return np.array(texts)
 
 
@@ -211,8 +219,8 @@ def _rows_of_letters(body: bytes, at: int, shape: tuple[int, ...], order: str) -
         raise IndexError
     coding = _LETTERS_STORED[kind]
     coding += {"<": "-le", ">": "-be"}[order] if coding == "utf-16" else ""
-    letters = np.array(list(body[start : start + n_bytes].decode(coding)), dtype=object).reshape(shape, order="F")
-    return ["".join(row) for row in letters.tolist()]
+    letters = np.frombuffer(body[start : start + n_bytes].decode(coding).encode("utf-32-le"), "<u4")
+    return [row.tobytes().decode("utf-32-le") for row in np.ascontiguousarray(letters.reshape(shape, order="F"))]
 
 
 def _values(stream: BinaryIO, own: _Array, order: str, place: str) -> NDArray[Any]:

@@ -56,7 +56,7 @@ class FileChoices:
             known: DataSource = checked_value(DataSource, document, "source")
             checked = replace(known, reading=known.reading.checked())
             return checked if known.held_out is None else replace(checked, held_out=known.held_out.checked())
-        except (TypeError, ValueError, OSError):
+        except (TypeError, ValueError, OSError, RecursionError):
             return None
 
 

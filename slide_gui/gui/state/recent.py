@@ -69,7 +69,7 @@ class RecentFiles(QObject):
         """The last one first."""
         try:
             entries = json.loads(str(self._settings.value(_KEY, "[]")))
-        except ValueError:
+        except (ValueError, RecursionError):
             return ()
         lists = [entry for entry in entries if isinstance(entry, list) and entry] if isinstance(entries, list) else []
         named = [entry for entry in lists if all(isinstance(name, str) and name for name in entry)]

@@ -1,0 +1,618 @@
+"""What `tests.fuzz` gives damaged inputs to: every reader, session, model, settings file, picture, document and store.
+
+A target makes one damaged input in a folder of its own and reads it as the program does. All seeds are tiny.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import shutil
+import zipfile
+import zlib
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.io
+from PIL import Image, PngImagePlugin
+
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.data.dataset import HeldOut
+from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
+from slide_gui.data.readers.amat import read_amat
+from slide_gui.data.readers.csv import read_csv
+from slide_gui.data.readers.images import read_image
+from slide_gui.data.reading import Reading
+from slide_gui.experiments.model_file import fit_model, is_model_file, load_model, save_model
+from slide_gui.experiments.provenance import FigureProvenance
+from slide_gui.experiments.result import ARRAYS, pack_arrays, unpack_arrays
+from slide_gui.experiments.session import SUFFIX, SessionRecord, located, picture_text, read_session
+from slide_gui.experiments.setting import Setting
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.source import read_image as read_image_text
+from tests.data.writers import amat_text, idx_bytes
+from tests.experiments.tiny import rectangles, spec
+from tests.mutants import (
+    changed_json,
+    changed_text,
+    gzipped,
+    mutant,
+    npy_mutant,
+    png_mutant,
+    zip_mutant,
+    zipped,
+)
+
+__all__ = ["TARGETS", "Target", "target"]
+
+Chance = random.Random
+Bytes = Callable[[bytes, Chance], bytes]
+
+
+@dataclass(frozen=True)
+class Target:
+    """Something that reads what others wrote.
+
+    Attributes
+    ----------
+    name : str
+    damage : callable
+        Writes one damaged input below a folder, which is empty or holds the input before, and returns its path.
+    read : callable
+        Reads it as the program does.
+    whole : callable
+        Writes the input that nothing is wrong with, which `read` has to take.
+    allowed : tuple of type
+        What may come out: one sentence.
+    share : float
+        How many inputs it gets for one that an ordinary target gets, for some take long to make.
+    """
+
+    name: str
+    damage: Callable[[Path, Chance], Path]
+    read: Callable[[Path], object]
+    whole: Callable[[Path], Path]
+    allowed: tuple[type[Exception], ...] = (DataError,)
+    share: float = 1.0
+
+
+def file(
+    name: str,
+    file_name: str,
+    seeds: bytes | tuple[bytes, ...],
+    read: Callable[[Path], object],
+    change: Bytes | None = None,
+    **further: Any,
+) -> Target:
+    """Return a target of one file: a seed changed by `change`, or by its bytes, spliced with the other seeds."""
+    several = seeds if isinstance(seeds, tuple) else (seeds,)
+
+    def damage(folder: Path, chance: Chance) -> Path:
+        seed = chance.choice(several)
+        content = mutant(seed, chance, several[1:]) if change is None else change(seed, chance)
+        return write(folder / file_name, content)
+
+    return Target(name, damage, read, lambda folder: write(folder / file_name, several[0]), **further)
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+# Data ----------------------------------------------------------------------------------------------------------------
+
+RANDOM = np.random.default_rng(0)
+ROWS, LABELS = RANDOM.random((9, 16)), RANDOM.integers(3, size=9)
+PIXELS = (255 * ROWS).astype(np.uint8).reshape(9, 4, 4)
+NAMES = np.array(["ant", "bee", "cat"])[LABELS]
+
+
+def opened(path: Path) -> None:
+    open_data([path])
+
+
+def npy(array: np.ndarray[Any, Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def npz(packed: bool) -> bytes:
+    buffer = io.BytesIO()
+    (np.savez_compressed if packed else np.savez)(buffer, X=ROWS.astype(np.float32), y=LABELS)
+    return buffer.getvalue()
+
+
+def mat(packed: bool, labels: np.ndarray[Any, Any] = LABELS) -> bytes:
+    buffer = io.BytesIO()
+    scipy.io.savemat(buffer, {"X": ROWS, "y": labels.reshape(-1, 1)}, do_compression=packed)
+    return buffer.getvalue()
+
+
+def changed_inside_mat(content: bytes, chance: Chance) -> bytes:
+    """Change what a compressed array of a MATLAB file unpacks to; now and then to very much."""
+    elements, at = [], 128
+    while at < len(content):
+        length = int.from_bytes(content[at + 4 : at + 8], "little")
+        elements.append(zlib.decompress(content[at + 8 : at + 8 + length]))
+        at += 8 + length
+    number = chance.randrange(len(elements))
+    elements[number] = mutant(elements[number], chance)
+    if chance.random() < 0.05:
+        elements[number] += bytes(1 << 22)
+    packed = [zlib.compress(element) for element in elements]
+    return content[:128] + b"".join(b"\x0f\0\0\0" + len(each).to_bytes(4, "little") + each for each in packed)
+
+
+def csv(names: bool, texts: bool, mark: str = ",") -> bytes:
+    lines = [mark.join(["label", *(f"p{i}" for i in range(16))])] if names else []
+    labels = NAMES if texts else LABELS
+    lines += [mark.join(map(str, [label, *row])) for row, label in zip(ROWS.round(4).tolist(), labels, strict=True)]
+    return ("\ufeff" + "\r\n".join(lines) + "\r\n").encode()
+
+
+def read_csv_otherwise(path: Path) -> None:
+    """Read a table as nobody would, with all that can be asked for."""
+    for reading in (
+        Reading(label_column="1", header=False, left_out=("3",)),
+        Reading(label_column="label", header=True, shape=(4, 4), transposed=True),
+        Reading(label_column="none", shape=(), scaled=True),
+    ):
+        with suppress(DataError):
+            open_data([path], reading)
+
+
+def picture(kind: str, **further: Any) -> bytes:
+    buffer = io.BytesIO()
+    image = Image.fromarray(np.kron(PIXELS[0], np.ones((4, 4), np.uint8)))
+    if kind == "GIF":
+        image = image.convert("P")
+    image.save(buffer, kind, **further)
+    return buffer.getvalue()
+
+
+AMAT = amat_text(ROWS[:4], LABELS[:4]).encode()
+ARRAYS_OF_NPZ = {"X.npy": npy(ROWS.astype(np.float32)), "y.npy": npy(LABELS)}
+TEXTS_OF_NPZ = {"X_train.npy": npy(PIXELS), "y_train.npy": npy(NAMES), "X_test.npy": npy(PIXELS[:3])}
+IDX = idx_bytes(PIXELS)
+
+
+def in_zip(members: dict[str, bytes], change: Bytes, how: int = zipfile.ZIP_DEFLATED) -> Bytes:
+    return lambda _seed, chance: zip_mutant(members, chance, change, how)
+
+
+def images_by_class(folder: Path) -> Path:
+    root = folder / "pictures"
+    shutil.rmtree(root, ignore_errors=True)
+    for number in range(4):
+        (root / "ab"[number % 2]).mkdir(parents=True, exist_ok=True)
+        write(root / "ab"[number % 2] / f"{number}.png", PNG)
+    return root
+
+
+def damaged_folder(folder: Path, chance: Chance) -> Path:
+    root = images_by_class(folder)
+    victim = chance.choice(sorted(root.rglob("*.png")))
+    kind = chance.randrange(6)
+    if kind == 0:
+        victim.unlink()
+        victim.mkdir()
+    elif kind == 1:
+        victim.unlink()
+        victim.symlink_to(chance.choice((victim, Path("nowhere"), root)))
+    elif kind == 2:
+        victim.rename(victim.parent / chance.choice(("\x1b[2J.png", "é.amat", ".x", "x.csv", "x" * 250 + ".png")))
+    elif kind == 3:
+        victim.parent.rename(root / chance.choice(("train", "test", "Training", ".a", "é")))
+    else:
+        write(victim, chance.choice((mutant, png_mutant))(PNG, chance))
+    return root
+
+
+PNG = picture("PNG")
+MAT_OF_TEXT = mat(True, np.array([[str(name)] for name in NAMES], dtype=object))
+
+DATA = [
+    file("npy", "x.npy", (npy(ROWS), npy(PIXELS), npy(np.asfortranarray(ROWS))), opened),
+    file("npy header", "x.npy", (npy(ROWS), npy(PIXELS)), opened, npy_mutant),
+    file("npz", "x.npz", (npz(False), npz(True)), opened),
+    file("npz inside", "x.npz", npz(True), opened, in_zip(ARRAYS_OF_NPZ, npy_mutant)),
+    file("npz of texts inside", "x.npz", zipped(TEXTS_OF_NPZ), opened, in_zip(TEXTS_OF_NPZ, npy_mutant)),
+    file("amat", "x.amat", AMAT, opened, changed_text),
+    file("amat, whatever it begins with", "x.amat", AMAT, read_amat, changed_text),
+    file("amat in zip", "x.zip", zipped({"a_train.amat": AMAT, "a_test.amat": AMAT}), opened),
+    file("amat in zip inside", "x.zip", zipped({"a.amat": AMAT}), opened, in_zip({"a.amat": AMAT}, changed_text)),
+    file("csv", "x.csv", (csv(True, False), csv(False, True, ";"), csv(True, True, "\t")), opened, changed_text),
+    file("csv, whatever it begins with", "x.csv", (csv(True, True), csv(False, False)), read_csv, changed_text),
+    file("csv read otherwise", "x.csv", csv(True, True), read_csv_otherwise, changed_text),
+    file("idx", "train-images-idx3-ubyte", (IDX, idx_bytes(ROWS)), opened),
+    file("idx in gzip", "x.gz", gzipped(IDX), opened),
+    file("idx in gzip inside", "x.gz", gzipped(IDX), opened, lambda _, chance: gzipped(mutant(IDX, chance))),
+    file("mat", "x.mat", (mat(False), mat(False, NAMES.reshape(-1, 1)), mat(True)), opened),
+    file("mat inside", "x.mat", mat(True), opened, changed_inside_mat),
+    file("mat of texts inside", "x.mat", MAT_OF_TEXT, opened, changed_inside_mat),
+    file("PNG", "x.png", (PNG, picture("PNG", bits=1)), read_image),
+    file("PNG inside", "x.png", PNG, read_image, png_mutant),
+    *(
+        file(kind, f"x.{kind.lower()}", picture(kind), read_image)
+        for kind in ("JPEG", "BMP", "GIF", "TIFF", "PPM", "WEBP")
+    ),
+    Target("folder of pictures", damaged_folder, opened, images_by_class, share=0.3),
+]
+
+# Models, sessions and what else is exported --------------------------------------------------------------------------
+
+TINY = rectangles(40, 10)
+
+
+@lru_cache(maxsize=1)
+def model_members() -> dict[str, bytes]:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "m.npz")
+        save_model(path, fit_model(TINY, StackParameters(depth=1)))
+        with zipfile.ZipFile(path) as archive:
+            return {name: archive.read(name) for name in archive.namelist()}
+
+
+def loaded(path: Path) -> None:
+    is_model_file(path)
+    load_model(path)
+
+
+MODEL = zipped(model_members(), zipfile.ZIP_STORED)
+
+
+def changed_manifest(_: bytes, chance: Chance) -> bytes:
+    members = model_members()
+    manifest = np.load(io.BytesIO(members["manifest.npy"])).tobytes()
+    changed = np.frombuffer(changed_json(manifest, chance), np.uint8)
+    return zipped({**members, "manifest.npy": npy(changed)}, zipfile.ZIP_STORED)
+
+
+def run_arrays() -> bytes:
+    return pack_arrays({name: np.zeros((2,) * ndim, dtype) for name, (dtype, ndim) in ARRAYS.items()})
+
+
+def unpacked(path: Path) -> None:
+    unpack_arrays(path.read_bytes(), str(path))
+
+
+RECORD = SessionRecord(
+    DataSource(paths=("a.csv", "b.csv"), reading=Reading(label_column="y", shape=(4, 4)), held_out=HeldOut(0.2, 3)),
+    "0" * 64,
+    choices=(("weights", "view", "wall"), ("curves", "x", "1")),
+)
+SESSION = json.dumps(RECORD.document(), indent=1).encode()
+LETTERS = picture_text(RECORD).encode()
+
+
+def session_read(path: Path) -> None:
+    """Read a session as the window does, which then looks for its data."""
+    from slide_gui.gui.session_keeper import _check
+
+    record = read_session(path)
+    if record is None:
+        return
+    _check(record.selection, path)
+    with suppress(DataError):
+        located(record, path)
+    SessionRecord.document(record)
+
+
+def letters(session: bytes) -> bytes:
+    import base64
+
+    return b"slide-gui-session:" + base64.b64encode(session) + b";"
+
+
+def comment(text: bytes) -> bytes:
+    return picture("GIF", comment=text)
+
+
+def text_of_png(text: bytes) -> bytes:
+    info = PngImagePlugin.PngInfo()
+    info.add_text("Comment", text.decode())
+    return picture("PNG", pnginfo=info)
+
+
+def svg(text: bytes) -> bytes:
+    return b'<svg xmlns="http://www.w3.org/2000/svg"><metadata>' + text + b"</metadata></svg>"
+
+
+def pdf(text: bytes) -> bytes:
+    return b"%PDF-1.4\n1 0 obj\n<< /Type /Info /Keywords (" + text + b") >>\nendobj\ntrailer\n%%EOF\n"
+
+
+def holding(wrap: Callable[[bytes], bytes]) -> Bytes:
+    """Change the session in a picture, or the picture."""
+
+    def change(_: bytes, chance: Chance) -> bytes:
+        if chance.random() < 0.5:
+            return mutant(wrap(LETTERS), chance)
+        if chance.random() < 0.2:
+            return wrap(mutant(LETTERS, chance).decode("ascii", "replace").encode("ascii", "replace"))
+        return wrap(letters(changed_json(SESSION, chance)))
+
+    return change
+
+
+def bundle(folder: Path, session: bytes = SESSION) -> Path:
+    root = folder / "bundle"
+    root.mkdir(exist_ok=True)
+    write(root / "weights.py", b"")
+    write(root / f"weights{SUFFIX}", session)
+    return root
+
+
+SPEC = spec(TINY, widths="median", C=1.0)
+PROVENANCE = FigureProvenance.of_run("run", DataSource(key="rectangles", generated=True), SPEC).text().encode()
+SETTING = Setting.of(SPEC).text.encode()
+IMAGE = b"0.0,1.0,0.25\n0.5 1e-3 0\n"
+SCHEDULER = json.dumps({"type": "Scheduler", "id": "x", "address": "tcp://127.0.0.1:1", "workers": {}}).encode()
+
+
+def scheduler_read(path: Path) -> None:
+    from slide_gui.experiments.cluster import _written
+
+    _written(str(path))
+
+
+def cluster_error() -> type[Exception]:
+    from slide_gui.core.workers import ClusterError
+
+    return ClusterError
+
+
+def setting_read(path: Path) -> None:
+    Setting.from_text(path.read_bytes().decode(errors="surrogateescape"))
+
+
+DOCUMENTS = [
+    file("model", "m.npz", MODEL, loaded),
+    file("model inside", "m.npz", MODEL, loaded, in_zip(model_members(), npy_mutant, zipfile.ZIP_STORED)),
+    file("manifest of a model", "m.npz", MODEL, loaded, changed_manifest),
+    file("arrays of a run", "x.npz", run_arrays(), unpacked, lambda seed, chance: mutant(seed, chance)),
+    file("session", f"x{SUFFIX}", SESSION, session_read, changed_json),
+    file("session in PNG", "x.png", text_of_png(LETTERS), session_read, holding(text_of_png)),
+    file("session in SVG", "x.svg", svg(LETTERS), session_read, holding(svg)),
+    file("session in PDF", "x.pdf", pdf(LETTERS), session_read, holding(pdf)),
+    file("session in GIF", "x.gif", comment(LETTERS), session_read, holding(comment)),
+    file("session in MP4", "x.mp4", b"\0\0\0\x20ftyp" + LETTERS, session_read, holding(lambda text: b"ftyp" + text)),
+    Target(
+        "bundle",
+        lambda folder, chance: bundle(folder, changed_json(SESSION, chance)),
+        session_read,
+        bundle,
+    ),
+    file("document of a figure", "x.json", PROVENANCE, FigureProvenance.read, changed_json),
+    file("setting of a curve", "x.txt", SETTING, setting_read, changed_json, allowed=()),
+    file("image as text", "x.txt", IMAGE, read_image_text, changed_text),
+    file("scheduler file", "x.json", SCHEDULER, scheduler_read, changed_json, allowed=(cluster_error(),)),
+]
+
+# Settings ------------------------------------------------------------------------------------------------------------
+
+CHOICE = json.dumps({"reading": {"label_column": "1", "header": None, "shape": [4, 4]}, "held_out": {"share": 0.2}})
+RECENT = json.dumps([["/tmp/a.csv"], ["/tmp/b.csv", "c"]])
+
+
+def quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+
+
+def ini(
+    theme: str = "dark", choice: str = CHOICE, recent: str = RECENT, workers: str = "2", place: str = "@ByteArray(abc)"
+) -> bytes:
+    lines = [
+        "[General]",
+        f"theme={theme}",
+        "panel_folded=true",
+        f"place={place}",
+        "[recent]",
+        f"files={quoted(recent)}",
+        "[files]",
+        f"1-{EMPTY}={quoted(choice)}",
+        "[cluster]",
+        f"workers={workers}",
+        'scheduler=""',
+        "[folder]",
+        "open=/tmp",
+        "export=/tmp",
+        "[export]",
+        "width=double",
+        "format=pdf",
+    ]
+    return "\n".join(lines).encode(errors="replace")
+
+
+EMPTY = "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881"  # the SHA-256 of x
+VARIANTS = (
+    "@Invalid()", "@Variant(\\0\\0\\0\\x7f\\0)", "@ByteArray()", "@Point(1 2)", "@Size(9 9)", "1, 2, 3", "@Rect(a)",
+    "@String(x)", "@@x", "", "\\x0", "maybe", '"', "@Variant(\\0\\0\\0\\x9\\xff\\xff\\xff\\xff)", "9" * 5000, "-1",
+    "@ByteArray(\\x1\\xd9\\xd0\\xcb\\0\\x3\\0\\0\\xff\\xff\\xff\\xff\\x7f\\xff\\xff\\xff)",
+)  # fmt: skip
+
+
+def changed_settings(seed: bytes, chance: Chance) -> bytes:
+    kind = chance.randrange(4)
+    if kind == 0:
+        return mutant(seed, chance)
+    if kind == 1:
+        return ini(choice=changed_json(CHOICE.encode(), chance).decode(errors="replace"))
+    if kind == 2:
+        return ini(recent=changed_json(RECENT.encode(), chance).decode(errors="replace"))
+    odd = chance.choice(VARIANTS)
+    lines = seed.decode().splitlines()
+    at = chance.choice([number for number, line in enumerate(lines) if "=" in line])
+    lines[at] = f"{lines[at].partition('=')[0]}={odd}"
+    return "\n".join(lines).encode()
+
+
+def settings_read(path: Path) -> None:
+    """Read every setting as the window does when it starts."""
+    from PySide6.QtCore import QSettings
+
+    from slide_gui.gui.app import stored_theme
+    from slide_gui.gui.state.choices import FileChoices
+    from slide_gui.gui.state.cluster import _stored
+    from slide_gui.gui.state.recent import RecentFiles
+
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    assert stored_theme(settings) in ("light", "dark", "system")
+    settings.value("panel_folded", False, bool)
+    _stored(settings)
+    recent = RecentFiles(settings)
+    assert len(recent.folders) <= 10
+    for opening in recent.openings:
+        assert len(opening.name) < 10_000
+        assert "\0" not in opening.why_not
+    (path.parent / "one").write_bytes(b"x")
+    FileChoices(settings).recall(DataSource(paths=(str(path.parent / "one"),)))
+
+
+def settings_target() -> Target:
+    number = iter(range(1 << 62))  # Qt remembers what stood in a file of the same name
+
+    def place(folder: Path) -> Path:
+        for old in folder.glob("*.ini"):
+            old.unlink()
+        return folder / f"{next(number)}.ini"
+
+    return Target(
+        "settings",
+        lambda folder, chance: write(place(folder), changed_settings(ini(), chance)),
+        settings_read,
+        lambda folder: write(place(folder), ini()),
+        (),
+        share=0.5,
+    )
+
+
+# Stores and rows that stay in their files ----------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=8)
+def stores(folder: Path) -> Path:
+    from tests.experiments.damaged_stores import make_stores
+
+    shutil.rmtree(folder / "whole", ignore_errors=True)
+    return make_stores(folder / "whole")
+
+
+def store_used(path: Path) -> None:
+    """Read all that the window and the commands read, then write; no run that was whole is lost."""
+    from slide_gui.experiments.store import RunStore
+    from tests.experiments.damaged_stores import FIRST, RESULTS, reading, whole_runs
+
+    refused: DataError | None = None
+    try:
+        for read in reading(path):
+            try:
+                read()
+            except DataError as error:
+                refused = error
+            except KeyError:
+                pass
+    except DataError as error:
+        refused = error
+    before = whole_runs(path)
+    for change in (
+        lambda store: store.save(RESULTS[5]),
+        lambda store: store.tag(FIRST.spec.hash, ["x"]),
+        lambda store: store.delete([FIRST.spec.hash]),
+    ):
+        try:
+            with RunStore(path) as store:
+                change(store)
+        except DataError as error:
+            refused = error
+    assert before <= whole_runs(path), "a run that was whole is lost"
+    if refused is not None:
+        raise refused
+
+
+def store_target(kind: str) -> Target:
+    def damage(folder: Path, chance: Chance) -> Path:
+        from tests.experiments.damaged_stores import KINDS, copied
+
+        name, change = KINDS[kind]
+        path = copied(stores(folder), name, folder / "store")
+        change(path, chance)
+        return path
+
+    def whole(folder: Path) -> Path:
+        from tests.experiments.damaged_stores import copied
+
+        return copied(stores(folder), "closed", folder / "store")
+
+    return Target(f"store: {kind}", damage, store_used, whole, share=0.1)
+
+
+def lazily_read(scheme: str) -> Callable[[Path], None]:
+    def read(path: Path) -> None:
+        from slide_gui.data.lazy import open_lazy, reading_errors
+
+        with reading_errors(f"{scheme}://{path}"):
+            fit_model(open_lazy(f"{scheme}://{path}"), StackParameters(depth=1))
+
+    return read
+
+
+def zarr_array(folder: Path) -> Path:
+    import zarr
+
+    root = folder / "a.zarr"
+    shutil.rmtree(root, ignore_errors=True)
+    rows = TINY.train[:, :16]
+    zarr.create_array(str(root), shape=rows.shape, chunks=(20, 16), dtype=rows.dtype)[...] = rows
+    return root
+
+
+def damaged_zarr(folder: Path, chance: Chance) -> Path:
+    sound = folder / "sound"
+    if not sound.exists():
+        sound.mkdir()
+        zarr_array(sound)
+    root = folder / "a.zarr"
+    shutil.rmtree(root, ignore_errors=True)
+    shutil.copytree(sound / "a.zarr", root)
+    victim = chance.choice(sorted(each for each in root.rglob("*") if each.is_file()))
+    if victim.name == "zarr.json":
+        write(victim, changed_json(victim.read_bytes(), chance))
+    else:
+        write(victim, mutant(victim.read_bytes(), chance))
+    return root
+
+
+def parquet_bytes() -> bytes:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = {f"x{i}": TINY.train[:, i] for i in range(4)} | {"y": TINY.train_labels}
+    buffer = io.BytesIO()
+    pq.write_table(pa.table(columns), buffer, row_group_size=20)
+    return buffer.getvalue()
+
+
+LAZY = [
+    Target("Zarr", damaged_zarr, lazily_read("zarr"), zarr_array, share=0.05),
+    file("Parquet", "x.parquet", parquet_bytes(), lazily_read("parquet"), share=0.02),
+]
+
+STORE_KINDS = ("bytes", "bytes under a log", "page", "log", "value", "document", "arrays", "schema")
+TARGETS = (*DATA, *DOCUMENTS, settings_target(), *map(store_target, STORE_KINDS), *LAZY)
+
+
+def target(name: str) -> Target:
+    """Return the target of a name."""
+    return next(each for each in TARGETS if each.name == name)
