@@ -555,7 +555,7 @@ def store_target(kind: str) -> Target:
 
         return copied(stores(folder), "closed", folder / "store")
 
-    return Target(f"store: {kind}", damage, store_used, whole, share=0.1)
+    return Target(f"store: {kind}", damage, store_used, whole, share=0.05)
 
 
 def lazily_read(scheme: str) -> Callable[[Path], None]:

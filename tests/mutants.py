@@ -201,7 +201,7 @@ def zip_mutant(
 ) -> bytes:
     """Return an archive whose checksums fit what was changed: a member, its name, its kind of packing, or its size.
 
-    One in eight holds a member that unpacks to a thousand times its size.
+    One in eight holds a member that unpacks to a thousand times its size, now and then to 2 MiB.
     """
     members = dict(members)
     name = chance.choice(list(members))
@@ -214,7 +214,8 @@ def zip_mutant(
         )
     elif kind == 6:
         filler = chance.choice((b"\0", b" ", b"1", b"1 ", b"1,", b"\n", b"["))
-        members[name] = members[name][: chance.choice((0, 80, 128))] + filler * chance.choice((1 << 16, 1 << 21))
+        count = 1 << (21 if chance.random() < 0.05 else 14)
+        members[name] = members[name][: chance.choice((0, 80, 128))] + filler * count
     content = zipped(
         members, chance.choice((how, how, how, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2))
     )
