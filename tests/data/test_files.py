@@ -109,6 +109,56 @@ def test_that_all_of_it_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, m
     assert told == [(3, [".part"])]
 
 
+PARTS = [f".{number:016x}.part" for number in range(3)]
+
+
+def leave_behind(folder: Path) -> None:
+    """Write what processes leave that are killed while they write, and what only looks so."""
+    for name in PARTS:
+        (folder / name).write_bytes(b"half")
+    for name in ("a.part", ".1.part", ".0123456789abcdef.PART"):
+        (folder / name).write_bytes(b"a person's")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="whose a file is cannot be told")
+def test_that_what_a_killed_process_left_goes_with_the_next_file(tmp_path: Path) -> None:
+    leave_behind(tmp_path)
+    write_whole(tmp_path / "out", lambda file: file.write(b"new"))
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "a.part", ".1.part", ".0123456789abcdef.PART"}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="whose a file is cannot be told")
+def test_that_a_file_being_written_is_not_swept(tmp_path: Path) -> None:
+    def slowly(file: object) -> None:
+        leave_behind(tmp_path)
+        file.write(b"fir")  # type: ignore[attr-defined]
+        write_whole(tmp_path / "second", lambda other: other.write(b"second"))
+        file.write(b"st")  # type: ignore[attr-defined]
+        assert not {path.name for path in tmp_path.iterdir()} & set(PARTS)
+
+    write_whole(tmp_path / "first", slowly)
+    assert (tmp_path / "first").read_bytes() == b"first"
+    assert (tmp_path / "second").read_bytes() == b"second"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="whose a file is cannot be told")
+def test_that_a_file_swept_before_it_was_locked_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import fcntl
+
+    lock, swept = fcntl.flock, list[Path]()
+
+    def sweep_first(handle: int, how: int) -> None:
+        if not swept:
+            swept.extend(tmp_path.glob(".*.part"))
+            swept[0].unlink()
+        lock(handle, how)
+
+    monkeypatch.setattr(fcntl, "flock", sweep_first)
+    write_whole(tmp_path / "out", lambda file: file.write(b"new"))
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert len(swept) == 1
+
+
 def test_that_the_longest_name_can_be_written(tmp_path: Path) -> None:
     path = tmp_path / ("x" * 255)
     write_whole(path, lambda file: file.write(b"new"))
