@@ -38,7 +38,7 @@ _SLICE = 1000  # inputs of an ordinary target a round
 _STUCK = 60.0  # seconds without an input being finished
 _LONGEST = 2000  # letters of one sentence
 _MOST_SAVED = 3  # inputs of one kind of failure
-_AGAIN = 2  # times that an input is read again before it is called slow, for the machine may have been busy
+_AGAIN = 2  # times that an input is read again before it is called slow, for the process may have been stopped
 
 
 @dataclass
@@ -73,9 +73,9 @@ def try_one(target: Target, folder: Path, seed: int, number: int, counts: Counts
     path = target.damage(folder, chance_of(target, seed, number))
     counts.inputs += 1
     before = _reset_peak()
-    start = time.perf_counter()
+    start = _clock()
     failed = _read(target, path, counts)
-    seconds = time.perf_counter() - start
+    seconds = _clock() - start
     peak = _peak() - before
     if failed is None and peak > BYTES:
         failed = "memory", f"took {peak >> 20} MiB"
@@ -118,9 +118,15 @@ def _is_of_memory(error: BaseException | None) -> bool:
 
 def _timed(target: Target, folder: Path, seed: int, number: int) -> float:
     path = target.damage(folder, chance_of(target, seed, number))
-    start = time.perf_counter()
+    start = _clock()
     _read(target, path, Counts())
-    return time.perf_counter() - start
+    return _clock() - start
+
+
+def _clock() -> float:
+    """Return the time in seconds, without that in which others had the processor."""
+    waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+    return time.perf_counter() - waited / 1e9
 
 
 def _reset_peak() -> int:
