@@ -149,11 +149,21 @@ def slice_size(target: Target, size: int) -> int:
     return max(1, round(size * target.share))
 
 
-def run_slice(target: Target, seed: int, start: int, count: int) -> tuple[Counts, int]:
-    """Try inputs of a target in a process of its own; return the counts, and the number after the last one tried.
+@dataclass
+class Slice:
+    """Some inputs of a target, being tried in a process of their own."""
 
-    A process that dies or sticks ends the slice: the input that it was at is counted as failed.
-    """
+    target: Target
+    seed: int
+    start: int
+    count: int
+    child: int
+    reader: int
+    place: mmap.mmap
+
+
+def start_slice(target: Target, seed: int, start: int, count: int) -> Slice:
+    """Begin with inputs of a target in a process of its own."""
     place = mmap.mmap(-1, 8)
     place[:] = struct.pack("q", start)
     reader, writer = os.pipe()
@@ -171,13 +181,24 @@ def run_slice(target: Target, seed: int, start: int, count: int) -> tuple[Counts
         finally:
             os._exit(status)
     os.close(writer)
-    died = _wait(child, reader, place)
-    at = struct.unpack("q", place[:])[0]
-    if isinstance(died, Counts):
-        return died, start + count
-    counts = Counts(inputs=at - start + 1, failed=1)
-    counts.failures.append(Failure(target.name, at, "crash", died))
-    return counts, at + 1
+    return Slice(target, seed, start, count, child, reader, place)
+
+
+def finish_slice(slice_: Slice) -> Counts:
+    """Wait for a slice, and return its counts.
+
+    A process that dies or sticks ends the slice: the input that it was at is counted as failed, those before it are
+    tried again, for nothing is known of them.
+    """
+    ended = _wait(slice_.child, slice_.reader, slice_.place)
+    if isinstance(ended, Counts):
+        return ended
+    at = struct.unpack("q", slice_.place[:])[0]
+    before = at - slice_.start
+    counts = finish_slice(start_slice(slice_.target, slice_.seed, slice_.start, before)) if before else Counts()
+    counts.inputs, counts.failed = counts.inputs + 1, counts.failed + 1
+    counts.failures.append(Failure(slice_.target.name, at, "crash", ended))
+    return counts
 
 
 def _wait(child: int, reader: int, place: mmap.mmap) -> Counts | str:
@@ -299,8 +320,10 @@ def run(
     start, before_seconds = time.monotonic(), document["seconds"]
     work = rounds(targets, inputs, done)
     for batch in _batches(work, processes, done):
-        for each, counts in _together(batch, seed):
-            _add(document["targets"][each.name], each, counts, seed, saved)
+        # All in one thread: a process begun meanwhile would hold the other ends of pipes open.
+        for slice_ in [start_slice(each, seed, start, count) for each, start, count in batch]:
+            each = slice_.target
+            _add(document["targets"][each.name], each, finish_slice(slice_), seed, saved)
             done[each.name] = document["targets"][each.name]["inputs"]
         document["inputs"] = sum(counts["inputs"] for counts in document["targets"].values())
         document["failed"] = sum(counts["failed"] for counts in document["targets"].values())
@@ -325,14 +348,6 @@ def _batches(
             batch = []
     if batch:
         yield batch
-
-
-def _together(batch: list[tuple[Target, int, int]], seed: int) -> list[tuple[Target, Counts]]:
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(len(batch)) as pool:
-        results = [pool.submit(run_slice, each, seed, start, count) for each, start, count in batch]
-        return [(item[0], result.result()[0]) for item, result in zip(batch, results, strict=True)]
 
 
 def _add(total: dict[str, Any], each: Target, counts: Counts, seed: int, saved: Path) -> None:

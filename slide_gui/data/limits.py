@@ -11,6 +11,7 @@ from slide_gui.data.errors import DataError
 __all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit", "read_small"]
 
 GIB = 1 << 30
+_BLOCK = 1 << 20
 
 DEFLATE_RATIO = 1032
 """No deflate stream (zip, gzip, zlib) unpacks to more than 1032 times its size."""
@@ -95,9 +96,12 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
     """
     try:
         with Path(path).open("rb") as file:
-            content = file.read(most + 1)
+            parts, left = [], most + 1
+            while left > 0 and (part := file.read(min(left, _BLOCK))):  # which asks for that much memory
+                parts.append(part)
+                left -= len(part)
     except OSError as error:
         raise DataError(f"cannot be read ({error.strerror})", str(path)) from None
-    if len(content) > most:
+    if left <= 0:
         raise DataError(f"is larger than {most >> 20} MiB, expected {expected}", str(path))
-    return content
+    return b"".join(parts)

@@ -335,3 +335,9 @@ def test_that_a_guess_reads_every_table_of_several_columns_of_text(
     assert part.rows.shape == (n, d)
     assert part.opened.label_column == classes
     assert [part.label_names[code] for code in part.labels] == ["abc"[row % 2] for row in range(n)]
+
+
+def test_that_repeated_names_of_columns_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,a,a (2),a,\n" + "1,2,3,4,0.5\n2,1,3,4,0.25\n")
+    part = read_csv(tmp_path / "x.csv")
+    assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")

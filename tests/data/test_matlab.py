@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.readers import matlab
 from slide_gui.data.readers.matlab import read_mat
 
 
@@ -145,3 +146,15 @@ def test_that_damaged_files_of_texts_raise_nothing_but_data_errors(
         path.write_bytes(content)
         with contextlib.suppress(DataError):
             read_mat(path)
+
+
+def test_that_texts_that_would_take_much_memory_as_an_array_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = np.array(["a", "b" * 300, "c"], dtype=object)
+    scipy.io.savemat(tmp_path / "x.mat", {"X": np.ones((3, 5)), "y": labels})
+    monkeypatch.setattr(matlab, "_MOST_TEXT", 1000)
+    assert read_mat(tmp_path / "x.mat")[0].label_names[0] == "a"
+    monkeypatch.setattr(matlab, "_MOST_TEXT", 899)
+    with pytest.raises(DataError, match="a text of 300 letters among 3, which are no classes"):
+        read_mat(tmp_path / "x.mat")

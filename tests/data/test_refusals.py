@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import struct
@@ -284,3 +285,48 @@ def test_that_no_reader_takes_much_more_than_the_numbers_need(tmp_path: Path) ->
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 3e6
+
+
+@pytest.mark.parametrize("shape", ["(0x" + "f" * 6000 + ", 3)", "(-0x" + "f" * 6000 + ",)", "(9223372036854775808,)"])
+def test_that_a_shape_too_long_to_be_said_is_refused(tmp_path: Path, shape: str) -> None:
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x01\0" + struct.pack("<H", len(header)) + header + bytes(80))
+    with pytest.raises(DataError, match="no readable NumPy header"):
+        open_data([tmp_path / "x.npy"])
+
+
+def peak(read: Callable[[Path], object], path: Path) -> int:
+    """Return the most memory that refusing a file took."""
+    tracemalloc.start()
+    with pytest.raises(DataError):
+        read(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return most
+
+
+def test_that_a_numpy_header_that_claims_gigabytes_is_given_none(tmp_path: Path) -> None:
+    (tmp_path / "x.npy").write_bytes(b"\x93NUMPY\x02\0" + struct.pack("<I", 3 << 30) + bytes(200))
+    assert peak(read_npy, tmp_path / "x.npy") < 1 << 20
+
+
+def test_that_a_picture_whose_chunk_claims_gigabytes_is_given_none(tmp_path: Path) -> None:
+    path = tmp_path / "x.png"
+    Image.new("L", (4, 4)).save(path)
+    read_image(path)  # what is imported late is there
+    content = path.read_bytes()
+    at = content.index(b"IDAT") - 4
+    path.write_bytes(content[:at] + struct.pack(">I", (1 << 31) - 1) + content[at + 4 :])
+    tracemalloc.start()
+    with contextlib.suppress(DataError):  # its pixels are whole
+        read_image(path)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < 4 << 20
+
+
+def test_that_what_a_file_says_at_length_is_quoted_shortly(tmp_path: Path) -> None:
+    said = str(DataError(f"holds {'x' * 10**6}; leave it out", str(tmp_path)))
+    assert said.startswith(f"{tmp_path}: holds xxx")
+    assert said.endswith("xxx; leave it out")
+    assert len(said) < 2000

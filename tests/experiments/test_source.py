@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from slide_gui.data.entries import entries
-from slide_gui.experiments.source import DataSource
+from slide_gui.data.errors import DataError
+from slide_gui.experiments.source import DataSource, read_image
 
 
 @pytest.mark.parametrize(
@@ -32,3 +33,9 @@ def test_that_generated_data_are_generated_even_where_real_files_are_found(tmp_p
 
 def test_that_several_files_are_joined_by_the_systems_separator():
     assert DataSource.of(["x.csv", "y.csv"]).argument == f"x.csv{os.pathsep}y.csv"
+
+
+def test_that_a_number_beyond_float32_is_refused_without_a_warning(tmp_path):
+    (tmp_path / "x.txt").write_text("0 1e300")
+    with pytest.raises(DataError, match="some that are not finite"):
+        read_image(tmp_path / "x.txt")

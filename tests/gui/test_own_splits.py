@@ -270,7 +270,14 @@ def test_that_settings_that_are_no_choices_are_passed_over(tmp_path, flowers):
     again = QSettings(settings.fileName(), settings.format())
     again.beginGroup("files")
     (name,) = again.childKeys()
-    for bad in ("no json", "[]", '{"held_out": {"share": 7}}', '{"reading": {"shape": [1]}}', '{"paths": 3}'):
+    for bad in (
+        "no json",
+        "[]",
+        '{"held_out": {"share": 7}}',
+        '{"reading": {"shape": [1]}}',
+        '{"paths": 3}',
+        "[" * 9**5,
+    ):
         again.setValue(name, bad)
         again.sync()
         assert choices.recall(source) is None

@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSettings, QSize, Qt
 from PySide6.QtGui import QColor, QIcon
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
+from slide_gui.gui.app import stored_theme
 from slide_gui.gui.pages.stack import PAGES, PageSpec
 from slide_gui.gui.theme import DARK, LIGHT, PINS, Theme, apply_theme, figure_font, icon, style_sheet, theme_of
 
@@ -83,6 +84,20 @@ def test_that_system_follows_the_system_and_a_choice_does_not(
 def test_that_an_unknown_theme_is_refused(app: QApplication) -> None:
     with pytest.raises(ValueError, match="system"):
         apply_theme(app, "sepia")
+
+
+@pytest.mark.parametrize("name", ["@Invalid()", "@Variant(\\0\\0\\0\\x7f)", "blue", "light, dark", "@Size(1 2)", ""])
+def test_that_a_settings_file_without_a_theme_that_there_is_asks_for_the_systems(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "settings.ini"
+    path.write_text(f"[General]\ntheme={name}\n")
+    assert stored_theme(QSettings(str(path), QSettings.Format.IniFormat)) == "system"
+
+
+def test_that_a_chosen_theme_is_kept(tmp_path: Path) -> None:
+    settings = QSettings(str(tmp_path / "settings.ini"), QSettings.Format.IniFormat)
+    for name in ("light", "dark", "system"):
+        settings.setValue("theme", name)
+        assert stored_theme(settings) == name
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
