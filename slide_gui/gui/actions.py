@@ -30,6 +30,7 @@ from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
     from slide_gui.gui.cluster_dialog import ClusterDialog
+    from slide_gui.gui.table_window import TableWindow
 
 __all__ = ["Action", "Commands", "ShortcutList"]
 
@@ -106,6 +107,7 @@ class Commands(QObject):
         self._cluster: ClusterDialog | None = None
         self._shortcuts: ShortcutList | None = None
         self._about: QMessageBox | None = None
+        self._table: TableWindow | None = None
 
     @Slot()
     def follow(self) -> None:
@@ -159,6 +161,15 @@ class Commands(QObject):
 
             self._cluster = ClusterDialog(self._shell.session.cluster, self._window)
         self._cluster.ask()
+
+    def show_table(self) -> None:
+        """Show the numbers of the view as a table, beside which one can go on working."""
+        if self._table is None:
+            from slide_gui.gui.table_window import TableWindow
+
+            self._table = TableWindow(self._shell.pages, self._window)
+        self._table.show()
+        self._table.activateWindow()
 
     def show_guide(self) -> None:
         """Open the guide, beside which one can go on working."""

@@ -39,6 +39,9 @@ class Dialogs(Protocol):
     def show_cluster(self) -> None:
         """Ask where runs are made."""
 
+    def show_table(self) -> None:
+        """Show the numbers of the view as a table."""
+
     def show_guide(self) -> None:
         """Open the guide."""
 
@@ -370,6 +373,14 @@ COMMANDS = (
     ),
     *(_page(number, page) for number, page in enumerate(PAGES, 1)),
     *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
+    Command(
+        "show_table",
+        "Show as table",
+        "View",
+        "F9",
+        lambda w: w.commands.show_table(),
+        "The numbers of the page in rows and columns with names, to be read aloud, walked by keys and copied",
+    ),
     Command(
         "corrupt",
         "Corrupt the image of the flow, or not",

@@ -370,6 +370,7 @@ QProgressBar::chunk { background: $accent; border-radius: 2px; }
 
 _LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
+QTableView { gridline-color: $line; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
     padding: 4px 5px; font-size: 11px; }
 QAbstractScrollArea::corner { background: transparent; border: 0; }

@@ -156,7 +156,7 @@ def test_that_everything_has_a_name_while_no_data_are_open(closed_window: MainWi
 
 def test_that_everything_has_a_name_in_every_dialog(window: MainWindow) -> None:
     walked = Walk()
-    for name in ("export", "palette", "cluster", "guide", "shortcuts", "about"):
+    for name in ("export", "palette", "cluster", "guide", "shortcuts", "about", "show_table"):
         window.actions_by_name[name].trigger()
         (dialog,) = dialogs(window)
         walked.over(dialog, name)

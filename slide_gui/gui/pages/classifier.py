@@ -25,6 +25,7 @@ from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page
 from slide_gui.gui.plots.criterion import CriterionPlot, CriterionStep
 from slide_gui.gui.state.runs import RunController
@@ -190,14 +191,26 @@ class ClassifierPage(Page):
             return "The result shown is of other data; open those to export it."
         return "There is no result; press Train, or load a run."
 
-    def table(self) -> str:
-        result = self._controller.result
-        if result is None:
-            return ""
-        names = self._names(result)
-        lines = [("class", *(f"taken for {name}" for name in names))]
-        lines += [(name, *map(str, counts)) for name, counts in zip(names, result.confusion.tolist(), strict=True)]
-        return "\n".join("\t".join(line) for line in lines)
+    def tables(self) -> tuple[NumberTable, ...]:
+        result, tables = self._controller.result, []
+        if result is not None:
+            names, counts = self._names(result), result.confusion.tolist()
+            heads = tuple(f"taken for {name}" for name in names)
+            tables.append(NumberTable("Confusion matrix", ("class",), [(name,) for name in names], heads, counts))
+        shares, steps, images = self._shares.shares, self.criterion.steps(), self.gallery.images
+        if shares:
+            cells = [(100 * each.share, each.sigma) for each in shares]
+            layers = [(str(each.layer),) for each in shares]
+            tables.append(NumberTable("Share of each layer in the kernel", ("layer",), layers, ("share %", "σ"), cells))
+        if steps:
+            places = [(str(step.start + 1), str(step.iteration)) for step in steps]
+            course = [(step.criterion, step.C, step.support) for step in steps]
+            title, heads = self.criterion.accessibleName().removesuffix(": plot"), ("criterion", "C", "support vectors")
+            tables.append(NumberTable(title, ("start", "iteration"), places, heads, course))
+        if images:
+            rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
+            tables.append(NumberTable("Misclassified, as shown", ("test row",), rows, ("what",), notes))
+        return tuple(tables)
 
     # What is shown ---------------------------------------------------------------------------------------------
 

@@ -27,6 +27,7 @@ from slide_gui.experiments.sweep import SweepState
 from slide_gui.experiments.trial import Trial
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.plots.error_curves import ErrorPlot
 from slide_gui.gui.plots.heat_map import HeatMap
@@ -269,14 +270,27 @@ class CurvesPage(Page):
     def why_nothing_to_export(self) -> str:
         return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
 
-    def table(self) -> str:
+    def tables(self) -> tuple[NumberTable, ...]:
         points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
-        lines = ["\t".join(("noise", "depth", "error %", "low %", "high %", "n", "validation %", "best on validation"))]
+        if not points:
+            return ()
+        cells: list[tuple[object, ...]] = []
         for p, rate in points:
             validation = "" if math.isnan(p.validation) else f"{p.validation:.3f}"
-            line = f"{p.noise:g}\t{p.depth}\t{p.error:.3f}\t{p.low:.3f}\t{p.high:.3f}\t{rate.n}\t{validation}"
-            lines.append(f"{line}\t{'yes' if p.chosen else ''}")
-        return "\n".join(lines) if points else ""
+            errors = (f"{p.error:.3f}", f"{p.low:.3f}", f"{p.high:.3f}", rate.n, validation)
+            cells.append((*errors, "yes" if p.chosen else ""))
+        names = [(f"{p.noise:g}", str(p.depth)) for p, _ in points]
+        heads = ("error %", "low %", "high %", "n", "validation %", "best on validation")
+        at = {(p.noise, p.depth): f"{p.error:.3f}" for p, _ in points}
+        noises, depths = sorted({noise for noise, _ in at}), sorted({depth for _, depth in at})
+        across = tuple(f"noise {noise:g}" for noise in noises)
+        grid = [[at.get((noise, depth), "") for noise in noises] for depth in depths]
+        down = [(str(depth),) for depth in depths]
+        tables = (
+            NumberTable("Error with its 95 % interval", ("noise", "depth"), names, heads, cells),
+            NumberTable("Error in %, by noise and depth", ("depth",), down, across, grid),
+        )
+        return tables if self.tabs.checkedId() == 0 else tables[::-1]
 
     # What is shown ---------------------------------------------------------------------------------------------
 
@@ -307,6 +321,7 @@ class CurvesPage(Page):
         self._plot.set_depth(parameters.depth)
         self._plot.set_marks(self._marks() if part == "test" else [])
         self._show_course(points, setting)
+        self.numbers_changed.emit()
 
     def _show_settings(self, shown: Setting | None) -> None:
         settings = self._settings()

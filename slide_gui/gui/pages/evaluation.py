@@ -31,6 +31,7 @@ from slide_gui.figures.evaluation import COLUMNS, INTERVALS, MARKS, standing
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLES, ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
@@ -320,10 +321,11 @@ class EvaluationPage(Page):
     def why_nothing_to_export(self) -> str:
         return "No cell has a result yet; press Start."
 
-    def table(self) -> str:
+    def tables(self) -> tuple[NumberTable, ...]:
         if not self.export_options():
-            return ""
-        return (self.errors if self._views.currentIndex() == 0 else self.running_times).text()
+            return ()
+        shown = self.errors if self._views.currentIndex() == 0 else self.running_times
+        return (NumberTable.of_text(shown.accessibleName(), shown.text()),)
 
     # What is shown ---------------------------------------------------------------------------------------------
 
@@ -341,6 +343,7 @@ class EvaluationPage(Page):
         self._time.setEnabled(not controller.timing.running and bool(controller.choice.data))
         self.controls.refresh()
         self._show_course()
+        self.numbers_changed.emit()
 
     def _show_course(self) -> None:
         controller, live = self._controller, self._controller.runs.latest

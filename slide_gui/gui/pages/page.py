@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
 
 __all__ = ["Page", "PageView"]
@@ -52,11 +53,14 @@ class Page(QWidget):
         Name of another page, and what that is to show by its `show_item`.
     chosen()
         What `choices` returns changed, or may have.
+    numbers_changed()
+        What `tables` returns changed, or may have.
     """
 
     export_requested = Signal()
     page_requested = Signal(str, object)
     chosen = Signal()
+    numbers_changed = Signal()
 
     def __init__(
         self,
@@ -115,6 +119,11 @@ class Page(QWidget):
         """Return one sentence that says why there is nothing to export."""
         return "This page has nothing to export yet."
 
+    def tables(self) -> tuple[NumberTable, ...]:
+        """Return the numbers shown, what is seen first at first; none if there are none."""
+        return ()
+
     def table(self) -> str:
-        """Return the numbers shown, tab-separated, with a line of titles; empty if there are none."""
-        return ""
+        """Return the numbers that are copied, tab-separated, with a line of titles; empty if there are none."""
+        tables = self.tables()
+        return tables[0].text() if tables else ""

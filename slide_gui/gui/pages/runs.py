@@ -21,6 +21,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLE, ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.tile_source import row_tile
 from slide_gui.gui.state.library import RunSelection
@@ -98,6 +99,7 @@ class RunsPage(Page):
             self.run_table.set_placeholder(empty)
             self._undelete.setVisible(self._library.can_undelete)
             self._choose_wanted()
+            self.numbers_changed.emit()
 
     def _words(self) -> tuple[str, str]:
         """Return how many runs there are, and what an empty table says; what was not read is not called empty."""
@@ -158,8 +160,10 @@ class RunsPage(Page):
     def why_nothing_to_export(self) -> str:
         return "No run is shown; train a classifier, start a sweep, or clear the filter."
 
-    def table(self) -> str:
-        return self.run_table.text() if self.run_table.shown() else ""
+    def tables(self) -> tuple[NumberTable, ...]:
+        if self._views.currentIndex():
+            return self.comparison.tables()
+        return (NumberTable.of_text("Runs", self.run_table.text()),) if self.run_table.shown() else ()
 
     # Comparison -------------------------------------------------------------------------------------------------
 
@@ -175,6 +179,7 @@ class RunsPage(Page):
     @Slot(object)
     def _compared(self, comparison: Comparison) -> None:
         self.comparison.show_comparison(comparison)
+        self.numbers_changed.emit()
 
 
 def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:
@@ -250,6 +255,29 @@ class ComparisonView(QWidget):
         self._show_pixel_buttons()
         self._show_weights()
         self._body.show()
+
+    def tables(self) -> tuple[NumberTable, ...]:
+        """Return the confusion matrices of both runs, and of each pixel the rows of W; none while none are compared."""
+        shown = self._shown
+        if shown is None:
+            return ()
+        tables = []
+        for name, result in (("A", shown.first), ("B", shown.second)):
+            names = label_names(result.labels, shown.label_names)
+            title = f"Confusion matrix of {name}: {_describe(result)}"
+            heads = tuple(f"taken for {each}" for each in names)
+            tables.append(NumberTable(title, ("class",), [(each,) for each in names], heads, result.confusion.tolist()))
+        rows = shown.rows
+        for number, pixel in enumerate(() if rows is None else rows.pixels):
+            assert rows is not None
+            sides = (("A", rows.first[number]), ("B", rows.second[number]), ("A − B", rows.difference[number]))
+            columns = {f"{side}, layer {k}": row for side, weights in sides for k, row in enumerate(weights, 1)}
+            named = [pixel_name(i, shown.image_shape, shown.feature_names) for i in range(rows.first.shape[2] - 1)]
+            what = "Contributions to" if rows.contributions else "Weights of"
+            title = f"{what} {pixel_name(pixel, shown.image_shape, shown.feature_names)} in A and B"
+            cells = list(zip(*columns.values(), strict=True))
+            tables.append(NumberTable(title, ("from",), [(x,) for x in (*named, "bias")], tuple(columns), cells))
+        return tuple(tables)
 
     def changeEvent(self, event: Any) -> None:
         """Follow a change of the theme."""

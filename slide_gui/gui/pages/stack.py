@@ -147,9 +147,12 @@ class PageStack(QStackedWidget):
         The page shown asks to be exported.
     changed()
         Another page is shown, or another view on it.
+    numbers_changed()
+        What the page that is shown would return as `tables` is another, or may be.
     """
 
     changed = Signal()
+    numbers_changed = Signal()
 
     turned = Signal(object)
     export_requested = Signal()
@@ -236,6 +239,7 @@ class PageStack(QStackedWidget):
             page.page_requested.connect(self.show_item)
             page.chosen.connect(self._note)
             page.chosen.connect(self.changed)
+            page.numbers_changed.connect(self.numbers_changed)
             self._first[name] = page.choices()
             self.addWidget(page)
             self._choose(name)
@@ -258,6 +262,7 @@ class PageStack(QStackedWidget):
         self.name = name
         self.turned.emit(name)
         self.changed.emit()
+        self.numbers_changed.emit()
 
     @Slot(str, object)
     def show_item(self, name: str, item: object) -> None:

@@ -9,6 +9,7 @@ from slide_gui.core.slide.stack import Layer
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.rows import drowns, input_rms, nearby_peak, typical_peak
 from slide_gui.figures.color_scale import ColorScale, signed
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.weight_tiles import Tile
 
@@ -52,6 +53,35 @@ class TileSource:
             row: NDArray[np.float64] = stack.layers[layer - 1].weights[feature]
             return row
         return None
+
+    def names(self) -> list[str]:
+        """Return the names of all features."""
+        dataset = self._workspace.dataset
+        return [self._workspace.feature_name(i) for i in range(0 if dataset is None else dataset.n_features)]
+
+    def by_layer(self, feature: int) -> NumberTable | None:
+        """Return the row of W of a feature as tiles show it, a column a layer; None while there is none."""
+        rows = [self.shown(feature, k) for k in range(1, self._workspace.state.parameters.depth + 1)]
+        known = [(k, row) for k, row in enumerate(rows, 1) if row is not None]
+        if not known:
+            return None
+        what = "Contributions to" if self.shows_contributions() else "Weights of"
+        heads = tuple(f"layer {k}" for k, _ in known)
+        names = [(name,) for name in [*self.names(), "bias"]]
+        title = f"{what} {self._workspace.feature_name(feature)}, by layer"
+        return NumberTable(title, ("from",), names, heads, np.array([row for _, row in known]).T)
+
+    def pictures(self, feature: int) -> list[NumberTable]:
+        """Return each tile of a feature, pixel by pixel as it lies in the image; none where features are no image."""
+        shape, tables = self._shape, []
+        for k in range(1, self._workspace.state.parameters.depth + 1):
+            row = self.shown(feature, k)
+            if shape is not None and row is not None:
+                title = f"The same as a picture, layer {k}"
+                names = [(str(i),) for i in range(shape[0])]
+                heads = tuple(f"column {j}" for j in range(shape[1]))
+                tables.append(NumberTable(title, ("row",), names, heads, row[:-1].reshape(shape)))
+        return tables
 
     def shows_contributions(self) -> bool:
         """Return whether tiles show weights times the root mean square of their pixel, as chosen or as weights need."""

@@ -173,6 +173,10 @@ class CriterionPlot(Plot):
         begun = (i for i, t in enumerate(self._traces) if len(t.criterion))
         return min(begun, key=lambda start: self._traces[start].criterion.low, default=0)
 
+    def steps(self) -> list[CriterionStep]:
+        """Return every iteration, start by start."""
+        return [self._step(start, i) for start, trace in enumerate(self._traces) for i in range(len(trace.iteration))]
+
     def current(self) -> CriterionStep | None:
         """Return the iteration under mouse or keys."""
         return None if self._current is None else self._step(*self._current)

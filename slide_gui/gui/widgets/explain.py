@@ -106,6 +106,11 @@ class ExplainPanel(Painted):
         self.setAccessibleDescription("; ".join(filter(None, [title, second, *spoken])))
         self.update()
 
+    @property
+    def title(self) -> str:
+        """What a, b and the layer are."""
+        return self._title
+
     def lines(self) -> tuple[ExplainLine, ...]:
         """Return the steps shown."""
         return self._lines

@@ -64,6 +64,11 @@ class ShareBars(Pointed):
         if not same:
             self.updateGeometry()
 
+    @property
+    def shares(self) -> tuple[LayerShare, ...]:
+        """What is shown."""
+        return self._shares
+
     def is_moving(self) -> bool:
         """Return whether bars are on their way."""
         return self._settle.is_running()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Layer
 from slide_gui.gui.layouts import flush
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
@@ -34,6 +35,7 @@ class AllRows(View):
         self.mosaic.pixel_clicked.connect(self._pin_field)
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
+        self._choice.chosen.connect(self.numbers_changed)
         self._bar = ColorBar(self)
         self.mosaic.looked.connect(self._place_bar)
         grid = QGridLayout(self)
@@ -86,6 +88,16 @@ class AllRows(View):
             self._shows = shows
         self.mosaic.set_selected(self._pixels.feature)
         self._bar.set_scale(scale, self._source.quantity())
+
+    def tables(self) -> tuple[NumberTable, ...]:
+        stack, number = self._workspace.stack, self._choice.layer
+        if stack is None or len(stack.layers) < number:
+            return ()
+        names, layer = self._source.names(), stack.layers[number - 1]
+        rms = self._source.rms(number) if self._source.shows_contributions() else None
+        weights = layer.weights if rms is None else layer.weights * np.append(rms, 1.0)
+        title = f"{'Weights' if rms is None else 'Contributions'} of every row of W, layer {number}"
+        return (NumberTable(title, ("row of",), [(name,) for name in names], (*names, "bias"), weights),)
 
     @Slot()
     def _moved(self) -> None:

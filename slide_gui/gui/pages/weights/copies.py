@@ -16,6 +16,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.jobs import sentence
@@ -187,15 +188,17 @@ class CopiesPart(View):
 
         return (ExportOption("copies", "the copies against their limit", export, style),)
 
-    def table(self) -> str | None:
-        copies = self._copies
+    def tables(self) -> tuple[NumberTable, ...]:
+        copies, names, cells = self._copies, [], []
         if copies is None:
-            return ""
+            return ()
         a = self._pixels.features()[0]
-        lines = ["rows\tm\tmean relative error\tleast\tlargest"]
-        for name, feature in (("all", None), (str(a), a)):
-            lines += ["\t".join([name, str(m), *map(repr, errors)]) for m, *errors in copies.curve(feature)]
-        return "\n".join(lines)
+        for name, feature in (("all rows", None), (f"row of {self._workspace.feature_name(a)}", a)):
+            curve = copies.curve(feature)
+            names += [(name, str(m)) for m, *_ in curve]
+            cells += [errors for _, *errors in curve]
+        heads = ("mean relative error", "least", "largest")
+        return (NumberTable("Error of m copies against the limit", ("rows", "m"), names, heads, cells),)
 
     # Showing ---------------------------------------------------------------------------------------------------
 
@@ -228,6 +231,7 @@ class CopiesPart(View):
         ]
         self.plot.set_series(tuple(series), MOST_COPIES, self._is_stale(copies))
         self._show_rows(copies, a, shape)
+        self.numbers_changed.emit()
 
     def _is_stale(self, copies: Copies) -> bool:
         parameters = self._workspace.state.parameters

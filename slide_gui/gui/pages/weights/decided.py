@@ -52,14 +52,13 @@ class DecidedPart(QWidget):
         self._entered = entered
         self.controller.follow(image)
 
-    def lines(self) -> list[str]:
+    def lines(self) -> list[tuple[str, str, str | float]]:
         """Return the decision as lines of a table: what, of which class, how much."""
         picture = self.view.picture
         if picture is None:
             return []
-        bars = [f"decision\t{bar.name}\t{bar.text}" for bar in picture.bars]
-        nearest = [f"support vector {each.row + 1}\t{each.name}\t{each.pull!r}" for each in picture.nearest]
-        return [*bars, *nearest]
+        bars = [("decision", bar.name, bar.text) for bar in picture.bars]
+        return [*bars, *((f"support vector {each.row + 1}", each.name, each.pull) for each in picture.nearest)]
 
     @Slot(int)
     def _show_sample(self, row: int) -> None:

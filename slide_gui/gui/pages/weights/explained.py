@@ -12,6 +12,7 @@ from slide_gui.experiments.inspection.explain import Explanation, explain, stron
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.layouts import flush
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
@@ -76,6 +77,8 @@ def _amount(value: float) -> str:
 class ExplainedWeight(View):
     """Pixel a is the one pointed at; b the one under the cursor in a tile, else the one with the strongest weight."""
 
+    shows_rows = False
+
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._choice = LayerChoice(self)
@@ -119,10 +122,14 @@ class ExplainedWeight(View):
         self.panel.set_lines(title, f"{why} The layer is fitted on {fitted_on}.", lines_of(explanation), stale)
         self._show_rows(explanation, shape, stale)
         self.tiles.set_crosshair(b)
+        self.numbers_changed.emit()
 
-    def table(self) -> str | None:
+    def tables(self) -> tuple[NumberTable, ...]:
         lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.panel.lines()]
-        return "\n".join("\t".join(map(plain_math, cells)) for cells in lines)
+        plain = [tuple(map(plain_math, cells)) for cells in lines]
+        heads = ("formula", "numbers", "value", "in the paper")
+        title = plain_math(self.panel.title)
+        return (NumberTable(title, ("what",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),) if plain else ()
 
     def _other(self, row: NDArray[np.float64], a: int, noun: str) -> tuple[int, str]:
         source = self._pixels.source

@@ -17,6 +17,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.decided import DecidedPart
 from slide_gui.gui.pages.weights.shown_image import ImageRow
 from slide_gui.gui.pages.weights.view import View, ViewContext
@@ -57,6 +58,7 @@ class FlowPart(View):
     """
 
     brush_chosen = Signal(int)
+    shows_rows = False
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
@@ -184,16 +186,22 @@ class FlowPart(View):
 
         return (ExportOption("flow", "the flow of this image", export, style),)
 
-    def table(self) -> str | None:
+    def tables(self) -> tuple[NumberTable, ...]:
         flow = self._flow
         if flow is None:
-            return ""
-        lines = ["stage\terror from target\terror from x\tvalues", _line("x", None, 0.0, flow.clean)]
-        lines.append(_line("entered", None, flow.corruption_error, flow.corrupted))
+            return ()
+        lines = [_line("x", None, 0.0, flow.clean), _line("entered", None, flow.corruption_error, flow.corrupted)]
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
-        return "\n".join([*lines, *self._decided.lines()])
+        names, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
+        heads = ("error from target", "error from x", *self._source.names())
+        shown = NumberTable("Flow of one image", ("stage",), names, heads, cells)
+        decided = self._decided.lines()
+        if not decided:
+            return (shown,)
+        what, values = [each[:2] for each in decided], [each[2:] for each in decided]
+        return shown, NumberTable("Decision of the classifier", ("what", "class"), what, ("value",), values)
 
     @Slot()
     def refresh(self) -> None:
@@ -273,6 +281,7 @@ class FlowPart(View):
         self.view.set_columns(shown)
         self._beside.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
         self._decided.follow(flow.corrupted, "x" if flow.survivors.all() else "x̃")
+        self.numbers_changed.emit()
 
     def showEvent(self, event: Any) -> None:
         """Catch up with what changed while another view was shown."""
@@ -285,9 +294,8 @@ class FlowPart(View):
         self._decided.controller.rest()
 
 
-def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> str:
-    errors = ["" if error is None else repr(error) for error in (from_target, from_x)]
-    return "\t".join([stage, *errors, *map(repr, values.tolist())])
+def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> tuple[Any, ...]:
+    return stage, from_target, from_x, *values.tolist()
 
 
 def flow_columns(

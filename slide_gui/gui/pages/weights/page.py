@@ -17,6 +17,7 @@ from slide_gui.figures.color_scale import signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.pinned_rows import PinnedRows
@@ -295,6 +296,7 @@ class WeightsPage(Page):
         workspace.dataset_changed.connect(self._show_dataset)
         workspace.state_changed.connect(self._show_state)
         workspace.stack_changed.connect(self.refresh)
+        self.pixels.moved.connect(self.numbers_changed)
 
     # Views ------------------------------------------------------------------------------------------------------
 
@@ -314,6 +316,7 @@ class WeightsPage(Page):
             if spec.name == ALL_ROWS:
                 cast("AllRows", view).wall_requested.connect(self.show_wall)
             self._views.addWidget(view)
+            view.numbers_changed.connect(self.numbers_changed)
             if spec.name == FLOW:
                 flow = cast("FlowPart", view)
                 flow.set_brush(self._brush)
@@ -481,23 +484,34 @@ class WeightsPage(Page):
         """Return the view that is shown."""
         return cast(View, self._views.currentWidget())
 
+    def tables(self) -> tuple[NumberTable, ...]:
+        view = self.shown_view()
+        tables, figure = view.tables(), self._figure_table()
+        if not view.shows_rows or figure is None:
+            return tables
+        first, *pins = dict.fromkeys(self.pixels.features())
+        by_layer = list(filter(None, map(self._source.by_layer, (first, *pins))))
+        return (*tables, by_layer[0], *self._source.pictures(first), *by_layer[1:], figure)
+
     def table(self) -> str:
-        table = self.shown_view().table()
-        if table is not None:
-            return table
-        lines = ["\t".join(("pixel", "layer", "bias", "weights"))]
+        # What is copied of rows of W are those of the figure.
+        figure = self._figure_table() if self.shown_view().shows_rows else None
+        tables = self.shown_view().tables() if figure is None else (figure,)
+        return "\n\n".join(each.text() for each in tables)
+
+    def _figure_table(self) -> NumberTable | None:
+        """Return the rows of W that an export shows, a line each; None while there are none."""
+        names, cells = [], []
         for feature in self._figure_pixels():
             for k in range(1, self._workspace.state.parameters.depth + 1):
                 row = self._source.row(feature, k)
                 if row is not None:
-                    cells = [
-                        self._workspace.feature_name(feature),
-                        str(k),
-                        repr(float(row[-1])),
-                        *map(repr, row[:-1].tolist()),
-                    ]
-                    lines.append("\t".join(cells))
-        return "\n".join(lines) if len(lines) > 1 else ""
+                    names.append((self._workspace.feature_name(feature), str(k)))
+                    cells.append(np.concatenate([row[-1:], row[:-1]]))
+        if not cells:
+            return None
+        heads = ("bias", *self._source.names())
+        return NumberTable("Rows of W of the figure", ("pixel", "layer"), names, heads, np.array(cells))
 
     # From the workspace ----------------------------------------------------------------------------------------
 
@@ -529,6 +543,7 @@ class WeightsPage(Page):
         self.shown_view().refresh()
         self._share_room()
         self.pixels.watch()
+        self.numbers_changed.emit()
 
     def changeEvent(self, event: Any) -> None:
         """Follow a change of the theme."""

@@ -14,6 +14,7 @@ from slide_gui.experiments.inspection.permutation import ScrambledFit, fit_scram
 from slide_gui.experiments.inspection.rows import input_rms
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, add_button, label
@@ -100,6 +101,7 @@ class ScramblePart(View):
     def _fitted(self, fit: ScrambledFit) -> None:
         self._fit = fit
         self.refresh()
+        self.numbers_changed.emit()
         if not self.images.is_flying:
             self._landed()
 
@@ -191,11 +193,16 @@ class ScramblePart(View):
         dataset = self._workspace.dataset
         return dataset is not None and dataset.image_shape is not None
 
-    def table(self) -> str | None:
+    @property
+    def shows_rows(self) -> bool:  # type: ignore[override]
+        """Whether nothing is scrambled yet, so that rows of W are all there is."""
+        return self._fit is None
+
+    def tables(self) -> tuple[NumberTable, ...]:
         fit = self._fit
         if fit is None:
-            return None
-        lines = ["layer\tlargest difference\tlargest weight"]
-        numbers = enumerate(zip(fit.differences, fit.largest, strict=True), start=1)
-        lines += [f"{k}\t{difference!r}\t{largest!r}" for k, (difference, largest) in numbers]
-        return "\n".join(lines)
+            return ()
+        names = [(str(k),) for k in range(1, len(fit.differences) + 1)]
+        cells = list(zip(fit.differences, fit.largest, strict=True))
+        heads = ("largest difference", "largest weight")
+        return (NumberTable("Un-scrambled W against W", ("layer",), names, heads, cells),)

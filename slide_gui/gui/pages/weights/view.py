@@ -13,6 +13,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush
+from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
@@ -40,7 +41,21 @@ class ViewContext:
 
 
 class View(QWidget):
-    """A view of the page, made when it is first shown."""
+    """A view of the page, made when it is first shown.
+
+    Attributes
+    ----------
+    shows_rows : bool
+        Whether rows of W are what it shows, which are tables of the page.
+
+    Signals
+    -------
+    numbers_changed()
+        What `tables` returns changed, or may have.
+    """
+
+    numbers_changed = Signal()
+    shows_rows = True
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -60,9 +75,9 @@ class View(QWidget):
         """Return what can be exported of this view now; `style` is as the page is set."""
         return ()
 
-    def table(self) -> str | None:
-        """Return the numbers shown, tab-separated, with a line of titles; None for the rows of W."""
-        return None
+    def tables(self) -> tuple[NumberTable, ...]:
+        """Return the numbers shown beside rows of W of the pixels looked at; none if there are none."""
+        return ()
 
     def _add_tiles(self, name: str) -> WeightTiles:
         """Make tiles: what is hovered in them is the weight looked at, what is clicked with Ctrl is pinned."""
