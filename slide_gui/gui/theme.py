@@ -15,8 +15,11 @@ from slide_gui.resources import resource
 __all__ = ["DARK", "LIGHT", "PINS", "Theme", "apply_theme", "figure_font", "icon", "style_sheet", "theme_of"]
 
 
-PINS = ("#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#0072B2")
-"""Colour-blind-safe colours of pins and of depth lines, always in this order."""
+PINS = {
+    "light": ("#C24E00", "#009E73", "#C0609A", "#2A93D5", "#B98200", "#005A91"),
+    "dark": ("#E06A10", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#2487C9"),
+}
+"""Colour-blind-safe colours of pins and of depth lines, always in this order; 3 : 1 against the page of their theme."""
 
 BODY, SECONDARY = 13, 11
 """Sizes of type, in pixels."""
@@ -30,6 +33,7 @@ class Theme:
     background: str
     panel: str
     line: str
+    edge: str
     text: str
     muted: str
     accent: str
@@ -55,7 +59,8 @@ class Theme:
 
     def pin(self, number: int) -> QColor:
         """Return the colour of the pin or depth `number` = 0, 1, …; after the last they start again."""
-        return QColor(PINS[number % len(PINS)])
+        pins = PINS[self.name]
+        return QColor(pins[number % len(pins)])
 
     def tokens(self) -> dict[str, str]:
         """Return name → colour, for the style sheet."""
@@ -67,6 +72,7 @@ LIGHT = Theme(
     background="#F7F7F8",
     panel="#FFFFFF",
     line="#E2E3E7",
+    edge="#868B95",
     text="#1D1F24",
     muted="#666B76",
     accent="#2F6FDE",
@@ -86,6 +92,7 @@ DARK = Theme(
     background="#1B1D21",
     panel="#24272C",
     line="#363A41",
+    edge="#777D88",
     text="#E8EAED",
     muted="#9AA0AB",
     accent="#6FA3FF",
@@ -273,7 +280,8 @@ QMenuBar::item { padding: 4px 8px; border-radius: 4px; background: transparent; 
 QMenuBar::item:selected, QMenuBar::item:pressed { background: $hover; }
 QMenu { background: $panel; border: 1px solid $line; padding: 4px; }
 QMenu::item { padding: 6px 24px 6px 24px; border-radius: 4px; }
-QMenu::item:selected { background: $accent_wash; color: $accent_text; }
+QMenu::item:selected { background: $accent_wash; color: $accent_text; border-left: 3px solid $accent;
+    padding-left: 21px; }
 QMenu::item:disabled { color: $muted; }
 QMenu::separator { height: 1px; background: $line; margin: 4px 8px; }
 QMenu::icon { padding-left: 6px; }
@@ -281,17 +289,17 @@ QSplitter::handle { background: $line; }
 """
 
 _CONTROLS = """
-QPushButton { background: $panel; color: $text; border: 1px solid $line; border-radius: 5px;
+QPushButton { background: $panel; color: $text; border: 1px solid $edge; border-radius: 5px;
     padding: 0 12px; min-height: 26px; }
 QPushButton:hover { background: $hover; }
 QPushButton:pressed { background: $line; }
 QPushButton:focus { border: 2px solid $accent; padding: 0 11px; min-height: 24px; }
-QPushButton:disabled { color: $muted; background: $background; }
-QPushButton:checked { background: $accent_wash; color: $accent_text; border-color: $accent_wash; }
+QPushButton:disabled { color: $muted; background: $background; border-color: $line; }
+QPushButton:checked { background: $accent_wash; color: $accent_text; border-color: $accent; }
 QPushButton[kind="primary"] { background: $accent; color: $on_accent; border-color: $accent; }
 QPushButton[kind="primary"]:hover, QPushButton[kind="primary"]:pressed { background: $accent_hover;
     border-color: $accent_hover; }
-QPushButton[kind="primary"]:focus { border: 2px solid $text; }
+QPushButton[kind="primary"]:focus { background: $accent_wash; color: $text; border: 2px solid $accent; }
 QPushButton[kind="primary"]:disabled { background: $hover; border-color: $line; color: $muted; }
 QPushButton[kind="flat"], QPushButton[kind="segment"] { background: transparent; border-color: transparent;
     color: $muted; }
@@ -299,8 +307,8 @@ QPushButton[kind="flat"] { padding: 0 8px; color: $text; }
 QPushButton[kind="flat"]:focus { padding: 0 7px; }
 QPushButton[kind="flat"]:hover, QPushButton[kind="segment"]:hover { background: $hover; color: $text; }
 QPushButton[kind="flat"]:checked, QPushButton[kind="segment"]:checked { background: $accent_wash;
-    color: $accent_text; }
-QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border-color: $accent; }
+    color: $accent_text; border-color: $accent; }
+QPushButton[kind="flat"]:focus, QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
 QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
@@ -310,13 +318,14 @@ QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-
 QToolButton[kind="nav"]:hover { background: $hover; color: $text; }
 QToolButton[kind="nav"]:checked { background: $accent_wash; color: $accent_text; border-left-color: $accent; }
 QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3px; padding: 6px 1px 4px 0; }
-QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid $line; border-radius: 4px;
+QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid $edge; border-radius: 4px;
     padding: 4px; selection-background-color: $accent; selection-color: $on_accent; }
 QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }
 QTreeWidget { background: $panel; color: $text; border: 1px solid $line; border-radius: 5px; padding: 4px; }
 QTreeWidget::item { padding: 4px 8px; }
 QTreeWidget::item:hover { background: $hover; }
-QTreeWidget::item:selected { background: $accent_wash; color: $accent_text; }
+QTreeWidget::item:selected { background: $accent_wash; color: $accent_text; border-left: 3px solid $accent;
+    padding-left: 5px; }
 QCheckBox, QRadioButton { spacing: 8px; }
 QCheckBox:focus, QRadioButton:focus { color: $accent_text; }
 QCheckBox::indicator { width: 14px; height: 14px; border: 1px solid $muted; border-radius: 3px; background: $panel; }
@@ -329,21 +338,21 @@ QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $ac
 """
 
 _NUMBERS = """
-QLineEdit, QSpinBox, QComboBox { background: $panel; color: $text; border: 1px solid $line;
+QLineEdit, QSpinBox, QComboBox { background: $panel; color: $text; border: 1px solid $edge;
     border-radius: 5px; padding: 0 8px; min-height: 26px; selection-background-color: $accent;
     selection-color: $on_accent; }
 QLineEdit { padding: 0 6px; }
 QSpinBox { min-height: 23px; }
-QLineEdit:hover, QSpinBox:hover, QComboBox:hover { border-color: $muted; }
+QLineEdit:hover, QSpinBox:hover, QComboBox:hover { border-color: $text; }
 QLineEdit:focus, QSpinBox:focus, QComboBox:focus, QComboBox:on {
     border: 2px solid $accent; padding: 0 7px; min-height: 24px; }
 QLineEdit:focus { padding: 0 5px; }
 QSpinBox:focus { min-height: 21px; }
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled { color: $muted;
-    background: $background; }
+    background: $background; border-color: $line; }
 QLineEdit[kind="number"] { background: transparent; border-color: transparent; font-weight: 600; padding: 0 3px;
     min-height: 20px; }
-QLineEdit[kind="number"]:hover { background: $panel; border-color: $line; }
+QLineEdit[kind="number"]:hover { background: $panel; border-color: $edge; }
 QLineEdit[kind="number"]:focus { background: $panel; border: 2px solid $accent; padding: 0 2px; min-height: 18px; }
 QComboBox::drop-down { border: 0; width: 24px; }
 QComboBox::down-arrow { image: url("$icon_chevron_down"); width: 12px; height: 12px; }
@@ -356,7 +365,7 @@ QSpinBox::up-arrow { image: url("$icon_chevron_up"); width: 10px; height: 10px; 
 QSpinBox::down-arrow { image: url("$icon_chevron_down"); width: 10px;
     height: 10px; }
 QSlider:horizontal { min-height: 22px; }
-QSlider::groove:horizontal { height: 4px; background: $line; border-radius: 2px; }
+QSlider::groove:horizontal { height: 4px; background: $edge; border-radius: 2px; }
 QSlider::sub-page:horizontal { background: $accent; border-radius: 2px; }
 QSlider::handle:horizontal { background: $panel; border: 2px solid $accent; width: 12px; height: 12px;
     margin: -6px 0; border-radius: 8px; }
@@ -371,12 +380,13 @@ QProgressBar::chunk { background: $accent; border-radius: 2px; }
 _LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QTableView { gridline-color: $line; }
+QTableView::item:focus { border: 2px solid $accent; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
     padding: 4px 5px; font-size: 11px; }
 QAbstractScrollArea::corner { background: transparent; border: 0; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }
-QScrollBar::handle { background: $line; border-radius: 3px; margin: 2px; }
+QScrollBar::handle { background: $edge; border-radius: 3px; margin: 2px; }
 QScrollBar::handle:vertical { min-height: 32px; }
 QScrollBar::handle:horizontal { min-width: 32px; }
 QScrollBar::handle:hover { background: $muted; }
@@ -385,7 +395,7 @@ QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
 QTabBar::tab { background: transparent; color: $muted; padding: 6px 12px; border-radius: 5px; margin-right: 4px; }
 QTabBar::tab:hover { background: $hover; color: $text; }
-QTabBar::tab:selected { background: $accent_wash; color: $accent_text; }
+QTabBar::tab:selected { background: $accent_wash; color: $accent_text; border: 1px solid $accent; }
 QTabBar::tab:focus { border: 2px solid $accent; }
 QTabWidget::pane { border: 0; }
 """

@@ -11,17 +11,30 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 from slide_gui.gui.app import stored_theme
 from slide_gui.gui.pages.stack import PAGES, PageSpec
 from slide_gui.gui.theme import DARK, LIGHT, PINS, Theme, apply_theme, figure_font, icon, style_sheet, theme_of
+from slide_gui.gui.widgets.painted import STALE
+from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, sequential, towards
 
 # Text in the first colour stands on the second somewhere in the program.
 TEXT_ON = [
     *((t, g) for t in ("text", "muted") for g in ("background", "panel", "hover", "accent_wash")),
     ("text", "danger_wash"),
-    *(("accent_text", g) for g in ("background", "panel", "accent_wash")),
+    ("text", "line"),
+    ("text", "paper"),
+    ("muted", "paper"),
+    *(("accent_text", g) for g in ("background", "panel", "accent_wash", "hover")),
     ("on_accent", "accent"),
     ("on_accent", "accent_hover"),
+    ("danger", "background"),
     ("danger", "panel"),
     ("danger", "danger_wash"),
     ("background", "text"),
+]
+
+# What is drawn in the first colour, an edge, a ring or a line, tells something on the second.
+DRAWN_ON = [
+    *(("accent", g) for g in ("background", "panel", "hover", "accent_wash", "paper", "line")),
+    *(("edge", g) for g in ("background", "panel")),
+    *((line, g) for line in ("text", "muted", "danger") for g in ("background", "panel", "paper")),
 ]
 
 
@@ -48,13 +61,32 @@ def test_that_text_has_a_contrast_of_4_5(theme: Theme, text: str, ground: str) -
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
-def test_that_the_focus_ring_stands_out_from_page_and_panel(theme: Theme) -> None:
-    assert min(contrast(theme.accent, theme.background), contrast(theme.accent, theme.panel)) >= 3.0
+@pytest.mark.parametrize(("drawn", "ground"), DRAWN_ON)
+def test_that_edges_rings_and_lines_have_a_contrast_of_3(theme: Theme, drawn: str, ground: str) -> None:
+    assert contrast(getattr(theme, drawn), getattr(theme, ground)) >= 3.0
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_that_every_pin_and_line_of_a_plot_has_a_contrast_of_3(theme: Theme) -> None:
+    for number in range(6):
+        for ground in (theme.background, theme.panel, theme.paper):
+            assert contrast(theme.pin(number).name(), ground) >= 3.0
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=lambda t: t.name)
+def test_that_ink_reads_on_every_colour_of_a_scale(theme: Theme) -> None:
+    for hue in (BLUE, ORANGE):
+        for share in range(256):
+            colour = sequential(theme, share / 255, hue)
+            for shown in (colour, towards(colour, QColor(theme.background), STALE)):
+                assert contrast(ink_on(shown).name(), shown.name()) >= 4.5
 
 
 def test_that_pins_repeat_in_their_order() -> None:
-    assert [LIGHT.pin(i).name().upper() for i in range(7)] == [*PINS, PINS[0]]
-    assert DARK.pin(2) == LIGHT.pin(2)
+    for theme in (LIGHT, DARK):
+        pins = PINS[theme.name]
+        assert len(set(pins)) == 6
+        assert [theme.pin(i).name().upper() for i in range(7)] == [*pins, pins[0]]
 
 
 @pytest.mark.parametrize(("choice", "theme"), [("dark", DARK), ("light", LIGHT)])
@@ -140,5 +172,5 @@ def test_that_a_focused_button_looks_different(shown: Callable[..., QWidget]) ->
     button.setFocus()
     after = button.grab().toImage()
     assert before.size() == after.size()
-    assert before.pixelColor(40, 0) == QColor(LIGHT.line)
+    assert before.pixelColor(40, 0) == QColor(LIGHT.edge)
     assert after.pixelColor(40, 0) == QColor(LIGHT.accent)

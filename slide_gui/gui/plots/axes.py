@@ -366,8 +366,9 @@ class Plot(Pointed):
         """Grey what is drawn, because it is stale."""
         if faint != self._faint:
             self._faint = faint
-            for item in self._parts:
-                item.setOpacity(STALE if faint else 1.0)
+            for item in self._parts:  # but not what is written at the axes
+                if item not in (self._x_axis, self._y_axis):
+                    item.setOpacity(STALE if faint else 1.0)
             self._changed()
 
     def _curve(self, key: Hashable, z: float, make: Callable[[], Any] | None = None) -> Any:

@@ -123,7 +123,7 @@ def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
     pen = QPen(theme.pin(depth), width)
     pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
     pen.setCapStyle(Qt.PenCapStyle.RoundCap)
-    if depth >= len(PINS):
+    if depth >= len(PINS[theme.name]):
         pen.setCapStyle(Qt.PenCapStyle.FlatCap)
         pen.setDashPattern([1.8, 1.2])
     return pen

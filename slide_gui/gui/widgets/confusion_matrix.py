@@ -23,7 +23,7 @@ from slide_gui.gui.widgets.painted import (
     paint_callout,
     paint_placeholder,
 )
-from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential
+from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential, towards
 from slide_gui.text import count, fixed, per_cent
 
 __all__ = ["ConfusionMatrix", "worst_mistake"]
@@ -184,10 +184,8 @@ class ConfusionMatrix(Pointed):
 
     def _paint_still(self, painter: QPainter) -> None:
         """Draw what hovering does not change."""
-        painter.setOpacity(STALE if self._stale else 1.0)
         self._paint_cells(painter)
         self._paint_margins(painter)
-        painter.setOpacity(1.0)
         self._paint_legend(painter)
 
     def _paint_cells(self, painter: QPainter) -> None:
@@ -201,6 +199,8 @@ class ConfusionMatrix(Pointed):
             for predicted, value in enumerate(self._counts[true].tolist()):
                 box = self.cell(true, predicted)
                 colour = self.colour(true, predicted)
+                if self._stale:
+                    colour = towards(colour, QColor(theme.background), STALE)
                 painter.fillRect(box, colour)
                 text = count(value)
                 if value and metrics.horizontalAdvance(text) <= box.width() - 2 and box.height() >= 11:
@@ -220,7 +220,7 @@ class ConfusionMatrix(Pointed):
         widest = min(max(metrics.horizontalAdvance(t) for t in self._labels) + 4, 28)
         for i, name in enumerate(self._labels):
             row, column = self.cell(i, 0), self.cell(0, i)
-            painter.setPen(QColor(theme.text))
+            painter.setPen(QColor(theme.muted if self._stale else theme.text))
             # Where cells are narrower than their names, only some are named.
             if i % math.ceil(14 / step) == 0:
                 elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, left - 8)

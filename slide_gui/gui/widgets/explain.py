@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter, QP
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Painted, focus_ring
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, Painted, focus_ring
 
 __all__ = ["ExplainLine", "ExplainPanel", "math_width", "plain_math"]
 
@@ -149,7 +149,7 @@ class ExplainPanel(Painted):
         painter.setPen(QColor(theme.muted))
         painter.setFont(figure_font(self, SECONDARY))
         self._paint_heading(painter, 19, self._second)
-        painter.setOpacity(STALE if self._stale else 1.0)
+        plain, strongest = (theme.muted,) * 2 if self._stale else (theme.text, theme.accent_text)
         small, body = figure_font(self, SECONDARY), figure_font(self, BODY)
         strong = figure_font(self, BODY, strong=True)
         name, formula, numbers, place, value_end = self.columns()
@@ -158,7 +158,7 @@ class ExplainPanel(Painted):
             baseline = top + 18
             painter.setPen(QPen(QColor(theme.line), 1.0))
             painter.drawLine(EDGE, top, self.width() - EDGE, top)
-            painter.setPen(QColor(theme.text))
+            painter.setPen(QColor(plain))
             paint_math(painter, name, baseline, line.name, strong)
             paint_math(painter, formula, baseline, line.formula, body)
             painter.setPen(QColor(theme.muted))
@@ -167,10 +167,9 @@ class ExplainPanel(Painted):
             if place is not None:
                 painter.setFont(small)
                 painter.drawText(QRectF(place, top, self.width() - place, ROW), MIDDLE, line.place)
-            painter.setPen(QColor(theme.accent_text if line.name.startswith("W_{ab") else theme.text))
+            painter.setPen(QColor(strongest if line.name.startswith("W_{ab") else plain))
             painter.setFont(strong)
             painter.drawText(QRectF(value_end - 160, top, 160, ROW), RIGHT, line.value)
-        painter.setOpacity(1.0)
         focus_ring(painter, self)
         painter.end()
 

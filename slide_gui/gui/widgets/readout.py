@@ -7,7 +7,6 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.gui.widgets.painted import STALE, washed
 
 __all__ = ["Readout"]
 
@@ -127,6 +126,6 @@ class Readout(QWidget):
             for number, text in enumerate(texts[: len(titles)]):
                 layer = line if turned else number
                 old = layer < len(self._stale) and self._stale[layer]
-                painter.setPen(washed(theme.text, STALE) if old else QColor(theme.text))
+                painter.setPen(QColor(theme.muted if old else theme.text))
                 painter.drawText(QRectF(first + number * step, top, step, LINE), right, text)
         painter.end()

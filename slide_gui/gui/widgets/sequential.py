@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QLinearGradient, QPainter
 
 from slide_gui.gui.theme import Theme
 
-__all__ = ["BLUE", "ORANGE", "contrast", "ink_on", "paint_ramp", "sequential"]
+__all__ = ["BLUE", "ORANGE", "contrast", "ink_on", "paint_ramp", "sequential", "towards"]
 
 BLUE, ORANGE = "blue", "orange"
 
@@ -20,7 +20,7 @@ _ANCHORS = {
     (ORANGE, "light"): ("#FFF2E6", "#FBD0A8", "#F2A262", "#D8701F", "#A1480A", "#6B2A02"),
     (ORANGE, "dark"): ("#32291F", "#59391D", "#8D521B", "#C6742B", "#EFA566", "#FFE1C4"),
 }
-_INKS = ("#111317", "#FFFFFF")
+_INKS = ("#000000", "#FFFFFF")  # one of the two reads on any colour
 
 
 @cache
@@ -45,6 +45,11 @@ def sequential(theme: Theme, share: float, hue: str = BLUE) -> QColor:
     return QColor(_table(hue, theme.name)[round(255 * min(max(share, 0.0), 1.0))])
 
 
+def towards(colour: QColor, page: QColor, share: float) -> QColor:
+    """Return a colour mixed with the page's, of which it is `share`."""
+    return QColor(*(round(share * a + (1 - share) * b) for a, b in zip(_rgb(colour), _rgb(page), strict=True)))
+
+
 def contrast(a: QColor, b: QColor) -> float:
     """Return the contrast of two colours, 1 to 21 (WCAG 2)."""
     light, dark = sorted((_luminance(a), _luminance(b)), reverse=True)
@@ -62,7 +67,7 @@ def _ink(name: str) -> str:
 
 
 def ink_on(colour: QColor) -> QColor:
-    """Return near black or white, whichever reads better on a colour; the contrast is at least 4.3."""
+    """Return black or white, whichever reads better on a colour; the contrast is at least 4.5."""
     return QColor(_ink(colour.name()))
 
 

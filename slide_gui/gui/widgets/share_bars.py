@@ -114,12 +114,10 @@ class ShareBars(Pointed):
         if not self._shares:
             paint_placeholder(painter, self, self._placeholder)
         else:
-            painter.setOpacity(STALE if self._stale else 1.0)
             self._paint_head(painter)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
             for row, share in enumerate(self._shares):
                 self._paint_line(painter, row, share)
-            painter.setOpacity(1.0)
             if self._current is not None:
                 at = QPointF(self.bar(self._current).right(), self.line(self._current).center().y())
                 paint_callout(painter, self, at, [self._text(self._shares[self._current]), WHAT])
@@ -146,9 +144,11 @@ class ShareBars(Pointed):
         painter.setBrush(QColor(theme.line))
         painter.drawRoundedRect(track, 2.0, 2.0)
         painter.setBrush(theme.pin(share.layer))
+        painter.setOpacity(STALE if self._stale else 1.0)
         if bar.width() > 0:
             painter.drawRoundedRect(QRectF(left, bar.top(), max(bar.width(), 1.5), BAR), 2.0, 2.0)
-        painter.setPen(QPen(QColor(theme.text)))
+        painter.setOpacity(1.0)
+        painter.setPen(QPen(QColor(theme.muted if self._stale else theme.text)))
         painter.setFont(figure_font(self))
         painter.drawText(QRectF(EDGE, box.top(), 40, LINE), MIDDLE, layer_name(share.layer))
         now = 100.0 * self._settle.values[row]

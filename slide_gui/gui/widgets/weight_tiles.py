@@ -66,12 +66,11 @@ def paint_cells(
 
 def _captions(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:
     top = int(Qt.AlignmentFlag.AlignTop)
-    for old, colour in ((False, QColor(theme.muted)), (True, washed(theme.muted, STALE))):
-        painter.setPen(colour)
-        for number, column, row, tile in cells:
-            if tile is not None and layout.lines and row.is_stale(column) == old:
-                text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
-                painter.drawText(layout.captions(number, column), top, text)
+    painter.setPen(QColor(theme.muted))  # also of what is greyed: words stay legible
+    for number, column, _, tile in cells:
+        if tile is not None and layout.lines:
+            text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
+            painter.drawText(layout.captions(number, column), top, text)
 
 
 def _markers(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:

@@ -1,0 +1,152 @@
+"""The contrast of what is written, as it is drawn on every page in both themes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pyqtgraph as pg
+import pytest
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QColor, QImage, QPaintDevice, QPainter
+from PySide6.QtWidgets import QAbstractButton, QAbstractItemView, QLabel, QWidget
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.plots.axes import Plot
+from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.painted import CachedPixmap
+from slide_gui.gui.widgets.sequential import contrast
+from tests.gui.given import labelled, settle, wait
+
+LEAST = 4.5
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return labelled()
+
+
+class Written:
+    """Every text that Python paints while it is on: where in its widget, in which colour, how opaque."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.texts: list[tuple[QPaintDevice, str, QRectF, QColor]] = []
+        draw = QPainter.drawText
+
+        def note(painter: QPainter, *args: Any) -> Any:
+            text = next((each for each in args if isinstance(each, str)), "")
+            place = QRectF(args[0]) if not isinstance(args[0], QPointF | int | float) else None
+            if place is None and isinstance(args[0], QPointF):
+                metrics = painter.fontMetrics()
+                place = QRectF(metrics.boundingRect(text)).translated(args[0])
+            if place is not None and any(c.isalnum() for c in text):
+                flags = next((int(each) for each in args[1:] if isinstance(each, int)), 0)
+                place = QRectF(painter.boundingRect(place, flags, text))
+                colour = QColor(painter.pen().color())
+                colour.setAlphaF(colour.alphaF() * painter.opacity())
+                self.texts.append((painter.device(), text, painter.combinedTransform().mapRect(place), colour))
+            return draw(painter, *args)
+
+        monkeypatch.setattr(QPainter, "drawText", note)
+
+
+def ground_of(image: QImage, place: QRectF) -> QColor | None:
+    """Return the commonest colour of a place, which is what lies under a text; None outside of the picture."""
+    box = place.toAlignedRect().intersected(image.rect())
+    if box.width() < 3 or box.height() < 5:
+        return None
+    seen = Counter(image.pixel(x, y) for x in range(box.left(), box.right()) for y in range(box.top(), box.bottom()))
+    return QColor(seen.most_common(1)[0][0])
+
+
+def over(colour: QColor, ground: QColor) -> QColor:
+    share = colour.alphaF()
+    pairs = zip(colour.getRgb()[:3], ground.getRgb()[:3], strict=True)
+    return QColor(*(round(share * a + (1 - share) * b) for a, b in pairs))
+
+
+def painted(root: QWidget) -> Iterator[QWidget]:
+    """Return the widgets that paint themselves, and the insides of tables, which paint anew what they keep."""
+    for each in root.findChildren(QWidget):
+        kind = type(each)
+        if not each.isVisible() or min(each.width(), each.height()) <= 8 or not kind.__module__.startswith("slide_gui"):
+            continue
+        if isinstance(each, Plot):
+            each.dress()
+        elif isinstance(getattr(each, "_still", None), CachedPixmap):
+            vars(each)["_still"] = CachedPixmap()
+        if isinstance(each, QAbstractItemView | pg.GraphicsView):
+            yield each.viewport()
+        elif "paintEvent" in vars(kind):
+            yield each
+
+
+def least_of_words(image: QImage, root: QWidget, faults: list[str], where: str) -> int:
+    """Measure the labels and buttons that Qt paints: the pixel that differs most from the ground is their ink."""
+    many = 0
+    for each in root.findChildren(QWidget):
+        if not isinstance(each, QLabel | QAbstractButton) or not each.isVisible() or not each.text():
+            continue
+        if not each.isEnabled() or each.visibleRegion().isEmpty() or "paintEvent" in vars(type(each)):
+            continue
+        box = each.visibleRegion().boundingRect().translated(each.mapTo(root, each.rect().topLeft()))
+        seen = Counter(
+            image.pixel(x, y)
+            for x in range(box.left() + 3, box.right() - 3)
+            for y in range(box.top() + 3, box.bottom() - 3)
+        )
+        if len(seen) < 2:
+            continue
+        ground = QColor(seen.most_common(1)[0][0])
+        best = max(contrast(QColor(colour), ground) for colour in seen)
+        many += 1
+        if best < LEAST:
+            faults.append(f"{where}: {type(each).__name__} {each.text()!r} {best:.2f}")
+    return many
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_that_what_is_written_on_every_page_has_a_contrast_of_4_5(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch, theme: str
+) -> None:
+    window.set_theme(theme)
+    window.workspace.select(pins=(3, 20))
+    window.actions_by_name["train"].trigger()
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    window.workspace.set_parameters(noise=0.5)  # what was trained is greyed
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    faults: list[str] = []
+    many = 0
+    shown = [(page.name, number) for page in PAGES for number in range(max(len(page.views), 1))]
+    shown += [("weights", number) for number in range(1, len(VIEWS))]
+    written = Written(monkeypatch)
+    for page, number in shown:
+        window.pages.turn_to(page)
+        if number or page != "weights":
+            tabs = window.pages.page(page).tabs
+            if tabs.buttons():
+                tabs.button(number).click()
+        settle()
+        where = f"{page} {number}"
+        whole = window.grab().toImage()
+        many += least_of_words(whole, window, faults, where)
+        for each in painted(window):
+            written.texts.clear()
+            each.grab()
+            corner = QPointF(each.mapTo(window, each.rect().topLeft()))
+            for device, text, place, colour in list(written.texts):
+                if isinstance(device, QWidget) and device is not each:
+                    continue  # a child, which comes by itself
+                ground = ground_of(whole, place.translated(corner))
+                if ground is not None:
+                    many += 1
+                    ratio = contrast(over(colour, ground), ground)
+                    if ratio < LEAST:
+                        faults.append(f"{where}: {type(each).__name__} {text!r} {ratio:.2f}")
+    assert theme_of(window).name == theme
+    assert not faults, "\n".join(dict.fromkeys(faults))
+    assert many > 500
