@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ __all__ = [
     "tear_down",
 ]
 
+_LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # in the environment; anything but 0 asks for it
 _SWITCH_SECONDS = 0.001  # how long a worker may keep the interpreter from the GUI thread
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
@@ -112,13 +114,17 @@ def make_application() -> QApplication:
     from PySide6.QtWidgets import QApplication
 
     from slide_gui.gui.theme import apply_theme
+    from slide_gui.gui.widgets.motion import ask_for_less_motion
 
     running = QApplication.instance()
     app = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName("slide-gui")
     app.setApplicationDisplayName("slide-gui")
     app.setDesktopFileName("slide-gui")
-    apply_theme(app, stored_theme(make_settings()))
+    settings = make_settings()
+    apply_theme(app, stored_theme(settings))
+    remembered = str(settings.value("less_motion", "false")).lower() == "true"
+    ask_for_less_motion(remembered or os.environ.get(_LESS_MOTION, "0") not in ("", "0"))
     return app
 
 

@@ -101,6 +101,13 @@ class Shell(Protocol):
     def set_theme(self, name: str) -> None:
         """Apply and remember a theme."""
 
+    @property
+    def less_motion(self) -> bool:
+        """Whether nothing is to move."""
+
+    def set_less_motion(self, asked: bool) -> None:
+        """Let nothing move, or let it move again."""
+
     def stop(self) -> None:
         """Stop what runs."""
 
@@ -516,6 +523,15 @@ COMMANDS = (
     Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
     Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
     Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
+    Command(
+        "less_motion",
+        "Less motion",
+        "View",
+        "Ctrl+Alt+M",
+        lambda w: w.set_less_motion(not w.less_motion),
+        "Nothing moves by itself: what would fly, pulse or settle is there at once",
+        checked=lambda w: w.less_motion,
+    ),
     Command(
         "developer",
         "Developer mode",

@@ -42,6 +42,7 @@ from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import apply_theme, icon, theme_of
 from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.job_bar import JobBar
+from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
 from slide_gui.gui.widgets.notice import Notice
 from slide_gui.text import time_left
 
@@ -408,6 +409,17 @@ class MainWindow(QMainWindow):
         if isinstance(app, QApplication):
             apply_theme(app, name)
         self._tint()
+
+    @property
+    def less_motion(self) -> bool:
+        """Whether nothing is to move."""
+        app = QApplication.instance()
+        return app is not None and bool(app.property(REDUCED_MOTION))
+
+    def set_less_motion(self, asked: bool) -> None:
+        """Let nothing move, or let it move again; it is remembered."""
+        self.settings.setValue("less_motion", asked)
+        ask_for_less_motion(asked)
 
     def _tint(self) -> None:
         theme = theme_of(self).name

@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QS
 
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.motion import motion_allowed
 
 __all__ = ["JobBar"]
 
@@ -60,11 +61,11 @@ class JobBar(QWidget):
             E.g. "2 min 10 s left".
         """
         self._text.setText(text)
-        if fraction is None:
-            self._bar.setRange(0, 0)
+        if fraction is None and motion_allowed(self):
+            self._bar.setRange(0, 0)  # it swings
         else:
             self._bar.setRange(0, 1000)
-            self._bar.setValue(round(1000 * min(max(fraction, 0.0), 1.0)))
+            self._bar.setValue(round(1000 * min(max(fraction or 0.0, 0.0), 1.0)))
         self._left.setText(time_left)
         self._show(True)
 

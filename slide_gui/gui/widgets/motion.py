@@ -9,19 +9,36 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, QTimer, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication, QStyle, QWidget
 
-__all__ = ["REDUCED_MOTION", "Pulse", "Settle", "motion_allowed"]
+__all__ = ["REDUCED_MOTION", "Pulse", "Settle", "ask_for_less_motion", "motion_allowed"]
 
 REDUCED_MOTION = "reducedMotion"
 """Property of the application; True stops all motion, whatever the system says."""
+
+_EFFECTS = (
+    Qt.UIEffect.UI_AnimateMenu,
+    Qt.UIEffect.UI_FadeMenu,
+    Qt.UIEffect.UI_AnimateCombo,
+    Qt.UIEffect.UI_AnimateTooltip,
+    Qt.UIEffect.UI_FadeTooltip,
+)
 
 STEP_MS = 100
 STEPS = 14
 FRAME_MS, FRAMES = 16, 9
 """A value settles within 144 ms."""
+
+
+def ask_for_less_motion(asked: bool) -> None:
+    """Let nothing move, or let it move again as far as the system wants it: what is painted here, and Qt's menus."""
+    app = QApplication.instance()
+    if isinstance(app, QApplication):
+        app.setProperty(REDUCED_MOTION, asked)
+        for effect in _EFFECTS if asked else ():
+            app.setEffectEnabled(effect, False)
 
 
 def motion_allowed(widget: QWidget) -> bool:
