@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from PySide6.QtCore import QLockFile, QObject, QTimer, Signal, Slot
@@ -33,6 +35,8 @@ from slide_gui.gui.state.workspace import State, Workspace
 __all__ = ["SessionKeeper"]
 
 _REST_MILLISECONDS = 2000  # changes that rest this long are written
+_LOCKING_SECONDS = 10.0  # that a window takes for its mark, at most
+_MOST_RECOVERED = 5  # sessions of windows that did not close
 _TITLE = "The session could not be opened"
 
 
@@ -212,6 +216,9 @@ class SessionKeeper(QObject):
             self._folder.mkdir(parents=True, exist_ok=True)
         mark = self._folder / "open"
         left = mark.exists()
+        with suppress(OSError):
+            if mark.stat().st_size == 0 and time.time() - mark.stat().st_mtime > _LOCKING_SECONDS:
+                mark.unlink()  # of a window that ended before it had written whose it is, which Qt takes for no end
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
         if not self._lock.tryLock(0):
@@ -219,12 +226,20 @@ class SessionKeeper(QObject):
             return
         path = self._path()
         if left and path.is_file():
-            recovered = path.with_name(f"recovered{SUFFIX}")
             with suppress(OSError):
-                os.replace(path, recovered)
-                self.crashed.emit(recovered)
+                self.crashed.emit(self._recovered(path))
         elif resume and path.is_file():
             self.open(path)
+
+    def _recovered(self, path: Path) -> Path:
+        """Put the session of a window that did not close beside those before it, the oldest of which gives way."""
+        names = [path.with_name(f"recovered{number}{SUFFIX}") for number in ("", *range(2, _MOST_RECOVERED + 1))]
+        if not names[0].is_file() or names[0].read_bytes() != path.read_bytes():
+            for older, newer in pairwise(reversed(names)):
+                if newer.is_file():
+                    os.replace(newer, older)
+        os.replace(path, names[0])
+        return names[0]
 
     def close(self) -> None:
         """Keep what is shown, and take the mark away."""

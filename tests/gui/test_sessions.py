@@ -1,19 +1,30 @@
 """Sessions in the window: kept by itself, saved, brought back from files and pictures, and when data have moved."""
 
 import json
+import os
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QRect, QSettings, Qt
+from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
 from PySide6.QtWidgets import QFileDialog
 
-from slide_gui.experiments.session import read_session
+from slide_gui.experiments.session import SessionRecord, read_session, write_session
+from slide_gui.experiments.source import DataSource
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.main_window import MainWindow, within
+from slide_gui.gui.session_keeper import SessionKeeper
+from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.workspace import Workspace
 from tests.gui.given import settle, wait
 from tests.gui.test_own_data import drop
+
+
+class NoPages(QObject):
+    """What a keeper needs of pages."""
+
+    turned = Signal(object)
 
 
 @pytest.fixture
@@ -116,6 +127,24 @@ def test_that_after_a_crash_the_session_is_offered_and_not_opened_by_itself(wind
     again.notice.remedy_requested.emit()
     quiet(again, "table")
     assert is_changed(again)
+
+
+def test_that_crash_after_crash_the_sessions_before_are_still_there(app, tmp_path):
+    folder, lane = tmp_path / "session", Lane()
+    folder.mkdir()
+    offered = []
+    for number in (1, 1, 2, 2, 3, 4, 5, 6):
+        write_session(SessionRecord(DataSource(key="rectangles", seed=number)), folder / "last.slide-session")
+        (folder / "open").touch()  # the mark of a window that ended before it had written it
+        os.utime(folder / "open", (0, 0))
+        keeper = SessionKeeper(Workspace(lane), NoPages(), folder)
+        keeper.crashed.connect(offered.append)
+        keeper.start(resume=True)
+        keeper.close()
+    assert offered == [folder / "recovered.slide-session"] * 8
+    seeds = {path.stem: read_session(path).source.seed for path in folder.glob("*.slide-session")}
+    assert seeds == {"recovered": 6, "recovered2": 5, "recovered3": 4, "recovered4": 3, "recovered5": 2}
+    tear_down(lane)
 
 
 def test_that_a_second_window_beside_the_first_keeps_nothing(windows, table, tmp_path):
