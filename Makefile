@@ -1,9 +1,9 @@
-# Two commands: `make run` opens the program, `make test` passes every check. Both set everything up first.
+# `make run` opens the program, `make test` passes every check, `make release` makes every package. Each sets up what it needs.
 PYTHON ?= python3
 BIN := .venv/bin
 export QT_LOGGING_RULES ?= qt.qpa.*.info=false
 
-.PHONY: run test lowest setup lint bench clean
+.PHONY: run test lowest setup lint bench wheel bundle deb release clean
 
 run: .venv/ready
 	@problem=$$($(BIN)/python -c 'from slide_gui.gui.display import display_problem as p; print(p() or "")'); \
@@ -42,5 +42,27 @@ setup: .venv/ready-tests
 	$(PYTHON) packaging/bootstrap.py --tests
 	@touch .venv/ready $@
 
+# The packages, in dist/, by tools in an environment of their own; CONTRIBUTING.md says what each holds.
+RELEASE := .venv-release/bin
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+wheel: .venv-release/ready
+	$(RELEASE)/python packaging/wheels.py dist
+
+bundle: .venv-release/ready
+	$(RELEASE)/pyinstaller --noconfirm --log-level WARN --distpath dist --workpath build packaging/slide-gui.spec
+	$(RELEASE)/python packaging/check_bundle.py dist/slide-gui
+
+deb: bundle
+	$(RELEASE)/python packaging/deb.py dist/slide-gui build/slide-gui/icons dist
+
+release: .venv-release/ready
+	$(RELEASE)/python packaging/release.py
+
+.venv-release/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-release
+	$(RELEASE)/python -m pip install --quiet --editable '.[release]'
+	@touch $@
+
 clean:
-	rm -rf .venv .venv-lowest out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-lowest .venv-release out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

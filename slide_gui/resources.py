@@ -5,7 +5,18 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-__all__ = ["resource"]
+__all__ = ["how_to_get", "is_bundle", "resource"]
+
+
+def is_bundle() -> bool:
+    """Whether this is the desktop bundle: a program without Python, pip or Dask."""
+    return hasattr(sys, "_MEIPASS")
+
+
+def how_to_get(extra: str) -> str:
+    """Return how to get what an extra of the package brings."""
+    command = f"pip install 'slide-gui[{extra}]'"
+    return f"the desktop bundle leaves it out, the Python package has it: {command}" if is_bundle() else command
 
 
 def resource(name: str) -> Path:

@@ -124,7 +124,7 @@ def test_that_every_command_that_computes_sets_the_threads_first(
     monkeypatch.setattr("slide_gui.cli.figures.headless", lambda *_, **__: [])
     assert main(["no-such-command"]) == 2
     known = capsys.readouterr().err.rpartition("subcommands ")[2].strip().split(", ")
-    assert set(known) - COMPUTING.keys() == {"datasets", "doctor", "runs"}
+    assert set(known) - COMPUTING.keys() == {"datasets", "doctor", "licences", "runs"}
     for name, arguments in COMPUTING.items():
         called.clear()
         main([name, *arguments])

@@ -20,10 +20,12 @@ TOOLS = {
     "ruff": "/ruff ",
     "mypy": "/mypy",
     "import-linter": "/lint-imports ",
+    "build": "packaging/wheels.py",
+    "pyinstaller": "/pyinstaller ",
 }
 """What is used without being imported → how Makefile or pyproject.toml use it."""
 
-ABSENT = {"sklearnex": "scikit-learn-intelex"}
+ABSENT = {"sklearnex": "scikit-learn-intelex", "cyclonedx": "cyclonedx-python-lib"}
 """Modules that need not be installed → what brings them; any other such module has the name of its distribution."""
 
 
@@ -75,11 +77,12 @@ def test_that_all_that_is_declared_is_imported_by_the_program() -> None:
 
 
 def test_that_all_that_tests_and_packaging_import_is_declared() -> None:
-    used = known(set(imported("tests")) | set(imported("packaging")))
-    assert used - declared() - declared("test") - declared("cluster") == set()
+    beside = {plain(path.stem) for path in (ROOT / "packaging").glob("*.py")}
+    used = known(set(imported("tests")) | set(imported("packaging"))) - beside
+    assert used - declared() - declared("test") - declared("cluster") - declared("release") == set()
 
 
-@pytest.mark.parametrize("tool", sorted(declared("test")))
-def test_that_each_tool_of_the_tests_is_used(tool: str) -> None:
+@pytest.mark.parametrize("tool", sorted(declared("test") | declared("release")))
+def test_that_each_tool_of_the_tests_and_of_releases_is_used(tool: str) -> None:
     words = "".join((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "pyproject.toml"))
-    assert tool in imported("tests") or TOOLS[tool] in words
+    assert tool in imported("tests") | imported("packaging") or TOOLS[tool] in words

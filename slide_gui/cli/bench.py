@@ -8,11 +8,14 @@ import time
 from dataclasses import asdict
 
 from slide_gui.cli.console import DONE, FAILED, Command, UsageError, print_answer
+from slide_gui.resources import is_bundle
 
 __all__ = ["COMMANDS"]
 
 
 def _options(parser: argparse.ArgumentParser) -> None:
+    if is_bundle():
+        raise UsageError("`slide-gui bench` starts Python, which the desktop bundle has not: pip install slide-gui")
     from slide_gui.bench.measurements import listing
 
     parser.formatter_class, parser.epilog = argparse.RawDescriptionHelpFormatter, listing()

@@ -16,7 +16,7 @@ from slide_gui.cli.console import DONE, FAILED, Command, print_answer
 
 __all__ = ["COMMANDS", "Finding", "examine"]
 
-_PACKAGES = (
+PACKAGES = (
     "numpy", "scipy", "scikit-learn", "matplotlib", "pillow", "pooch", "platformdirs", "threadpoolctl",
     "PySide6-Essentials", "pyqtgraph",
 )  # fmt: skip
@@ -84,7 +84,7 @@ def _python() -> list[Finding]:
 
 def _packages() -> list[Finding]:
     findings = []
-    for name in _PACKAGES:
+    for name in PACKAGES:
         try:
             findings.append(Finding(name, "ok", metadata.version(name)))
         except metadata.PackageNotFoundError:

@@ -15,13 +15,13 @@ import numpy as np
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
 from slide_gui.progress import Cancelled
+from slide_gui.resources import how_to_get
 
 __all__ = ["LazyRows", "is_lazy", "open_lazy", "reading_errors"]
 
 _SCHEMES = ("zarr://", "parquet://")
 _CHUNK = 32 << 20  # bytes of a chunk of rows, about, where the files leave a choice
 _LOOKED_AT = 4096  # bytes at the beginning and at the end of a file, by which it is told from others
-_INSTALL = "pip install 'slide-gui[cluster]'"
 _CODECS = {
     "blosc", "bytes", "bz2", "crc32c", "delta", "gzip", "lz4", "lzma", "packbits", "sharding_indexed", "shuffle",
     "transpose", "zlib", "zstd",
@@ -123,7 +123,8 @@ def reading_errors(text: str, *others: type[Exception]) -> Iterator[None]:
     except as_they_are:
         raise
     except ImportError as error:
-        raise DataError(f"cannot be read, for {error.name or 'Dask'} is not installed: {_INSTALL}", text) from None
+        missing = f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}"
+        raise DataError(f"cannot be read, for {missing}", text) from None
     except Exception as error:
         said = " ".join(str(error).replace("Original Message:", "").split())
         said = said.partition("registered to the pandas backend. ")[2] or said

@@ -38,6 +38,7 @@ from slide_gui.experiments.splits import divided_as
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.resources import how_to_get
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -60,7 +61,6 @@ _LOCAL = {
 _LARGEST_FILE = 1 << 20  # bytes of a scheduler file
 _TOPIC = "slide-gui"
 _AGAIN = "all that came back is kept, and the same again goes on there"
-_INSTALL = "install what runs are spread with: pip install 'slide-gui[cluster]'"
 
 Versions = tuple[tuple[str, str], ...]
 
@@ -303,7 +303,7 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         from distributed import Client, LocalCluster
         from distributed.comm.addressing import parse_host_port
     except ImportError as error:
-        raise ClusterError(f"{error.name or 'Dask'} is not installed; {_INSTALL}") from None
+        raise ClusterError(f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}") from None
     if choice.is_here:
         raise ValueError("no workers and no scheduler were asked for; say one of them")
     # Its own words of lost connections and workers come here as one sentence.

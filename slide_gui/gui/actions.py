@@ -171,12 +171,14 @@ class Commands(QObject):
         self._table.show()
         self._table.activateWindow()
 
-    def show_guide(self) -> None:
-        """Open the guide, beside which one can go on working."""
+    def show_guide(self, page: str = "") -> None:
+        """Open the guide, at one of its pages or where it was, beside which one can go on working."""
         if self._guide is None:
             self._guide = Guide(self._window)
             self._guide.command_requested.connect(self._run)
             self._guide.data_requested.connect(self._open_data)
+        if page:
+            self._guide.turn_to(page)
         self._guide.show()
         self._guide.activateWindow()
 
@@ -206,8 +208,8 @@ class Commands(QObject):
             self._about.setText(f"slide-gui {__version__}")
             self._about.setInformativeText(
                 "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature Learning with Stacked "
-                "Linear Denoisers”.\n\nMIT licence. No network is used unless you ask for a download, or for a "
-                "scheduler."
+                "Linear Denoisers”.\n\nMIT licence; of what is inside (Qt: LGPL 3) see Help, Licences. No network is "
+                "used unless you ask for a download, or for a scheduler."
             )
         self._about.open()
 

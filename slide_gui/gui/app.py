@@ -111,16 +111,19 @@ def tear_down(window: QWidget | Lane) -> None:
 
 def make_application() -> QApplication:
     """Return the application, themed as the settings say."""
+    from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
     from slide_gui.gui.theme import apply_theme
     from slide_gui.gui.widgets.motion import ask_for_less_motion
+    from slide_gui.resources import resource
 
     running = QApplication.instance()
     app = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName("slide-gui")
     app.setApplicationDisplayName("slide-gui")
     app.setDesktopFileName("slide-gui")
+    app.setWindowIcon(QIcon(str(resource("icons/slide-gui.svg"))))
     settings = make_settings()
     apply_theme(app, stored_theme(settings))
     remembered = str(settings.value("less_motion", "false")).lower() == "true"

@@ -42,8 +42,8 @@ class Dialogs(Protocol):
     def show_table(self) -> None:
         """Show the numbers of the view as a table."""
 
-    def show_guide(self) -> None:
-        """Open the guide."""
+    def show_guide(self, page: str = "") -> None:
+        """Open the guide, at one of its pages or where it was."""
 
     def show_shortcuts(self) -> None:
         """List every command with its keys."""
@@ -564,6 +564,14 @@ COMMANDS = (
         "?",
         lambda w: w.commands.show_shortcuts(),
         "Every command with its keys",
+    ),
+    Command(
+        "licences",
+        "Licences",
+        "Help",
+        "Ctrl+Shift+F1",
+        lambda w: w.commands.show_guide("licences.md"),
+        "What the program is made of, and under which licences",
     ),
     Command("show_log", "Show the log folder", "Help", "Ctrl+Shift+L", _show_log),
     Command("about", "About slide-gui", "Help", "Shift+F1", lambda w: w.commands.show_about()),

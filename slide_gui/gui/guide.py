@@ -18,6 +18,7 @@ GUIDE_PAGES = {
     "paper.md": "The paper",
     "measurements.md": "Measured",
     "cluster.md": "More computers",
+    "licences.md": "Licences",
 }
 """The title of each page, by its file."""
 
@@ -78,10 +79,19 @@ class Guide(QDialog):
         self._show(0)
         self.search.setFocus()
 
+    def turn_to(self, name: str) -> None:
+        """Show one of `GUIDE_PAGES`."""
+        self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
+
     @Slot(int)
     def _show(self, number: int) -> None:
-        page = self._folder / list(GUIDE_PAGES)[number]
-        self.text.setMarkdown(page.read_text(encoding="utf-8"))
+        name = list(GUIDE_PAGES)[number]
+        text = (self._folder / name).read_text(encoding="utf-8")
+        if name == "licences.md":
+            from slide_gui.licences import as_markdown
+
+            text += as_markdown()
+        self.text.setMarkdown(text)
         self._space_out()
         self.missing.clear()
 
@@ -106,7 +116,7 @@ class Guide(QDialog):
         elif link.scheme() == "data":
             self.data_requested.emit(name)
         elif name in GUIDE_PAGES:
-            self.tabs.setCurrentIndex(list(GUIDE_PAGES).index(name))
+            self.turn_to(name)
         elif link.isRelative():
             QDesktopServices.openUrl(QUrl.fromLocalFile(str((self._folder / name).resolve())))
         else:

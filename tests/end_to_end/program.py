@@ -34,6 +34,13 @@ def environment(home: Path, display: str | None) -> dict[str, str]:
     return {**variables, "HOME": str(home), "PYTHONPATH": str(_ROOT)}
 
 
+def bare_environment(home: Path, display: str | None) -> dict[str, str]:
+    """Return the variables of a person who has no Python, nor any other program."""
+    variables = {"HOME": str(home), "PATH": str(home / "no-programs"), "LANG": "C.UTF-8"}
+    data = os.environ.get("SLIDE_GUI_DATA")
+    return variables | ({} if display is None else {"DISPLAY": display}) | ({"SLIDE_GUI_DATA": data} if data else {})
+
+
 def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "slide_gui", *map(str, arguments)]
 
@@ -50,15 +57,22 @@ def until(ask: Callable[[], Answer | None], what: str, seconds: float = 60.0) ->
 
 
 class Program:
-    """The process and its window, at the top left of the screen, focused."""
+    """The process and its window, at the top left of the screen, focused; of these sources, or of a bundle of them."""
 
-    def __init__(self, display: str, home: Path, *arguments: object, ignores_interrupt: bool = False) -> None:
+    def __init__(
+        self,
+        display: str,
+        home: Path,
+        *arguments: object,
+        ignores_interrupt: bool = False,
+        bundle: Path | None = None,
+    ) -> None:
         home.mkdir(parents=True, exist_ok=True)
         self.display, self.home, self.theme = display, home, LIGHT
         self._image: Box | None = None  # the image's place
         self.process = subprocess.Popen(
-            command(*arguments),
-            env=environment(home, display),
+            command(*arguments) if bundle is None else [bundle, *map(str, arguments)],
+            env=environment(home, display) if bundle is None else bare_environment(home, display),
             cwd=home,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -1,0 +1,10 @@
+"""Run by the bundle before the program: what it starts must not load the libraries of the bundle."""
+
+import os
+import sys
+
+if sys.platform.startswith("linux"):
+    before = os.environ.pop("LD_LIBRARY_PATH_ORIG", None)
+    os.environ.pop("LD_LIBRARY_PATH", None)
+    if before is not None:
+        os.environ["LD_LIBRARY_PATH"] = before

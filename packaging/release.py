@@ -1,0 +1,73 @@
+"""Make everything that a release consists of, in dist/, all but the upload: `make release`.
+
+Refuses a tree with changes that are not committed, and a version that CHANGELOG.md does not name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+from cyclonedx.schema import SchemaVersion
+from cyclonedx.validation.json import JsonStrictValidator
+
+ROOT = Path(__file__).resolve().parent.parent
+DIST = ROOT / "dist"
+sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
+
+from wheels import epoch  # noqa: E402
+
+from slide_gui import __version__  # noqa: E402
+from slide_gui.licences import BILL  # noqa: E402
+
+
+def refuse() -> None:
+    """Refuse to release what nobody could build again, or does not know the name of."""
+    command = ["git", "status", "--porcelain"]
+    changed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    if changed:
+        raise SystemExit(f"{changed[0].strip()}: commit or put away {len(changed)} changes first")
+    named = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    if __version__ not in named:
+        raise SystemExit(f"CHANGELOG.md has no heading for {__version__}, only for {', '.join(named)}")
+
+
+def pack(folder: Path, archive: Path) -> None:
+    """Write a folder into an archive: sorted, of nobody, of the time of the last commit."""
+
+    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+        member.uid = member.gid = 0
+        member.uname = member.gname = ""
+        member.mtime = int(epoch())
+        return member
+
+    with tarfile.open(archive, "w:xz", preset=6) as packed:
+        for path in sorted(folder.rglob("*")):
+            packed.add(path, f"{folder.name}-{__version__}/{path.relative_to(folder)}", recursive=False, filter=plain)
+
+
+def main() -> int:
+    refuse()
+    shutil.rmtree(DIST, ignore_errors=True)
+    for target in ("test", "wheel", "deb"):  # of the bundle, which is made for it
+        subprocess.run(["make", target], cwd=ROOT, check=True)
+    bill = (DIST / "slide-gui" / "_internal" / "resources" / "licences" / BILL).read_text(encoding="utf-8")
+    problem = JsonStrictValidator(SchemaVersion.V1_6).validate_str(bill)
+    if problem is not None:
+        raise SystemExit(f"the bill of materials is not CycloneDX: {problem}")
+    (DIST / f"slide-gui-{__version__}.cdx.json").write_text(bill, encoding="utf-8")
+    pack(DIST / "slide-gui", DIST / f"slide-gui-{__version__}-{sys.platform}.tar.xz")
+    files = sorted(path for path in DIST.iterdir() if path.is_file())
+    sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
+    (DIST / "SHA256SUMS").write_text(sums, encoding="utf-8")
+    print(sums, end="")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
