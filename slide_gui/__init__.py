@@ -7,7 +7,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
-    "SDA", "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "Scatter",
+    "SDA", "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "Scatter", "Squashing",
     "__version__",
 ]  # fmt: skip
 
@@ -20,6 +20,7 @@ _HOMES = {
     "MultiWidthSVC": "slide_gui.core.svm.estimator",
     "NoisePath": "slide_gui.core.slide.noise_path",
     "Scatter": "slide_gui.core.slide.scatter",
+    "Squashing": "slide_gui.core.slide.squashing",
 }
 
 

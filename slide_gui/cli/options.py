@@ -278,7 +278,7 @@ def add_stack_options(parser: argparse.ArgumentParser, *, axes: bool = False) ->
         )
     group.add_argument("--threshold", type=float, metavar="T", help=f"of the threshold function ({usual.threshold:g})")
     squashings = choice_help("the function T between two layers", SQUASHINGS, usual.squashing)
-    group.add_argument("--squashing", metavar="NAME", help=squashings)
+    group.add_argument("--squashing", metavar="NAME", help=f"{squashings}; or that of an installed package")
     group.add_argument("--fit-on", metavar="NAME", help=choice_help("what a layer is fitted on", FIT_ON, usual.fit_on))
     group.add_argument("--ridge", type=float, metavar="R", help=f"added to the diagonal of E[Q] ({usual.ridge:g})")
     group.add_argument(

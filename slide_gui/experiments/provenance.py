@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.entries import entries
+from slide_gui.data.entries import is_known
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import checked_value, from_document
@@ -131,8 +131,8 @@ class FigureProvenance:
         if not points:
             raise ValueError("no point")
         source = from_document(DataSource, document["source"], "source")
-        if bool(source.key) == bool(source.paths) or (source.key and source.key not in {e.key for e in entries()}):
-            raise ValueError("the source is neither a data set of the catalogue nor files")
+        if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
+            raise ValueError("the source is neither a data set of the catalogue or of an installed package, nor files")
         version = checked_value(str, document.get("numerics", ""), "numerics")
         return cls(figure, source, tuple(points), version)
 

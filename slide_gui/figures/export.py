@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -21,6 +22,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.plugins import EXPORTERS, Plugin, plugin, plugins
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import dataset_title
 
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
+    "BUILT_IN_FORMATS",
     "FORMATS",
     "FigureExport",
     "all_forms",
     "export_of",
     "figure_bytes",
     "fit_words",
+    "further_formats",
     "model_script",
     "save_bundle",
     "save_export",
@@ -46,6 +50,9 @@ __all__ = [
 
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` writes."""
+
+BUILT_IN_FORMATS = (*(suffix[1:] for suffix in (*FORMATS, *ANIMATED)), "csv", "tex", "md", "bundle")
+"""What is written here, which no exporter of another package may be named."""
 
 _CREATOR = f"slide-gui {__version__}"
 # Without dates, and for PNG without matplotlib's own stamp.
@@ -93,6 +100,16 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
 
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
     """Return what `save_figure` writes into a file with this suffix, one of `FORMATS`."""
+    with _drawn(draw, style) as figure:
+        buffer = io.BytesIO()
+        metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
+        figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
+    return buffer.getvalue()
+
+
+@contextmanager
+def _drawn(draw: Callable[[Figure], None], style: Style) -> Iterator[Figure]:
+    """Return a context with the figure, drawn under settings that nothing from outside has changed."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -101,10 +118,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
         matplotlib.rcParams.update(defaults | style.rc())
         figure = Figure()
         draw(figure)
-        buffer = io.BytesIO()
-        metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
-        figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
-    return buffer.getvalue()
+        yield figure
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:
@@ -187,13 +201,14 @@ def save_export(
 ) -> None:
     """Write the figure, or with the suffix .csv its numbers, or with that of a text the text; `session` as there.
 
-    With a suffix of `slide_gui.figures.animation.ANIMATED` its frames are made and written; that can be cancelled.
+    With a suffix of `slide_gui.figures.animation.ANIMATED` its frames are made and written; that can be cancelled. With
+    that of another package's exporter, that writes the figure.
 
     Raises
     ------
     ValueError
-        If the suffix is none of PDF, SVG, PNG and CSV and of no text, or there is nothing to draw, or an animation
-        cannot be written here.
+        If the suffix is none of PDF, SVG, PNG and CSV, of no text and no exporter, or there is nothing to draw, or an
+        animation cannot be written here, or an exporter fails.
     OSError
         If the file cannot be written.
     """
@@ -208,8 +223,29 @@ def save_export(
         write_whole(path, lambda file: file.write(text.encode()))
     elif draw is None:
         raise ValueError(f"{path.name}: this is a table; it is written as .csv")
+    elif added := plugin(EXPORTERS, path.suffix.lower()[1:], BUILT_IN_FORMATS):
+        content = _by_plugin(added, draw, style)
+        write_whole(path, lambda file: file.write(content))
     else:
         save_figure(lambda figure: draw(figure, style), path, style, session)
+
+
+def further_formats() -> list[Plugin]:
+    """Return the exporters of other packages, each named by its suffix; none is imported."""
+    return plugins(EXPORTERS, BUILT_IN_FORMATS)
+
+
+def _by_plugin(added: Plugin, draw: Callable[[Figure, Style], None], style: Style) -> bytes:
+    """Return the bytes that a package's ``function(figure, style)`` makes of the figure as it is drawn for print."""
+    write = added.load()
+    with _drawn(lambda figure: draw(figure, style), style) as figure:
+        try:
+            content = write(figure, style)
+        except Exception as error:
+            raise added.failed(f"{type(error).__name__}: {error}") from error
+    if not isinstance(content, bytes):
+        raise added.failed(f"it gives a {type(content).__name__}, expected bytes")
+    return content
 
 
 def _animation(suffix: str, export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:

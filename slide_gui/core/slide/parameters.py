@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.slide.denoiser import RIDGE
-from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.squashing import squashing_of
 from slide_gui.core.validation import check_dtype, check_noise, check_number, check_ridge, check_whole
 
 __all__ = ["FIT_ON", "LARGEST_NOISE", "MOST_LAYERS", "StackParameters"]
@@ -42,7 +42,7 @@ class StackParameters:
     threshold : float
         t of the threshold function (the paper's 0.5).
     squashing : str
-        The function T between two layers, a key of `SQUASHINGS`.
+        The function T between two layers, a key of `SQUASHINGS`, or the name of a plug-in's, which becomes its key.
     fit_on : {"values", "thresholded"}
         Whether a layer is fitted on the real-valued h (the paper) or on T(h).
     ridge : float
@@ -79,10 +79,10 @@ class StackParameters:
         ValueError
             Names the parameter that is out of range, what was found and what is allowed.
         """
-        check_choice("squashing", self.squashing, SQUASHINGS)
         check_choice("fit_on", self.fit_on, FIT_ON)
         return replace(
             self,
+            squashing=squashing_of(self.squashing).key,
             noise=check_noise(self.noise),
             ridge=check_ridge(self.ridge),
             depth=check_whole("depth", self.depth, 0, MOST_LAYERS),

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import WHOLE, product, rows_per_block
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.slide.squashing import SQUASHINGS, squash
+from slide_gui.core.slide.squashing import squash, squashing_of
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -248,7 +248,7 @@ class InputScatter:
     def fits(self, parameters: StackParameters) -> bool:
         """Whether these are the scatters that `parameters` ask for."""
         same = self.squashing == parameters.squashing and self.sums == parameters.sums
-        uses_threshold = SQUASHINGS[self.squashing].uses_threshold
+        uses_threshold = squashing_of(self.squashing).uses_threshold
         return same and (not uses_threshold or self.threshold == parameters.threshold)
 
 
@@ -374,7 +374,7 @@ class Part:
     @property
     def count(self) -> int:
         """How many scatters that are, one or two."""
-        return 2 if self.squashed and not self.weights and not SQUASHINGS[self.parameters.squashing].linear else 1
+        return 2 if self.squashed and not self.weights and not squashing_of(self.parameters.squashing).linear else 1
 
     def of(
         self, rows: Rows, start: int = 0, progress: Progress = NO_PROGRESS, sample_weight: Array | None = None
@@ -408,7 +408,7 @@ def _scatters(
     values = _Products(d, parameters, False, start)
     size = min(parameters.batch_size, _block_rows(d))
     entered = Entered(min(size, n) if squashed else 0, d, parameters)
-    others = _Products(d, parameters, SQUASHINGS[parameters.squashing].binary) if squashed else None
+    others = _Products(d, parameters, squashing_of(parameters.squashing).binary) if squashed else None
     for top in range(0, n, size):
         # Aligned, for of rows that came over a wire another product would be made, with other bits.
         piece = np.require(np.asarray(rows[top : top + size]), parameters.dtype, ["C", "A"])
@@ -542,7 +542,7 @@ class Activations:
         self._rows, self._parameters, self._out, self._weights = rows, parameters, out, sample_weight
         self._passes = len(below) + passes
         self._steps: list[NDArray[np.floating]] = [self._step(weights) for weights in below]
-        self._binary = SQUASHINGS[parameters.squashing].binary
+        self._binary = squashing_of(parameters.squashing).binary
         n, d = rows.shape
         self._packs = out is None and self._binary and n * (d // 8 + 1) <= _PACKED_LIMIT
         self._packed: NDArray[np.uint8] | None = None

@@ -222,15 +222,16 @@ class ExportDialog(QDialog):
         self._export = None
         self.format_box.blockSignals(True)
         self.format_box.clear()
-        for kind in option.kinds:
+        titles = {kind: _FORMATS[kind] for kind in option.kinds} | _further(option)
+        for kind, title in titles.items():
             reason = why_not_written(f".{kind}")
-            self.format_box.addItem(f"{_FORMATS[kind]} ({reason})" if reason else _FORMATS[kind], kind)
+            self.format_box.addItem(f"{title} ({reason})" if reason else title, kind)
             if reason:
                 self.format_box.setItemData(self.format_box.count() - 1, 0, _ENABLED)
         entries = self.format_box.view()
         entries.setMinimumWidth(entries.sizeHintForColumn(0) + _ENTRY_MARGINS)  # the box may be narrower
         wanted = self.format_box.findData(str(self._settings.value("export/format", "pdf")))
-        is_offered = wanted >= 0 and not why_not_written(f".{option.kinds[wanted]}")
+        is_offered = wanted >= 0 and not why_not_written(f".{self.format_box.itemData(wanted)}")
         self.format_box.setCurrentIndex(wanted if is_offered else 0)
         self.format_box.blockSignals(False)
         for box, value in ((self._levels, option.style.levels), (self._colors, option.style.colors)):
@@ -352,6 +353,15 @@ class ExportDialog(QDialog):
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
         return unused(Path(f"{name}.{kind}"))  # the dialog did not ask about the name with the suffix
+
+
+def _further(option: ExportOption) -> dict[str, str]:
+    """Return format → title of the exporters of other packages, for what is a figure that stands still."""
+    if "pdf" not in option.kinds:
+        return {}
+    from slide_gui.figures.export import further_formats
+
+    return {each.name: f"{each.name.upper()}, by {each.package}" for each in further_formats()}
 
 
 def unused(path: Path) -> Path:
