@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import faulthandler
 import gc
 import json
 import os
@@ -49,10 +50,12 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.gui.app import make_application, prepare_interpreter, tear_down
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.state.workspace import State
 from tests.gui.given import Given, dataset, labelled, wheel
 
 _OF_THE_PLATFORM = "This plugin does not support"
 _REST = 120.0  # seconds within which everything must have come to rest
+_STUCK = 100.0  # seconds after which an act is told where it stands
 _NEVER = {"quit", "show_log"}
 
 
@@ -191,6 +194,7 @@ class _Person:
         """Do one thing, and look at what happens for a moment."""
         if not self.window.isVisible():
             self._open_again()
+        faulthandler.dump_traceback_later(_STUCK)
         act = self._chance.choices(*zip(*self._acts, strict=True))[0]
         self._account.done[act.__name__.strip("_")] += 1
         act()
@@ -201,12 +205,24 @@ class _Person:
         if not self.window.isVisible():
             self._open_again()
         _rest(self.window)
-        self.window.workspace.open(Given(labelled()))
-        self.window.actions_by_name["page_weights"].trigger()
-        _until(lambda: self.window.workspace.model() is not None and not self.window.session.busy)
+        window = self.window
+        window.workspace.open(Given(labelled()), State())
+        window.actions_by_name["page_weights"].trigger()
+        try:
+            _until(lambda: window.workspace.model() is not None and not window.session.busy)
+        except TimeoutError:
+            seen = Path(tempfile.gettempdir()) / "soak.png"
+            window.grab().save(str(seen))
+            shown = [type(each).__name__ for each in QApplication.topLevelWidgets() if each.isVisible()]
+            self._account.note(
+                f"no rest: fitted {window.workspace.model() is not None}, session busy {window.session.busy}, "
+                f"lane busy {window.lane.busy}, {window.workspace.state}, {shown}, see {seen}"
+            )
+            raise
 
     def end(self) -> None:
         """Close the window."""
+        faulthandler.cancel_dump_traceback_later()
         self._impatience.stop()
         tear_down(self.window)
 

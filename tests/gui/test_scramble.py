@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication
 from slide_gui.gui.pages.weights import scramble
 from slide_gui.gui.widgets.flight import FlyingImages, flown
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
-from tests.gui.given import settle, wait
+from tests.gui.given import Given, labelled, settle, wait
 
 
 @pytest.fixture
@@ -103,3 +103,19 @@ def test_that_pixels_between_two_places_stay_inside_the_image():
     assert (image[2:4, 4:6] == 2).all()
     assert (image[4:, :2] == 3).all()
     assert (image == 7).sum() == 48 - 12
+
+
+def test_that_scrambled_pixels_of_data_before_are_forgotten_as_soon_as_others_are_open(window):
+    window.actions_by_name["scramble"].trigger()
+    part, seen = window.weights_page.scramble_part(), []
+
+    def look(_data: object) -> None:  # a pixel that is pointed at just then
+        window.weights_page.shown.changed.emit()
+        seen.append(part.fit)
+
+    wait(lambda: part.fit is not None)
+    window.workspace.dataset_changed.disconnect(part._forget)
+    window.workspace.dataset_changed.connect(look)
+    window.workspace.open(Given(labelled()))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    assert seen == [None]

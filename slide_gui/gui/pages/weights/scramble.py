@@ -136,6 +136,8 @@ class ScramblePart(View):
     def refresh(self) -> None:
         dataset, model, values = self._workspace.dataset, self._workspace.model(), self._shown.values
         ready = model is not None and bool(model.stack.layers)
+        if dataset is not None and self._order is not None and len(self._order) != dataset.n_features:
+            self._forget(dataset)  # the order is one of data that were open before
         self.button.setEnabled(ready)
         for each in self._places.buttons():
             each.setEnabled(self._order is not None)
