@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QSettings
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.download import fetch
@@ -285,6 +286,25 @@ def test_that_a_disk_that_is_full_at_any_byte_leaves_what_was_there(name: str, t
         assert left_behind(tmp_path) == set()
     saving.save(tmp_path, 2)
     assert 2 in saving.read(tmp_path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX")
+def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "settings.ini"
+
+    def keep(text: str) -> None:
+        settings = QSettings(str(path), QSettings.Format.IniFormat)
+        settings.setValue("recent/files", text)
+        settings.sync()
+
+    keep("old" * 500)
+    whole = path.read_bytes()
+    for size in (0, 1, len(whole) // 2, len(whole) - 1):
+        in_child_with_files_of(size, lambda: keep("new" * 600))
+        assert path.read_bytes() == whole
+        assert [each.name for each in tmp_path.iterdir()] == ["settings.ini"]
+    in_child_with_files_of(1 << 20, lambda: keep("new" * 600))
+    assert b"newnew" in path.read_bytes()
 
 
 def in_child_with_files_of(size: int, work: Callable[[], object]) -> str:

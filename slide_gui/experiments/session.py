@@ -187,7 +187,8 @@ def read_session(path: Path) -> SessionRecord | None:
 def _comment(content: bytes) -> bytes:
     """Return the comment of a GIF that holds a session, its blocks joined; each begins with its length."""
     at, parts = content.find(_MARK.encode()) - 1, []
-    while 0 <= at < len(content) and content[at]:
+    most = at + 4 * _MOST_BYTES  # more is no session, in however small blocks it comes
+    while 0 <= at < min(len(content), most) and content[at]:
         parts.append(content[at + 1 : at + 1 + content[at]])
         at += 1 + content[at]
     return b"".join(parts)

@@ -12,6 +12,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import Reading
+from slide_gui.experiments import session as session_module
 from slide_gui.experiments.session import (
     MissingData,
     Selection,
@@ -274,3 +275,10 @@ def test_that_a_search_is_bounded_and_can_be_broken_off(tmp_path: Path, monkeypa
     size = (tmp_path / "renamed.csv").stat().st_size
     monkeypatch.setattr("slide_gui.experiments.session._MOST_CANDIDATE_BYTES", size - 1)
     assert look_for(record, path, []) is None
+
+
+def test_that_a_comment_of_a_gif_without_end_is_not_followed_far(monkeypatch):
+    content = b"\x20slide-gui-session:" + b"\x01" * 100_000
+    assert len(session_module._comment(content)) > 20_000
+    monkeypatch.setattr(session_module, "_MOST_BYTES", 1000)
+    assert len(session_module._comment(content)) < 4000

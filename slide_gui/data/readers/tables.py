@@ -124,7 +124,7 @@ def _scaled(digits: NDArray[np.uint64], power: NDArray[np.int64], cells: NDArray
 
 
 _BLOCK = 1 << 18  # bytes: the block and what is computed from it stay in the processor's cache
-_LONGEST_LINE = 1 << 26
+_LONGEST_LINE = 1 << 24
 
 _FLOAT32_BOUND = 2.0**128 - 2.0**103  # from here on float32 rounds to infinity
 
@@ -196,7 +196,7 @@ def read_table(
         done += len(chunk)
         text, rest = _whole_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
-            raise DataError(f"line {line} is longer than 64 MiB; expected one row of numbers a line", place)
+            raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers a line", place)
         if text and sink is None:
             sink = _start(text, size, place, columns, apart)
             step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
