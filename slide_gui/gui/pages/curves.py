@@ -290,7 +290,11 @@ class CurvesPage(Page):
             NumberTable("Error with its 95 % interval", ("noise", "depth"), names, heads, cells),
             NumberTable("Error in %, by noise and depth", ("depth",), down, across, grid),
         )
-        return tables if self.tabs.checkedId() == 0 else tables[::-1]
+        marks = self._marks() if self._part() == "test" else []
+        places, values = [(mark.label, f"{mark.noise:g}") for mark in marks], [(f"{mark.error:.3f}",) for mark in marks]
+        read = NumberTable("Published errors", ("what", "noise"), places, ("error %",), values)
+        shown = tables if self.tabs.checkedId() == 0 else tables[::-1]
+        return (*shown, read) if marks else shown
 
     # What is shown ---------------------------------------------------------------------------------------------
 
@@ -309,7 +313,7 @@ class CurvesPage(Page):
         self._show_trial()
         self._show_settings(setting)
         points = self.points()
-        part = "test" if setting is None else setting.spec.evaluate
+        part = self._part()
         for view in (self._plot, self._map):
             view.set_part(part)
             view.set_points(points)
@@ -335,6 +339,11 @@ class CurvesPage(Page):
         self.shown.setVisible(bool(items))
         self.shown.setEnabled(len(items) > 1)
         self.shown.setCurrentIndex(-1 if shown is None else self.shown.findData(shown.text))
+
+    def _part(self) -> str:
+        """Return on which rows the errors shown are."""
+        setting = self.setting()
+        return "test" if setting is None else setting.spec.evaluate
 
     def points(self) -> list[ErrorPoint]:
         """Return the points shown: stored, running, and estimated."""

@@ -34,6 +34,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
+from slide_gui.gui.widgets.pixels import ARROWS
 from slide_gui.text import count, fixed, number
 
 __all__ = ["Margins", "Plot", "apart", "decade_ticks", "decimals_of", "linear_ticks", "nice_ticks"]
@@ -45,6 +46,7 @@ pg.setConfigOptions(imageAxisOrder="row-major", antialias=True, useOpenGL=False)
 TICK = 4
 STEP = 1.25
 """How much one notch of the wheel, or + and −, enlarges."""
+_ZOOMS = {Qt.Key.Key_Plus: STEP, Qt.Key.Key_Equal: STEP, Qt.Key.Key_Minus: 1.0 / STEP}
 DEEPEST = 1e-3
 """Least part of the whole that can fill the plot."""
 
@@ -244,8 +246,9 @@ class _View(pg.GraphicsView):  # type: ignore[misc]
 class Plot(Pointed):
     """Base of the plots: a view between two axes that the wheel zooms and a drag pans.
 
-    The wheel zooms about the mouse, over an axis along it only; a drag pans; + and − zoom about the middle; a double
-    click, 0 or the button at the top show the whole again.
+    The wheel zooms about the mouse, over an axis along it only; a drag pans; + and − zoom about the middle, with Ctrl
+    across only, with Alt upwards only; Alt and an arrow pan; a double click, 0 or the button at the top show the whole
+    again.
 
     Parameters
     ----------
@@ -593,6 +596,19 @@ class Plot(Pointed):
 
     # Keys
 
+    def _about(self, held: Qt.KeyboardModifier) -> QPointF:
+        """Return what keys zoom about: the middle, with Ctrl that of the axis across, with Alt of the one upwards."""
+        box = self.box()
+        if held & Qt.KeyboardModifier.ControlModifier:
+            return QPointF(box.center().x(), box.bottom() + 1.0)
+        return QPointF(box.left() - 1.0, box.center().y()) if held & Qt.KeyboardModifier.AltModifier else box.center()
+
+    def _pan(self, step: tuple[int, int]) -> None:
+        """Move what is seen a tenth of the plot towards an arrow."""
+        (left, right), (low, high) = self.shown()
+        self._box.translateBy(x=0.1 * step[1] * (right - left), y=-0.1 * step[0] * (high - low))
+        self._seen_changed()
+
     def _go(self, target: Any) -> None:
         self._reveal(*self._where(target))
         self._hover(target)
@@ -601,10 +617,10 @@ class Plot(Pointed):
         key = Qt.Key(event.key())
         if not self._is_filled():
             event.ignore()
-        elif key in (Qt.Key.Key_Plus, Qt.Key.Key_Equal):
-            self._zoom(STEP, self.box().center())
-        elif key == Qt.Key.Key_Minus:
-            self._zoom(1.0 / STEP, self.box().center())
+        elif key in ARROWS and event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            self._pan(ARROWS[key])
+        elif key in _ZOOMS:
+            self._zoom(_ZOOMS[key], self._about(event.modifiers()))
         elif key == Qt.Key.Key_0:
             self.show_whole()
         else:

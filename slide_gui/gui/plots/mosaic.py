@@ -16,7 +16,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, frame
-from slide_gui.gui.widgets.pixels import PixelGrid
+from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid
 from slide_gui.text import counted
 
 __all__ = ["GAP", "Mosaic", "mosaic_of", "whole_zoom"]
@@ -301,7 +301,12 @@ class Mosaic(Plot):
         super()._go(target)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in CLICKS and self._selected is not None:
+        key = Qt.Key(event.key())
+        if key in ARROWS and event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._selected is not None:
+            inside = self._current[1] if self._current and self._current[0] == self._selected else self._selected
+            field = PixelGrid(self._shape, 0.0, 0.0, 1.0, self._transposed)
+            self._hover((self._selected, field.moved(inside, ARROWS[key])))
+        elif event.key() in CLICKS and self._selected is not None:
             self.pixel_clicked.emit((self._selected, self._selected))
         else:
             super().keyPressEvent(event)

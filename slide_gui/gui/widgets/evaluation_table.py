@@ -391,7 +391,7 @@ _TITLE = 144  # width of the titles of the rows
 
 
 class EvaluationTable(QTableView):
-    """The table; the arrow keys move, Enter or a click asks for the runs of a cell."""
+    """The table; the arrow keys move, Enter or a click asks for the runs of a cell, Alt+Down orders by its column."""
 
     runs_requested = Signal(object)
     """Keys of the runs of a cell, a tuple, with row and column as given."""
@@ -471,5 +471,8 @@ class EvaluationTable(QTableView):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             self._ask(self.currentIndex())
+        elif event.key() == Qt.Key.Key_Down and event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            if self._content.ordered:
+                self._head_clicked(max(self.currentIndex().column(), 0))
         else:
             super().keyPressEvent(event)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QHelpEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, Painted, focus_ring
+from slide_gui.gui.widgets.pixels import ARROWS
 
 __all__ = ["ExplainLine", "ExplainPanel", "math_width", "plain_math"]
 
@@ -77,6 +78,7 @@ class ExplainPanel(Painted):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._title = self._second = ""
+        self._line = -1  # that keys lead to
         self._lines: tuple[ExplainLine, ...] = ()
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -180,6 +182,20 @@ class ExplainPanel(Painted):
 
     def _leave(self) -> None:
         """Do nothing: the panel points at nothing."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Up and Down go from line to line and say what it means."""
+        down = ARROWS.get(Qt.Key(event.key()), (0, 0))[0]
+        if not down or not self._lines:
+            super().keyPressEvent(event)
+            return
+        self._line = min(max(self._line + down, 0), len(self._lines) - 1)
+        line = self._lines[self._line]
+        self.setAccessibleDescription(
+            f"{plain_math(line.name)} = {plain_math(line.formula)} = {line.value}; {line.tip}"
+        )
+        place = QPoint(int(self.columns()[1]), HEAD + (self._line + 1) * ROW)
+        QToolTip.showText(self.mapToGlobal(place), line.tip, self)
 
     def event(self, event: QEvent) -> bool:
         if event.type() == QEvent.Type.ToolTip and isinstance(event, QHelpEvent):

@@ -8,14 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QLineF, QPointF, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas
-from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, frame, snapped, washed
-from slide_gui.gui.widgets.pixels import INK, colour_table, coloured_image, ink_table
+from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, focus_ring, frame, snapped, washed
+from slide_gui.gui.widgets.pixels import ARROWS, INK, colour_table, coloured_image, ink_table
 from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
 
 __all__ = ["FlowColumn", "FlowLayout", "FlowTile", "FlowView"]
@@ -258,6 +258,7 @@ class FlowView(QWidget):
         if index != self._hovered:
             self._hovered = index
             self.canvas.set_cursor(index)
+            self._describe()
             self.update()
 
     def layout_of(self, width: int | None = None) -> FlowLayout:
@@ -275,11 +276,16 @@ class FlowView(QWidget):
     def _place(self) -> None:
         layout = self.layout_of()
         self.canvas.setVisible(not layout.bars)
+        # What can be drawn on takes the keys; of bars, all of them do.
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if layout.bars else Qt.FocusPolicy.NoFocus)
         box = layout.canvas.toAlignedRect()
         self.canvas.setGeometry(QRect(box).adjusted(-MARGIN, -MARGIN, MARGIN, MARGIN))
 
     def _describe(self) -> None:
-        parts = [f"{t.title}: {'; '.join(t.lines)}" for c in self._columns for t in (c.upper, c.lower) if t.lines]
+        tiles = [tile for column in self._columns for tile in (column.upper, column.lower)]
+        parts = [f"{tile.title}: {'; '.join(tile.lines)}" for tile in tiles if tile.lines]
+        if self._hovered is not None:
+            parts = [f"{tile.title} {self.value_text(tile)}" for tile in tiles] + parts
         self.setAccessibleDescription(". ".join(parts))
 
     # Painting
@@ -314,6 +320,7 @@ class FlowView(QWidget):
             painter.setPen(QPen(washed(theme.accent, 0.6), 1.0))
             for _, box, _ in self._tiles():
                 painter.drawLines(layout.crosshair(box, self._hovered))
+        focus_ring(painter, self)
         painter.end()
 
     def _paint_texts(self, painter: QPainter, layout: FlowLayout) -> None:
@@ -377,7 +384,15 @@ class FlowView(QWidget):
             self._images[tile] = image
         return image
 
-    # Mouse
+    # Mouse and keys
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        right = ARROWS.get(Qt.Key(event.key()), (0, 0))[1]
+        if right and self._columns:
+            last = self._columns[0].lower.values.size - 1
+            self._hover(min(max(last // 2 if self._hovered is None else self._hovered + right, 0), last))
+        else:
+            super().keyPressEvent(event)
 
     @Slot(object)
     def _hover(self, index: int | None) -> None:

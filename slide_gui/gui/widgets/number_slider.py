@@ -78,6 +78,7 @@ class NumberSlider(QWidget):
         self._slider.setAccessibleName(label)
         self._number.setAccessibleName(f"{label}, number")
         self.setFocusProxy(self._slider)
+        self.setTabOrder(self._slider, self._number)  # the proxy comes first: what stands before it is passed over
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._rest = QTimer(self)
         self._rest.setSingleShot(True)
@@ -129,7 +130,11 @@ class NumberSlider(QWidget):
     def set_tip(self, text: str) -> None:
         """Set the tooltip: formula, range, place in the paper."""
         self.setToolTip(text)
-        self._slider.setAccessibleDescription(text)
+        self._describe()
+
+    def _describe(self) -> None:
+        """Say the value, which is not the step that the slider stands at, and what it is."""
+        self._slider.setAccessibleDescription("; ".join(filter(None, (self._said, self.toolTip()))))
 
     @Slot()
     def reset(self) -> None:
@@ -154,6 +159,7 @@ class NumberSlider(QWidget):
     def _say(self, value: float) -> None:
         self._said = self._text(value)
         self._number.setText(self._said)
+        self._describe()
 
     def _go(self, value: float) -> None:
         """Move there at once, as the person asked."""
@@ -213,7 +219,7 @@ def _shortest(value: float) -> str:
 
 
 class _Slider(QSlider):
-    """A horizontal slider that jumps to the mouse, steps finely by the wheel and resets by a double click."""
+    """A horizontal slider that jumps to the mouse, steps finely by the wheel and resets by a double click or Delete."""
 
     reset = Signal()
 
@@ -252,6 +258,12 @@ class _Slider(QSlider):
                 event.modifiers(),
             )
         super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.reset.emit()
+        else:
+            super().keyPressEvent(event)
 
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         self.reset.emit()

@@ -54,6 +54,7 @@ from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
 from slide_gui.gui.widgets.painted import paint_placeholder
+from slide_gui.gui.widgets.pixels import ARROWS
 from slide_gui.text import TextColumn, count, counted, plain
 
 __all__ = ["PADDING", "TEXT", "RunModel", "RunRow", "RunTable"]
@@ -242,6 +243,7 @@ PADDING = 3
 TEXT = SECONDARY + 1
 _SAMPLE = 500  # rows that are asked how wide their texts are
 _WIDEST, _NARROWEST_TAG = 320, 80
+_WIDER = 10  # that a key makes a column
 
 
 class RunDelegate(QStyledItemDelegate):
@@ -257,6 +259,8 @@ class RunDelegate(QStyledItemDelegate):
         current = view.hasFocus() and index.row() == view.currentIndex().row()
         if current and view.columnViewportPosition(index.column()) <= 0:
             painter.fillRect(QRectF(0, box.top(), 3, box.height()), QColor(theme.accent))
+        if current and index.column() == view.currentIndex().column():
+            painter.fillRect(QRectF(box.left(), box.bottom() - 2, box.width(), 2), QColor(theme.accent))
         painter.setFont(font)
         run, column, lead = view.run_and_column(index)
         painter.setPen(QColor(theme.accent_text if chosen else theme.muted if run.note else theme.text))
@@ -297,6 +301,22 @@ class RunView(QTableView):
         super().resizeEvent(event)
         self.resized.emit()
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """With Alt, the arrows sort by the column with the cursor or move it; with Shift too, they change its width."""
+        key, held, head = Qt.Key(event.key()), event.modifiers(), self.horizontalHeader()
+        column = max(self.currentIndex().column(), 0)
+        if key not in ARROWS or not held & Qt.KeyboardModifier.AltModifier:
+            super().keyPressEvent(event)
+            return
+        down, right = ARROWS[key]
+        if down:
+            self.sortByColumn(column, Qt.SortOrder.DescendingOrder if down > 0 else Qt.SortOrder.AscendingOrder)
+        elif held & Qt.KeyboardModifier.ShiftModifier:
+            head.resizeSection(column, max(head.sectionSize(column) + right * _WIDER, head.minimumSectionSize()))
+        else:
+            at = head.visualIndex(column)
+            head.moveSection(at, min(max(at + right, 0), head.count() - 1))
+
     def set_empty_text(self, text: str) -> None:
         """Say what to do next; "" while there are rows."""
         if text != self._empty:
@@ -330,7 +350,8 @@ class RunTable(QWidget):
     """A table of runs with a filter above it.
 
     Enter or a double click opens, Ctrl+D compares two, Delete deletes, F2 edits the tag, Ctrl+C copies the chosen
-    rows as text separated by tabs; Ctrl+F goes to the filter, Escape clears it.
+    rows as text separated by tabs; Ctrl+F goes to the filter, Escape clears it. Alt with Up or Down sorts by the column
+    with the cursor, with Left or Right moves it, with Shift too makes it narrower or wider.
 
     Parameters
     ----------
@@ -516,7 +537,7 @@ class RunTable(QWidget):
         view.selectionModel().selectionChanged.connect(self._tell)
         self._model.modelAboutToBeReset.connect(self._remember)
         self._model.modelReset.connect(self._restore)
-        self._chosen_before: tuple[set[str], str] = (set(), "")
+        self._chosen_before: tuple[set[str], str, int] = (set(), "", 0)
 
     # Widths
 
@@ -556,7 +577,8 @@ class RunTable(QWidget):
 
     @Slot()
     def _remember(self) -> None:
-        self._chosen_before = set(self.selected()), self._current_key()
+        column = max(self._view.currentIndex().column(), 0)
+        self._chosen_before = set(self.selected()), self._current_key(), column
 
     @Slot()
     def _restore(self) -> None:
@@ -566,7 +588,7 @@ class RunTable(QWidget):
         index = self._view.currentIndex()
         return self._model.row(index.row()).hash if index.isValid() else ""
 
-    def _choose(self, keys: set[str], current: str) -> None:
+    def _choose(self, keys: set[str], current: str, column: int = 0) -> None:
         selection, model = QItemSelection(), self._view.selectionModel()
         last = len(self._model.columns) - 1
         # Neighbouring lines as one range: Qt compares every range with every other.
@@ -574,7 +596,7 @@ class RunTable(QWidget):
             selection.append(QItemSelectionRange(self._model.index(first, 0), self._model.index(final, last)))
         at = self._model.lines_of({current} if current else set())
         if at:
-            model.setCurrentIndex(self._model.index(at[0], 0), QItemSelectionModel.SelectionFlag.NoUpdate)
+            model.setCurrentIndex(self._model.index(at[0], column), QItemSelectionModel.SelectionFlag.NoUpdate)
         model.select(selection, QItemSelectionModel.SelectionFlag.ClearAndSelect)
 
     @Slot()

@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QSizePolicy, QTo
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
-from slide_gui.gui.widgets.pixels import ARROWS, colour_table, coloured_image, ring_radius
+from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image, ring_radius
 from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image
 
 __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
@@ -139,7 +139,7 @@ class WeightTiles(Painted):
     """Rows of weight images that share their columns, their crosshair and their place.
 
     A click makes a tile as large as there is room, and small again; so do Enter, Escape and a button. Arrow keys move
-    between tiles, Ctrl+Enter clicks the marked pixel, Delete removes the row.
+    between tiles, with Shift between the pixels of one, Ctrl+Enter clicks the pixel pointed at, Delete removes the row.
 
     Attributes
     ----------
@@ -324,6 +324,7 @@ class WeightTiles(Painted):
             painter.setPen(QColor(theme.muted))
             flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
             painter.drawText(QRectF(self.rect()), int(flags), self._placeholder)
+            focus_ring(painter, self)
             return
         region = event.region()
         body, small = figure_font(self, BODY), figure_font(self, SECONDARY)
@@ -438,10 +439,12 @@ class WeightTiles(Painted):
             else:
                 QToolTip.hideText()
             return True
-        escapes = isinstance(event, QKeyEvent) and event.key() == Qt.Key.Key_Escape and self._enlarged is not None
-        if escapes and event.type() == QEvent.Type.ShortcutOverride:  # before it cancels what is running
-            event.accept()
-            return True
+        if isinstance(event, QKeyEvent) and event.type() == QEvent.Type.ShortcutOverride:
+            escapes = event.key() == Qt.Key.Key_Escape and self._enlarged is not None
+            pins = event.key() in CLICKS and bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
+            if escapes or (pins and self._rows):  # before it cancels what is running, or trains
+                event.accept()
+                return True
         return super().event(event)
 
     def tip_at(self, point: QPointF) -> str:
@@ -466,6 +469,8 @@ class WeightTiles(Painted):
         key, (row, column) = Qt.Key(event.key()), self._current
         if not self._rows:
             super().keyPressEvent(event)
+        elif key in ARROWS and event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
+            self._point(ARROWS[key])
         elif key in ARROWS:
             down, right = ARROWS[key]
             self._go(row + down, column + right)
@@ -474,13 +479,38 @@ class WeightTiles(Painted):
         elif key == Qt.Key.Key_Escape and self._enlarged is not None:
             self.step_back()
         elif key in CLICKS and event.modifiers() & Qt.KeyboardModifier.ControlModifier:
-            tile = self._rows[row].tile(column)
-            if tile is not None and tile.marker is not None:
-                self.pixel_clicked.emit((row, column, tile.marker))
+            spot = self._pointed()
+            if spot is not None:
+                self.pixel_clicked.emit(spot)
         elif key in CLICKS:
             self._toggle(row, column)
         else:
             super().keyPressEvent(event)
+
+    def _pointed(self) -> tuple[int, int, int] | None:
+        """Return the pixel of the tile with the cursor that is pointed at: the marked one, until keys led on."""
+        (row, column), hovered = self._current, self._hovered
+        tile = self._rows[row].tile(column)
+        if tile is None:
+            return None
+        if hovered is not None and hovered[:2] == self._current and hovered[2] < tile.values.size:
+            return hovered
+        return None if tile.marker is None else (row, column, tile.marker)
+
+    def _point(self, step: tuple[int, int]) -> None:
+        """Point at the next pixel of the tile with the cursor."""
+        (row, column), spot = self._current, self._pointed()
+        tile = self._rows[row].tile(column)
+        if tile is None:
+            return
+        shape = tile.values.shape if tile.values.ndim == 2 else (1, tile.values.size)
+        grid = PixelGrid((shape[0], shape[1]), 0.0, 0.0, 1.0, self._transposed and tile.values.ndim == 2)
+        index = grid.moved(None if spot is None else spot[2], step)
+        self._hover((row, column, index))
+        place = divmod(index, shape[1])
+        where = f"{place[0]}, {place[1]}" if tile.values.ndim == 2 else f"{index}"
+        value = tile.scale.label(float(tile.values.flat[index]), 4)
+        self.setAccessibleDescription(f"{where}: {value}; {self._rows[row].title}, {self._columns[column]}")
 
     def _go(self, row: int, column: int) -> None:
         row = min(max(row, 0), len(self._rows) - 1)

@@ -8,7 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt, QVariantAnimation, Signal, Slot
-from PySide6.QtGui import QColor, QHideEvent, QImage, QKeySequence, QPainter, QPaintEvent, QShortcut, QShowEvent
+from PySide6.QtGui import (
+    QColor,
+    QHideEvent,
+    QImage,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QShortcut,
+    QShowEvent,
+)
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
@@ -23,7 +33,7 @@ from slide_gui.gui.widgets.controls import ElidedLabel, add_button
 from slide_gui.gui.widgets.motion import motion_allowed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import STALE, Pointed, focus_ring, frame, snapped
-from slide_gui.gui.widgets.pixels import PixelGrid, colour_table, coloured_image, integer_scale, ring
+from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image, integer_scale, ring
 from slide_gui.text import count, counted, significant
 
 __all__ = ["LayerWall", "WallLayer", "WallView"]
@@ -225,6 +235,14 @@ class WallView(Pointed):
         grid = PixelGrid(self._grid, 0.0, 0.0, 1.0, self._transposed)
         pixel = min(grid.moved(self.pixel, step), self._features() - 1)
         return pixel, pixel
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if key in ARROWS and event.modifiers() & Qt.KeyboardModifier.ShiftModifier and self._current is not None:
+            pixel, inside = self._current  # with Shift, inside the field
+            self._hover((pixel, PixelGrid(self._shape, 0.0, 0.0, 1.0, self._transposed).moved(inside, ARROWS[key])))
+        else:
+            super().keyPressEvent(event)
 
     def _hover(self, target: tuple[int, int] | None) -> None:
         if target is not None:  # what was pointed at last stays

@@ -1,0 +1,293 @@
+"""Everything that the mouse can do has a key."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QMenu, QSlider, QToolTip, QWidget
+
+from slide_gui.data.dataset import Dataset
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.pages.weights.page import VIEWS
+from tests.gui.given import labelled, settle, show_page, wait
+from tests.gui.test_accessibility import dialogs, open_data, plain
+
+CONTROL, SHIFT, ALT = (
+    Qt.KeyboardModifier.ControlModifier,
+    Qt.KeyboardModifier.ShiftModifier,
+    Qt.KeyboardModifier.AltModifier,
+)
+Key = Qt.Key
+
+
+@pytest.fixture
+def data() -> Dataset:
+    return labelled()
+
+
+@pytest.fixture
+def trained(window: MainWindow) -> MainWindow:
+    window.actions_by_name["train"].trigger()
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    return window
+
+
+def press(widget: QWidget, *keys: Qt.Key, held: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    for key in keys:
+        QTest.keyClick(widget, key, held)
+
+
+def is_stop(widget: QWidget) -> bool:
+    """Whether Tab comes by; of buttons that exclude each other it comes to the one that is chosen."""
+    grouped = isinstance(widget, QAbstractButton) and widget.group() is not None and widget.group().exclusive()
+    taken = grouped and not widget.isChecked()
+    nav = isinstance(widget, QAbstractButton) and widget.autoExclusive() and not widget.isChecked()
+    policy = bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus) and widget.focusProxy() is None
+    return policy and widget.isVisible() and widget.isEnabled() and not taken and not nav
+
+
+def is_hidden(widget: QWidget) -> bool:
+    """Whether what is round it leaves nothing of it in sight."""
+    seen, each = widget.rect(), widget
+    while not each.isWindow():
+        seen = seen.translated(each.pos())
+        each = each.parentWidget()
+        seen = seen.intersected(each.rect())
+    return seen.isEmpty()
+
+
+def rounds(root: QWidget, where: str, back: bool = False) -> tuple[list[QWidget], list[str]]:
+    """Press Tab until it comes round, and return where it was and what is wrong with that."""
+    faults: list[str] = []
+    stops = [each for each in root.findChildren(QWidget) if is_stop(each) and each.window() is root]
+    root.activateWindow()
+    stops[0].setFocus()
+    been: list[QWidget] = []
+    for _ in range(len(stops) + 200):
+        now = QApplication.focusWidget()
+        if now is None or now.window() is not root or now in been[:-1]:
+            break
+        been += [now] if now not in been else []  # in a text, Tab goes from link to link
+        if is_hidden(now):
+            faults.append(f"{where}: {type(now).__name__} {now.accessibleName()!r} has the keyboard and is not seen")
+        press(now, Key.Key_Backtab if back else Key.Key_Tab, held=SHIFT if back else Qt.KeyboardModifier.NoModifier)
+    faults += [
+        f"{where}: Tab does not come to {type(each).__name__} {each.accessibleName() or each.objectName()!r}"
+        for each in stops
+        if each not in been
+    ]
+    if QApplication.focusWidget() is not been[0]:
+        faults.append(f"{where}: Tab does not come round, but stays at {QApplication.focusWidget()!r}")
+    return been, faults
+
+
+def unmarked(been: list[QWidget], where: str) -> list[str]:
+    """Return what looks the same with the keyboard and without."""
+    faults = []
+    for each in been:
+        each.setFocus()
+        shot = each.grab().toImage()
+        each.clearFocus()
+        if shot == each.grab().toImage():
+            faults.append(
+                f"{where}: {type(each).__name__} {each.accessibleName()!r} does not show that it has the keys"
+            )
+    return faults
+
+
+def views(window: MainWindow) -> list[tuple[str, str]]:
+    """Return page and view of everything that can be shown, by the command or the button that shows it."""
+    pages = [(page.name, str(number)) for page in PAGES[1:] for number in range(max(len(page.views), 1))]
+    return [("weights", view.name) for view in VIEWS] + pages
+
+
+def show(window: MainWindow, page: str, view: str) -> None:
+    if page == "weights":
+        window.actions_by_name[f"view_{view}"].trigger()
+    else:
+        window.pages.turn_to(page)
+        if window.pages.page(page).tabs.buttons():
+            window.pages.show_view(page, int(view))
+    settle()
+
+
+@pytest.mark.parametrize("kind", ["images", "plain"])
+def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_where_it_is(
+    trained: MainWindow, kind: str
+) -> None:
+    if kind == "plain":
+        open_data(trained, plain())
+    faults: list[str] = []
+    for page, view in views(trained):
+        show(trained, page, view)
+        been, wrong = rounds(trained, f"{page} {view}")
+        again, wrong_back = rounds(trained, f"{page} {view}, back", back=True)
+        assert set(been) == set(again)
+        faults += wrong + wrong_back + (unmarked(been, f"{page} {view}") if kind == "images" else [])
+    assert not faults, "\n".join(dict.fromkeys(faults))
+
+
+def test_that_tab_comes_round_in_every_dialog_escape_leaves_it_and_the_keys_are_where_they_were(
+    window: MainWindow,
+) -> None:
+    faults: list[str] = []
+    image, _ = window.weights_page.pointer_and_tiles()
+    image.setFocus()
+    for name in ("export", "cluster", "guide", "shortcuts", "about", "show_table", "wall", "palette"):
+        window.activateWindow()
+        image.setFocus()
+        window.actions_by_name[name].trigger()
+        (dialog,) = dialogs(window)
+        settle()
+        if name != "palette":  # which takes the arrows from where one types
+            faults += rounds(dialog, name)[1]
+        press(QApplication.focusWidget() or dialog, Key.Key_Escape)
+        settle()
+        if dialog.isVisible():
+            faults.append(f"{name}: Escape does not leave it")
+            dialog.hide()
+        window.activateWindow()
+        settle()
+        if QApplication.focusWidget() is not image:
+            faults.append(f"{name}: the keys are not where they were, but at {QApplication.focusWidget()!r}")
+    assert not faults, "\n".join(faults)
+
+
+def test_that_pixels_are_pointed_at_pinned_and_released_by_keys(window: MainWindow) -> None:
+    window.workspace.select(pins=())
+    image, tiles = window.weights_page.pointer_and_tiles()
+    image.setFocus()
+    press(image, Key.Key_Home, Key.Key_Down, Key.Key_Right)
+    assert window.weights_page.pixels.features()[0] == 7
+    assert image.accessibleDescription().startswith("row 1, column 1: ")
+    press(image, Key.Key_Return)
+    assert window.workspace.state.selection.pins == (7,)
+    assert "1 pinned" in image.accessibleDescription()
+    press(tiles, Key.Key_Down, Key.Key_Delete)
+    assert window.workspace.state.selection.pins == ()
+
+
+def test_that_every_pixel_of_a_tile_is_reached_and_pinned_by_keys(window: MainWindow) -> None:
+    window.workspace.select(pins=())
+    _, tiles = window.weights_page.pointer_and_tiles()
+    first = window.weights_page.pixels.features()[0]
+    tiles.setFocus()
+    press(tiles, Key.Key_Right)
+    press(tiles, Key.Key_Up, Key.Key_Left, held=SHIFT)
+    assert window.weights_page.pixels.source == first - 6 - 1
+    place, value = divmod(first - 7, 6), window.workspace.stack.layers[1].weights[first, first - 7]
+    assert tiles.accessibleDescription().startswith(f"{place[0]}, {place[1]}: {value:+.4f}".replace("-", "−"))
+    press(tiles, Key.Key_Return, held=CONTROL)
+    assert window.workspace.state.selection.pins == (first - 7,)
+
+
+def test_that_a_slider_is_dragged_and_reset_by_keys(window: MainWindow) -> None:
+    slider = window.panel.noise_slider.findChild(QSlider)
+    press(slider, Key.Key_Right, Key.Key_PageUp)
+    assert window.workspace.state.parameters.noise != 0.3
+    assert slider.accessibleDescription().startswith(f"{window.workspace.state.parameters.noise:.2f}; ")
+    press(slider, Key.Key_Delete)
+    assert window.workspace.state.parameters.noise == 0.3
+
+
+def test_that_plots_zoom_along_one_axis_pan_and_show_all_by_keys(trained: MainWindow) -> None:
+    show_page(trained, "classifier")
+    plot = trained.pages.page("classifier").criterion
+    whole = plot.shown()
+    press(plot, Key.Key_Plus, held=CONTROL)
+    assert plot.shown()[0] != whole[0]
+    assert plot.shown()[1] == whole[1]
+    press(plot, Key.Key_Plus, held=ALT)
+    assert plot.shown()[1] != whole[1]
+    before = plot.shown()
+    press(plot, Key.Key_Right, held=ALT)
+    assert plot.shown()[0][0] > before[0][0]
+    press(plot, Key.Key_Up, held=ALT)
+    assert plot.shown()[1][0] > before[1][0]
+    press(plot, Key.Key_0)
+    assert plot.shown() == whole
+
+
+def test_that_every_weight_of_all_rows_and_of_the_wall_is_pointed_at_by_keys(window: MainWindow) -> None:
+    mosaic = window.weights_page.mosaic()
+    first = window.weights_page.pixels.features()[0]
+    press(mosaic, Key.Key_Right, Key.Key_Right)  # the first leads to the middle
+    press(mosaic, Key.Key_Down, held=SHIFT)
+    pixels = window.weights_page.pixels
+    assert (pixels.target, pixels.source) == (first + 1, first + 1 + 6)
+    window.actions_by_name["wall"].trigger()
+    view = window.weights_page.wall.view
+    press(view, Key.Key_Right)
+    press(view, Key.Key_Up, held=SHIFT)
+    assert view._current == (view.pixel, view.pixel - 6)
+    assert "layer 2" in view.accessibleDescription()
+    window.weights_page.wall.hide()
+
+
+def test_that_the_brush_draws_and_features_of_the_flow_are_walked_by_keys(window: MainWindow) -> None:
+    flow = window.weights_page.flow_part()
+    canvas = flow.view.canvas
+    before = canvas.image
+    press(canvas, Key.Key_Home, Key.Key_Space, Key.Key_Right, Key.Key_Space)
+    assert (canvas.image.flat[:2] != (before.flat[:2] > 0.5)).all()
+    open_data(window, plain())
+    flow = window.weights_page.flow_part()
+    flow.view.setFocus()
+    press(flow.view, Key.Key_Right, Key.Key_Right)
+    assert window.weights_page.pixels.features()[0] == 3
+    assert flow.view.accessibleDescription().startswith("x ")
+
+
+def test_that_lines_of_the_explanation_say_what_they_mean_by_keys(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(QToolTip, "showText", lambda _place, text, _widget: said.append(text))
+    window.actions_by_name["view_explain"].trigger()
+    panel = window.weights_page.shown_view().panel
+    panel.setFocus()
+    press(panel, Key.Key_Down, Key.Key_Down)
+    assert said == [line.tip for line in panel.lines()[:2]]
+    assert panel.accessibleDescription().endswith(said[1])
+
+
+def test_that_columns_of_runs_are_sorted_moved_and_widened_by_keys(trained: MainWindow) -> None:
+    table = show_page(trained, "runs").run_table
+    wait(table.shown)
+    view = table.view()
+    head = view.horizontalHeader()
+    view.setFocus()
+    view.setCurrentIndex(view.model().index(0, 2))
+    press(view, Key.Key_Up, held=ALT)
+    assert (head.sortIndicatorSection(), head.sortIndicatorOrder()) == (2, Qt.SortOrder.AscendingOrder)
+    press(view, Key.Key_Down, held=ALT)
+    assert head.sortIndicatorOrder() == Qt.SortOrder.DescendingOrder
+    press(view, Key.Key_Right, held=ALT)
+    assert head.visualIndex(2) == 3
+    wide = head.sectionSize(2)
+    press(view, Key.Key_Right, held=ALT | SHIFT)
+    assert head.sectionSize(2) > wide
+
+
+def test_that_the_menu_key_opens_the_menu_of_a_run(trained: MainWindow, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[QMenu] = []
+    monkeypatch.setattr(QMenu, "popup", lambda menu, _place: opened.append(menu))
+    table = show_page(trained, "runs").run_table
+    wait(table.shown)
+    view = table.view()
+    view.selectRow(0)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(40, 40), view.mapToGlobal(QPoint(40, 40)))
+    QApplication.sendEvent(view, event)
+    assert [action.text() for action in opened[0].actions()][:2] == ["Open", "Compare"]
+
+
+def test_that_the_benchmark_is_ordered_by_keys(window: MainWindow) -> None:
+    page = show_page(window, "evaluation")
+    table = page.errors
+    table.setCurrentIndex(table.model().index(0, 2))
+    before = table.order
+    press(table, Key.Key_Down, held=ALT)
+    assert (table.order, before) == (1, 0)
