@@ -129,17 +129,26 @@ def _python() -> Part:
     return Part("Python", version, "PSF-2.0", f"pkg:generic/python@{version}", (text,) if text.is_file() else ())
 
 
-@cache
-def _debian(file: Path) -> Part:
-    """Return the Debian package that a file of the system belongs to."""
-    places = [str(file), str(file).removeprefix("/usr")]  # where a package was made before /lib became /usr/lib
-    for place in places:
+def package_of(file: Path) -> str:
+    """Return the Debian package that holds a file of the system.
+
+    Raises
+    ------
+    SystemExit
+        If there is none.
+    """
+    real = str(file.resolve())
+    for place in (real, real.removeprefix("/usr")):  # where a package was made before /lib became /usr/lib
         done = subprocess.run(["dpkg", "-S", place], capture_output=True, text=True, check=False)
         if done.returncode == 0:
-            break
-    else:
-        raise SystemExit(f"{file} is inside, and neither a wheel, Python nor a Debian package is known to hold it")
-    name = done.stdout.split(": ")[0].split(",")[0].partition(":")[0]
+            return done.stdout.split(": ")[0].split(",")[0].partition(":")[0]
+    raise SystemExit(f"{file} is of use to the program, and neither a wheel, Python nor a Debian package holds it")
+
+
+@cache
+def _debian(file: Path) -> Part:
+    """Return the package of the system that a file belongs to."""
+    name = package_of(file)
     query = ["dpkg-query", "-W", "-f", "${Version}\n${Architecture}\n", name]
     version, architecture = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[:2]
     text = Path("/usr/share/doc") / name / "copyright"

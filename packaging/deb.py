@@ -18,6 +18,7 @@ LINUX = ROOT / "packaging" / "linux"
 sys.path[:0] = [str(ROOT), str(ROOT / "packaging")]
 
 from check_bundle import display, seconds_to_window  # noqa: E402
+from contents import package_of  # noqa: E402
 
 from slide_gui import __version__  # noqa: E402
 from slide_gui.gui.display import LIBRARIES  # noqa: E402
@@ -66,16 +67,6 @@ def needed(folder: Path) -> list[str]:
         packages.add(package_of(Path(places[library])))
     versions = sorted({tuple(map(int, each.split("."))) for each in re.findall(r"GLIBC_([\d.]+)", said)})
     return [f"libc6 (>= {'.'.join(map(str, versions[-1]))})", *sorted(packages)]
-
-
-def package_of(file: Path) -> str:
-    """Return the package that holds a file of the system."""
-    real = str(file.resolve())
-    for place in (real, real.removeprefix("/usr")):
-        done = subprocess.run(["dpkg", "-S", place], capture_output=True, text=True, check=False)
-        if done.returncode == 0:
-            return done.stdout.split(": ")[0].split(",")[0].partition(":")[0]
-    raise SystemExit(f"no package holds {file}")
 
 
 def lay_out(bundle: Path, icons: Path, root: Path) -> None:

@@ -46,7 +46,7 @@ def pack(folder: Path, archive: Path) -> None:
         member.mtime = int(epoch())
         return member
 
-    with tarfile.open(archive, "w:xz", preset=6) as packed:
+    with tarfile.open(archive, "w:gz", compresslevel=6) as packed:
         for path in sorted(folder.rglob("*")):
             packed.add(path, f"{folder.name}-{__version__}/{path.relative_to(folder)}", recursive=False, filter=plain)
 
@@ -61,7 +61,7 @@ def main() -> int:
     if problem is not None:
         raise SystemExit(f"the bill of materials is not CycloneDX: {problem}")
     (DIST / f"slide-gui-{__version__}.cdx.json").write_text(bill, encoding="utf-8")
-    pack(DIST / "slide-gui", DIST / f"slide-gui-{__version__}-{sys.platform}.tar.xz")
+    pack(DIST / "slide-gui", DIST / f"slide-gui-{__version__}-{sys.platform}.tar.gz")
     files = sorted(path for path in DIST.iterdir() if path.is_file())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in files)
     (DIST / "SHA256SUMS").write_text(sums, encoding="utf-8")
