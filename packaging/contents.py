@@ -30,6 +30,10 @@ from slide_gui.licences import BILL, TEXTS, licence_of  # noqa: E402
 
 OURS = ROOT / "packaging" / "licences"
 _IS_TEXT = re.compile(r"(licen[cs]e|copying|notice|authors)", re.IGNORECASE)
+_SAID = {
+    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",  # the part inside; its metadata speak of all
+    "pyinstaller-hooks-contrib": "Apache-2.0",  # what runs in a bundle
+}
 _QT = ("LGPL-3.0.txt", "GPL-3.0.txt", "Qt.txt")
 
 
@@ -114,7 +118,7 @@ def _distributed(distribution: metadata.Distribution) -> Part:
             listed = json.loads(Path(str(distribution.locate_file(file))).read_bytes()).get("components", [])
             within += [_component(each) for each in listed if each["name"].lower() != name.lower()]
     purl = f"pkg:pypi/{name.lower().replace('_', '-')}@{version}"
-    return Part(name, version, licence_of(said), purl, tuple(texts), tuple(within))
+    return Part(name, version, _SAID.get(name.lower()) or licence_of(said), purl, tuple(texts), tuple(within))
 
 
 def _component(listed: dict[str, Any]) -> dict[str, Any]:
@@ -153,9 +157,9 @@ def _debian(file: Path) -> Part:
     version, architecture = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split()[:2]
     text = Path("/usr/share/doc") / name / "copyright"
     said = text.read_text(encoding="utf-8", errors="replace") if text.is_file() else ""
-    licences = dict.fromkeys(re.findall(r"^License: *(\S[^\n]{0,60})$", said, re.MULTILINE))
+    stanza = re.search(r"^Files: *\*\n(?:.+\n)*?License: *(\S.{0,60})$", said, re.MULTILINE)  # of all but exceptions
     purl = f"pkg:deb/debian/{name}@{version}?arch={architecture}"
-    return Part(name, version, ", ".join(licences) or "see its text", purl, (text,) if said else ())
+    return Part(name, version, stanza[1] if stanza else "see its text", purl, (text,) if said else ())
 
 
 def bill(parts: Iterable[Part], version: str) -> dict[str, Any]:
