@@ -44,7 +44,7 @@ setup: .venv/ready-tests
 
 # The packages, in dist/, by tools in an environment of their own; CONTRIBUTING.md says what each holds.
 RELEASE := .venv-release/bin
-export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+bundle deb: export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct)
 
 wheel: .venv-release/ready
 	$(RELEASE)/python packaging/wheels.py dist
