@@ -52,6 +52,7 @@ Tell = Callable[[str], None]
 
 _MOST_TOLD = 6  # acknowledgements until a kill
 _INSTANTS = ("fsync", "rename", "replace")  # functions of `os` before which kills come, too
+_UNUSUAL = 0.4  # noise beyond which changes of a session are, none of which is as usual
 _COUNTS = ("kills", "acknowledged", "lost", "corrupt", "orphans", "different", "rounds")
 
 
@@ -378,7 +379,7 @@ class Sessions(Work):
             application.processEvents()
             time.sleep(0.001)
         for number in range(start + 1, self.n_changes + 1):
-            workspace.set_parameters(noise=number / 100)
+            workspace.set_parameters(noise=_UNUSUAL + number / 100)
             keeper._keep()  # as its timer does, once changes rest
             tell(str(number))
         keeper.close()
@@ -389,8 +390,8 @@ class Sessions(Work):
         numbers = [0]
         for path in (folder / "session").glob(f"*{SUFFIX}"):
             record = read_session(path)
-            if record is not None and record.parameters.noise != StackParameters().noise:
-                numbers.append(round(100 * record.parameters.noise))
+            if record is not None and record.parameters.noise > _UNUSUAL:
+                numbers.append(round(100 * (record.parameters.noise - _UNUSUAL)))
         return max(numbers)
 
     def look(self, folder: Path, told: set[str]) -> dict[str, int]:
