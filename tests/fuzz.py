@@ -25,6 +25,7 @@ import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -245,15 +246,12 @@ def _in_child(target: Target, seed: int, start: int, count: int, place: mmap.mma
     return counts
 
 
-class _room:
-    """A folder where nothing waits for a disk, if there is one."""
-
-    def __enter__(self) -> Path:
-        self._folder = tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-        return Path(self._folder)
-
-    def __exit__(self, *_: object) -> None:
-        shutil.rmtree(self._folder, ignore_errors=True)
+@contextmanager
+def _room() -> Iterator[Path]:
+    """Give a folder where nothing waits for a disk, if there is one."""
+    memory = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(prefix="fuzz-", dir=memory, ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 # The long run --------------------------------------------------------------------------------------------------------
