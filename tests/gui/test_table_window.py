@@ -156,3 +156,5 @@ def test_that_numbers_are_read_short_and_copied_whole() -> None:
     assert table.text() == "k\tx\ty\tz\na\t0.3333333333333333\t\t"
     again = NumberTable.of_text("t", table.text())
     assert again.text() == table.text()
+    ragged = NumberTable.of_text("t", "k\tx\ty\na\t1\nb")
+    assert ragged.text() == "k\tx\ty\na\t1\t\nb\t\t"

@@ -43,6 +43,7 @@ class NumberTable:
     def of_text(cls, title: str, text: str, keys: int = 1) -> NumberTable:
         """Return what is written as lines separated by tabs, the first with titles; the first `keys` name a row."""
         heads, *lines = [tuple(line.split("\t")) for line in text.split("\n")]
+        lines = [(*line, *[""] * (len(heads) - len(line))) for line in lines]  # some end early
         names = [line[:keys] for line in lines]
         return cls(title, heads[:keys], names, heads[keys:], [line[keys:] for line in lines])
 
