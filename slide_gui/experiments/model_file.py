@@ -195,8 +195,8 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     layers = []
     for k, error in enumerate(manifest.errors, start=1):
         weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
-        if not np.isfinite(weights).all():
-            raise DataError(f"weights_{k} contains NaN or infinity; {_REMEDY}", place)
+        if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # as which they are drawn
+            raise DataError(f"weights_{k} contains NaN, infinity or numbers beyond float32; {_REMEDY}", place)
         layers.append(Layer(weights, error))
     stack = Stack(manifest.parameters, tuple(layers), d, manifest.n_samples)
     return manifest.model(stack)

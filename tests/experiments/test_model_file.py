@@ -191,8 +191,9 @@ def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved
     [
         (np.zeros((6, 6)), "expected float64 of shape"),
         (np.zeros((6, 7), np.float32), "expected float64 of shape"),
-        (np.full((6, 7), np.nan), "NaN or infinity"),
-        (np.full((6, 7), np.inf), "NaN or infinity"),
+        (np.full((6, 7), np.nan), "NaN, infinity or numbers beyond float32"),
+        (np.full((6, 7), np.inf), "NaN, infinity or numbers beyond float32"),
+        (np.full((6, 7), -1e39), "NaN, infinity or numbers beyond float32"),
     ],
 )
 def test_that_wrong_weights_are_refused(saved: Path, array: np.ndarray, message: str) -> None:
