@@ -124,9 +124,9 @@ def _timed(target: Target, folder: Path, seed: int, number: int) -> float:
     return _clock() - start
 
 
-def _clock() -> float:
-    """Return the time in seconds, without that in which others had the processor."""
-    waited = int(Path("/proc/thread-self/schedstat").read_text().split()[1])
+def _clock(process: str = "thread-self") -> float:
+    """Return the time in seconds, without that in which a process waited for others to leave the processor."""
+    waited = int(Path("/proc", process, "schedstat").read_text().split()[1])
     return time.perf_counter() - waited / 1e9
 
 
@@ -204,21 +204,21 @@ def finish_slice(slice_: Slice) -> Counts:
 
 def _wait(child: int, reader: int, place: mmap.mmap) -> Counts | str:
     """Return the counts that a child sends, or how it ended."""
-    text, seen, since = b"", b"", time.monotonic()
+    text, seen, since = b"", b"", _clock(str(child))
     os.set_blocking(reader, False)
     while True:
         try:
             part = os.read(reader, 1 << 16)
         except BlockingIOError:
             part = b""
-            time.sleep(0.005)
+            time.sleep(0.01)
         else:
             if not part:
                 break
         text += part
         if place[:] != seen:
-            seen, since = place[:], time.monotonic()
-        elif time.monotonic() - since > _STUCK:
+            seen, since = place[:], _clock(str(child))
+        elif _clock(str(child)) - since > _STUCK:
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)
             os.close(reader)

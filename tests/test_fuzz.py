@@ -148,6 +148,23 @@ def test_that_a_process_that_dies_counts_as_one_failure_and_the_run_goes_on(tmp_
 
 
 @LINUX
+def test_that_a_process_that_sticks_is_ended_and_counts_as_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fuzz, "_STUCK", 0.2)
+    seen = []
+
+    def stick_later(path: Path) -> None:
+        seen.append(path)
+        if len(seen) == 3:
+            time.sleep(100)
+
+    counts = finish_slice(start_slice(planted(stick_later, tmp_path), 0, 0, 9))
+    assert (counts.inputs, counts.failed) == (2, 1)
+    assert counts.failures[0].what == "nothing came for 0.2 s"
+
+
+@LINUX
 def test_that_a_run_counts_what_it_did_and_goes_on_where_it_stood(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
