@@ -86,8 +86,9 @@ def guarded(command: Callable[[], int]) -> int:
         # The reader of stdout has gone; nothing more can be said, not even by the interpreter at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
-    except MemoryError:
-        return _say("not enough memory; use less data or a smaller depth", FAILED)
+    except MemoryError as error:
+        said = str(error) if type(error) is MemoryError else ""  # NumPy's is another, and says an array's shape
+        return _say(said or "not enough memory; use less data or a smaller depth", FAILED)
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         return _say(f"{place}{error.strerror or error}", FAILED)

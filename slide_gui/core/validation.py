@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.memory import check_free
+
 __all__ = [
     "check_dtype",
     "check_flag",
@@ -107,6 +109,7 @@ def check_ridge(ridge: float) -> float:
 
 def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str) -> NDArray[Any]:
     """Return a new array with no values, or raise MemoryError with what needs it and what to do instead."""
+    check_free(math.prod(shape) * dtype.itemsize, needs, remedy)
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError where the size is beyond any machine's

@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from slide_gui.data.errors import DataError
+from slide_gui.memory import check_free
 
 __all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit", "read_small"]
 
@@ -40,8 +41,12 @@ def check_memory(n_bytes: int, place: str) -> None:
     Raises
     ------
     DataError
-        If it is more than `memory_limit`.
+        If it is more than `memory_limit`, or than is free now.
     """
+    try:
+        check_free(n_bytes, "holding its rows", "close other data first, or take fewer rows")
+    except MemoryError as error:
+        raise DataError(str(error), place) from None
     if n_bytes > memory_limit():
         raise DataError(
             f"claims {n_bytes / GIB:.1f} GiB of data, more than the {memory_limit() / GIB:.1f} GiB "

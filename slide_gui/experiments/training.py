@@ -19,7 +19,7 @@ from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import stratified_sample
 from slide_gui.progress import Progress
 
-__all__ = ["model_of", "train_svm"]
+__all__ = ["grid_rows", "model_of", "train_svm"]
 
 Indices = NDArray[np.intp]
 
@@ -75,9 +75,13 @@ def _from_neighbour(
     return replace(parameters, near=(widths, near.C)), start
 
 
+def grid_rows(svm: SvmParameters) -> int:
+    """Return on how many rows a grid is searched, at most."""
+    return min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
+
+
 def _grid(Z: NDArray[np.floating], codes: Indices, svm: SvmParameters, progress: Progress) -> Any:
-    most = min(_GRID_ROWS, int((svm.memory / 8) ** 0.5))
-    rows = np.sort(stratified_sample(codes, most, svm.seed))
+    rows = np.sort(stratified_sample(codes, grid_rows(svm), svm.seed))
     return median_width_search(
         Z if len(rows) == len(Z) else Z[rows],
         codes[rows],

@@ -22,6 +22,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.memory import check_free
 from slide_gui.plugins import EXPORTERS, Plugin, plugin, plugins
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import dataset_title
@@ -39,6 +40,7 @@ __all__ = [
     "fit_words",
     "further_formats",
     "model_script",
+    "picture_bytes",
     "save_bundle",
     "save_export",
     "save_figure",
@@ -101,6 +103,9 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
 def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, session: str = "") -> bytes:
     """Return what `save_figure` writes into a file with this suffix, one of `FORMATS`."""
     with _drawn(draw, style) as figure:
+        if suffix == ".png":
+            width, height = figure.get_size_inches()
+            check_free(picture_bytes(width, height, style.dpi), "this picture", "give fewer dots per inch")
         buffer = io.BytesIO()
         metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
@@ -119,6 +124,11 @@ def _drawn(draw: Callable[[Figure], None], style: Style) -> Iterator[Figure]:
         figure = Figure()
         draw(figure)
         yield figure
+
+
+def picture_bytes(width: float, height: float, dpi: int) -> int:
+    """Return about how many bytes a picture of so many inches takes while it is drawn."""
+    return int(1.2 * 4 * width * height * dpi * dpi)
 
 
 def weights_csv(path: str | os.PathLike[str], weights: Sequence[WeightRows]) -> None:

@@ -26,6 +26,7 @@ from slide_gui.core.sda.model import (
     sigmoid,
     sigmoid_cross_entropy,
 )
+from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 __all__ = ["BackPropagation", "DenoisingDescent", "fine_tune", "first_layer", "into_range", "pretrain", "range_of"]
@@ -164,6 +165,14 @@ class DenoisingDescent:
         return loss
 
 
+def autoencoder_bytes(n: int, d: int, units: Sequence[int], dtype: str = "float32") -> int:
+    """Return about how many bytes pre-training on n rows takes: weights, gradients, and rows encoded for a layer."""
+    item = 8 if dtype == "float64" else 4
+    weights = sum(a * b for a, b in zip((d, *units), units, strict=False))
+    encoded = max((a + b for a, b in zip((0, *units), units[:-1], strict=False)), default=0)
+    return item * (2 * weights + n * encoded)
+
+
 def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGRESS) -> Sda:
     """Train each layer to reconstruct the clean output of the layer below from that output masked.
 
@@ -184,6 +193,8 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     parameters = parameters.checked()
     steady = MonotonicProgress(progress)
     rows = unit_rows(X, parameters.dtype, steady.pulse)
+    needed = autoencoder_bytes(rows.shape[0], rows.shape[1], parameters.n_units, parameters.dtype)
+    check_free(needed, f"pre-training on {len(rows)} rows of {rows.shape[1]} features", "use fewer rows or units")
     sda = Sda(parameters, (), rows.shape[1], rows.shape[0], SdaHistory())
     sizes = np.array([rows.shape[1], *parameters.n_units], dtype=float)
     reached = np.concatenate([[0.0], np.cumsum(sizes[:-1] * sizes[1:])])

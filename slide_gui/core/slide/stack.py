@@ -26,9 +26,13 @@ from slide_gui.core.slide.scatter import (
     scatter_after,
 )
 from slide_gui.core.validation import empty
+from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["InputScatter", "Layer", "Stack", "StackParameters", "fit_stack", "input_scatter", "room_for_features"]
+__all__ = [
+    "InputScatter", "Layer", "Stack", "StackParameters", "features_bytes", "fit_bytes", "fit_stack", "input_scatter",
+    "room_for_features",
+]  # fmt: skip
 
 Array = NDArray[np.float64]
 Rows = Any  # an array, a memmap or a CSR matrix; to be fitted also `BlockRows`
@@ -36,6 +40,7 @@ Rows = Any  # an array, a memmap or a CSR matrix; to be fitted also `BlockRows`
 # Of features × features, that a fit works with beside the weights and the scatter of each layer; at hardly any noise,
 # where W is corrected, two more.
 _MATRICES = 4
+_ROWS = 4096  # that are squashed at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,7 +176,7 @@ def fit_stack(
         raise ValueError(f"X has shape {rows.shape}; at least 2 samples and 1 feature are needed to fit a denoiser")
     if sample_weight is not None and isinstance(rows, BlockRows):
         raise ValueError("sample_weight is not taken with rows in blocks or a Dask array; give the rows as one array")
-    _refuse_too_large(rows.shape[1], parameters.depth)
+    _refuse_too_large(rows.shape[0], rows.shape[1], parameters)
     if out is not None:
         room_for_features(rows.shape, parameters, out)
     values = parameters.fit_on == "values"
@@ -255,10 +260,25 @@ def _features_of_chunk(stack: Stack, chunk: Rows, start: int) -> NDArray[np.floa
     return features
 
 
-def _refuse_too_large(d: int, depth: int) -> None:
+def _refuse_too_large(n: int, d: int, parameters: StackParameters) -> None:
     """Refuse at once what would end in a lack of memory after a long time."""
-    matrices = 2 * depth + _MATRICES
-    empty((matrices, d + 1, d + 1), np.dtype(float), f"a fit of {depth} layers to {d} features", "use fewer features")
+    depth, what = parameters.depth, f"a fit of {parameters.depth} layers to {d} features"
+    check_free(fit_bytes(n, d, parameters), what, "use fewer features")
+    empty((2 * depth + _MATRICES, d + 1, d + 1), np.dtype(float), what, "use fewer features")
+
+
+def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:
+    """Return about how many bytes a fit to n rows of d features takes at its peak, above its input."""
+    matrix, depth = 8 * (d + 1) ** 2, parameters.depth
+    item = 8 if parameters.dtype == "float64" else 4
+    corrected = 1 if parameters.noise < 0.1 else 0
+    packed = n * (d // 8 + 1) if depth > 2 else 0
+    return (2 * depth + _MATRICES + corrected) * matrix + min(packed, 256 << 20) + item * d * min(n, _ROWS)
+
+
+def features_bytes(n: int, d: int, parameters: StackParameters) -> int:
+    """Return the bytes of the features [h⁰ | h¹ | … | hˡ] of n rows."""
+    return (8 if parameters.dtype == "float64" else 4) * n * d * (parameters.depth + 1)
 
 
 def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, progress: Progress) -> None:

@@ -12,7 +12,7 @@ from slide_gui.core.svm.kernel import KernelRows
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["CachedRows", "Room", "SolverOptions", "SolverStep", "least_memory", "solve"]
+__all__ = ["CachedRows", "Room", "SolverOptions", "SolverStep", "largest_store", "least_memory", "solve"]
 
 
 Array = NDArray[np.float64]
@@ -206,6 +206,20 @@ class Solution:
     converged: bool
 
 
+def largest_store(n: int, memory: int) -> int:
+    """Return the most bytes of kernel values that are kept for n points, of those that may be."""
+    _, largest, capacity = _division(n, memory // 4)
+    return 4 * (largest**2 + capacity * n)
+
+
+def _division(n: int, floats: int) -> tuple[bool, int, int]:
+    """Return whether the whole matrix of n points is made, else the largest working set, and how many rows are kept."""
+    if n <= WHOLE and 2 * n * n <= floats:
+        return True, n, 0
+    largest = max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
+    return False, largest, max(min(n, (floats - largest**2) // n - SMALLEST_SET), 0)
+
+
 def least_memory(n: int, itemsize: int = 4) -> int:
     """Return the least bytes of kernel values, each of `itemsize` bytes, with which n points can be trained."""
     small = min(n, SMALLEST_SET)
@@ -329,10 +343,7 @@ class _Outer:
         n = len(y)
         self._source, self._y, self._box, self._ridge, self._options = source, y, box, ridge, options
         self._progress, self._coarse = progress, coarse
-        floats = options.memory // source.dtype.itemsize
-        self._whole = n <= WHOLE and 2 * n * n <= floats
-        self._largest = n if self._whole else max(SMALLEST_SET, min(LARGEST_SET, n, int(np.sqrt(floats / 4))))
-        capacity = 0 if self._whole else max(min(n, (floats - self._largest**2) // n - SMALLEST_SET), 0)
+        self._whole, self._largest, capacity = _division(n, options.memory // source.dtype.itemsize)
         values = room.floats(self._largest**2 + capacity * n, source.dtype)
         self._square, store = values[: self._largest**2], values[self._largest**2 :].reshape(capacity, n)
         self._rows = CachedRows(source, store, options.tol, progress.pulse)

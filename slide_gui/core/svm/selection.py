@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import at, take_rows
 from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.criteria import relative
-from slide_gui.core.svm.decomposition import SolverOptions, solve
+from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
 from slide_gui.core.svm.kernel import Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
 from slide_gui.core.svm.model import train
 from slide_gui.core.svm.pairs import class_scores, pairs_of
@@ -30,6 +30,7 @@ __all__ = [
     "NEAR_SCALES",
     "GridPoint",
     "enough_fresh",
+    "grid_bytes",
     "guarded",
     "median_width_search",
     "stratified_folds",
@@ -233,6 +234,11 @@ def median_width_search(
         judge(coarse.sigma * factor**0.5, (coarse.C,))
     best = min(points, key=_error)
     return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
+
+
+def grid_bytes(n: int, columns: int, memory: int, n_folds: int = 5) -> int:
+    """Return about how many bytes `median_width_search` takes at its peak, above its input."""
+    return 4 * n * n + 4 * n * columns + largest_store(n - n // n_folds, memory // 2)
 
 
 def _error(point: GridPoint) -> float:

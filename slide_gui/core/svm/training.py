@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from slide_gui.core.svm.decomposition import largest_store
 from slide_gui.core.svm.kernel import (
     block_sizes,
     median_distances,
@@ -12,13 +16,24 @@ from slide_gui.core.svm.kernel import (
 )
 from slide_gui.core.svm.model import Solve, SvmModel, one_after_the_other, train
 from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
-from slide_gui.core.svm.selection import C_GRID, GLOBAL_SCALES, NEAR_CS, NEAR_SCALES, enough_fresh, guarded, tune
+from slide_gui.core.svm.selection import (
+    C_GRID,
+    GLOBAL_SCALES,
+    MOST_ROWS,
+    NEAR_CS,
+    NEAR_SCALES,
+    enough_fresh,
+    guarded,
+    tune,
+)
 from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
-__all__ = ["fit_svm"]
+__all__ = ["fit_svm", "svm_bytes"]
 
 _MEDIAN_ROWS = 1000
+_LEARNING = 5  # matrices of points × points, that a criterion works with beside the distances of each layer
 _SHARES_ROWS = 500  # where widths are given, of which the medians tell each layer's share only
 
 Array = NDArray[np.float64]
@@ -59,7 +74,7 @@ def fit_svm(
         For parameters out of range, widths that do not fit the blocks, fewer than two classes, or weights with a
         criterion that is not defined with them.
     MemoryError
-        If the stated memory is too small; says how much is needed.
+        If the stated memory is too small, or more would be needed than is free; says how much.
     Cancelled
         By the progress.
     """
@@ -70,6 +85,8 @@ def fit_svm(
         raise ValueError("all rows are of one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
+    needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters)
+    check_free(needed, f"training on {len(codes)} rows of {Z.shape[1]} columns", "use fewer rows or less memory for it")
     pulse = progress.part(0.0, 0.0)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
     learning = 0.3 if parameters.widths == "learn" else 0.0
@@ -90,6 +107,41 @@ def fit_svm(
         progress=progress.part(learning + 0.2, 1.0),
         solve_pairs=solve_pairs,
     )
+
+
+def svm_bytes(counts: Sequence[int], columns: int, layers: int, parameters: SvmParameters) -> int:
+    """Return about how many bytes choosing widths and C and training take at their peak, above their input.
+
+    What is kept depends on the support vectors: this is where many rows are.
+
+    Parameters
+    ----------
+    counts : sequence of int
+        Rows of each class.
+    columns, layers : int
+        Of the rows, and of their blocks.
+    """
+    n = sum(counts)
+    needs = [_solved(counts, columns, parameters.memory)]
+    if parameters.widths == "learn":
+        learned = min(n, parameters.subset_size)
+        needs.append(8 * learned**2 * (layers + _LEARNING) + 4 * learned * columns)
+    elif parameters.C is None:
+        share = 0.8 * min(1.0, MOST_ROWS / n)
+        inside = [math.ceil(share * count) for count in counts]
+        needs.append(4 * int(1.25 * sum(inside)) * columns + _solved(inside, columns, parameters.memory))
+    return max(needs)
+
+
+def _solved(counts: Sequence[int], columns: int, memory: int) -> int:
+    """Return the bytes of training at given widths and C: rows embedded, kernel rows, support vectors."""
+    n, pair = sum(counts), sum(sorted(counts)[-2:])
+    rows, left = 4 * n * columns, max(memory - 4 * n * columns, 0)
+    if len(counts) == 2:
+        return 2 * rows + largest_store(pair, left)
+    shared = left // 3
+    cached = sum(4 * count * min(count, shared // max(4 * n, 1)) for count in counts)
+    return 2 * rows + cached + largest_store(pair, left - shared)
 
 
 def _choose(

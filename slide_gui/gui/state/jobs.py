@@ -62,7 +62,7 @@ class Problem:
 
 def sentence(error: Exception) -> str:
     """Return what an error says as one sentence for a person."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is another
         return "There is not enough memory for this; close other programs, or use fewer rows or features."
     said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
     text = str(said).strip() or type(error).__name__

@@ -1,0 +1,165 @@
+"""What a job will need is known before it starts: near what it takes, and refused in one sentence if it is too much."""
+
+import json
+
+import numpy as np
+import pytest
+
+from slide_gui import SLIDE, MultiWidthSVC, memory
+from slide_gui.bench.memory_guard import estimated_and_peak
+from slide_gui.cli import main
+from slide_gui.core.sda.model import SdaParameters
+from slide_gui.core.sda.training import pretrain
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.slide.stack import fit_stack
+from slide_gui.data.dataset import Dataset
+from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
+from slide_gui.experiments.run import run, run_bytes
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.figures.export import figure_bytes
+from slide_gui.figures.style import Style
+
+
+@pytest.fixture
+def little(monkeypatch):
+    """A machine with 10 MB left, of which every job is told."""
+    monkeypatch.setattr(memory, "free_memory", lambda: 10_000_000)
+    monkeypatch.setattr(memory, "_SMALL", 0)
+
+
+@pytest.mark.parametrize(("job", "share"), [("transform", 0.3), ("svm", 0.3)])
+def test_that_the_estimate_is_within_a_quarter_of_the_peak(job, share):
+    estimate, peak = estimated_and_peak(job, share)
+    assert peak > 30.0
+    assert abs(estimate / peak - 1.0) < 0.25
+
+
+def test_that_more_rows_features_layers_and_classes_need_more():
+    def needed(n=6000, d=400, depth=2, classes=2, **spec):
+        made = RunSpec("0" * 64, stack=StackParameters(depth=depth), **spec).checked()
+        return run_bytes(made, n, [n // classes] * classes, d)
+
+    usual = needed()
+    assert min(needed(n=9000), needed(d=800), needed(depth=4)) > usual
+    assert needed(method="raw-svm", depth=0) > 4 * 6000 * 400
+    sda = SdaParameters(n_units=(5000, 5000))
+    assert needed(method="sda-svm", sda=sda) > 4 * 6000 * 10_000
+
+
+def _rows(n=2000, d=200):
+    return np.random.default_rng(0).random((n, d), np.float32)
+
+
+def _labelled():
+    rows = _rows()
+    codes = np.arange(2000) % 2
+    return Dataset("rows", rows[:1500], rows[1500:], codes[:1500], codes[1500:])
+
+
+def _run():
+    data = _labelled()
+    return run(data, RunSpec(data.fingerprint))
+
+
+def _draw(figure):
+    figure.set_size_inches(7, 7)
+
+
+@pytest.mark.parametrize(
+    ("job", "said"),
+    [
+        (
+            lambda: fit_stack(_rows(100, 700), StackParameters()),
+            r"a fit of 3 layers to 700 features needs about 0\.0\d+ GB",
+        ),
+        (lambda: SLIDE(depth=8).fit_transform(_rows()), "use fewer layers|use fewer features"),
+        (
+            lambda: MultiWidthSVC(2).fit(_rows(), np.arange(2000) % 2),
+            "training on 2000 rows of 200 columns needs about",
+        ),
+        (lambda: pretrain(_rows(), SdaParameters(n_units=(1500, 1500))), "pre-training on 2000 rows of 200 features"),
+        (_run, "a run on 1500 rows of 200 features, 3 layers,"),
+        (lambda: figure_bytes(_draw, ".png", Style(dpi=600)), "this picture needs about .*; give fewer dots per inch"),
+    ],
+)
+def test_that_a_job_beyond_what_is_free_is_refused_with_place_numbers_and_remedy(job, said, little):
+    with pytest.raises(MemoryError, match=said) as refusal:
+        job()
+    assert type(refusal.value) is MemoryError
+    assert "and 0.01 GB are free; " in str(refusal.value)
+    assert str(refusal.value).count("\n") == 0
+
+
+def test_that_a_file_beyond_what_is_free_is_refused_by_its_name(little, tmp_path):
+    np.save(tmp_path / "rows.npy", _rows(30_000, 100))
+    with pytest.raises(
+        DataError, match=r"rows\.npy: holding its rows needs about 0\.012 GB of memory, and 0\.01 GB are free"
+    ):
+        open_data([tmp_path / "rows.npy"])
+
+
+def test_that_the_command_line_says_the_sentence_and_fails(little, capsys):
+    assert main(["weights", "rectangles", "--depth", "4"]) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
+    assert said.startswith("slide-gui: a fit of 4 layers to 784 features needs about 0.0")
+    assert said.endswith("GB are free; use fewer features")
+
+
+def test_that_small_jobs_look_nothing_up(monkeypatch):
+    monkeypatch.setattr(memory, "free_memory", lambda: pytest.fail("looked up"))
+    SLIDE(depth=2).fit(_rows(50, 20))
+
+
+@pytest.fixture
+def system(tmp_path, monkeypatch):
+    """Folders in place of /proc and /sys/fs/cgroup."""
+    proc, groups = tmp_path / "proc", tmp_path / "cgroup"
+    (proc / "self").mkdir(parents=True)
+    groups.mkdir()
+    (proc / "meminfo").write_text("MemTotal: 9000 kB\nMemAvailable:    4000 kB\n")
+    monkeypatch.setattr(memory, "_PROC", proc)
+    monkeypatch.setattr(memory, "_CGROUPS", groups)
+    return proc, groups
+
+
+def _group(folder, most, used, names=("memory.max", "memory.current"), stat="inactive_file 1000\n"):
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, value in zip(names, (most, used), strict=True):
+        (folder / name).write_text(f"{value}\n")
+    (folder / "memory.stat").write_text(stat)
+
+
+def test_that_free_is_what_the_kernel_says_or_less_where_a_group_has_a_limit(system):
+    proc, groups = system
+    assert memory.free_memory() == 4_096_000
+    (proc / "self" / "cgroup").write_text("0::/service/one\n")
+    _group(groups / "service" / "one", "max", 5_000)
+    assert memory.free_memory() == 4_096_000
+    _group(groups / "service", 2_000_000, 500_000)
+    assert memory.free_memory() == 1_501_000
+    _group(groups / "service" / "one", 100, 5_000)
+    assert memory.free_memory() == 0
+
+
+def test_that_groups_of_the_first_version_count_too(system):
+    proc, groups = system
+    (proc / "self" / "cgroup").write_text("5:cpu:/x\n4:memory:/box\nnonsense\n")
+    names = ("memory.limit_in_bytes", "memory.usage_in_bytes")
+    _group(groups / "memory" / "box", 3_000_000, 1_000_000, names, "total_inactive_file 7\n")
+    assert memory.free_memory() == 2_000_007
+
+
+def test_that_nothing_is_refused_where_the_system_does_not_say(system):
+    proc, _ = system
+    (proc / "meminfo").write_text("nothing\n")
+    assert memory.free_memory() is None
+    (proc / "meminfo").unlink()
+    assert memory.free_memory() is None
+    memory.check_free(10**15, "anything", "wait")
+
+
+def test_that_this_system_says_how_much_is_free():
+    free = memory.free_memory()
+    assert free is None or 1 << 20 < free < 1 << 50
+    assert json.dumps(free)
