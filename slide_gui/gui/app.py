@@ -114,17 +114,18 @@ def make_application() -> QApplication:
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
-    from slide_gui.gui.theme import apply_theme
+    from slide_gui.gui.theme import apply_theme, stored_scale
     from slide_gui.gui.widgets.motion import ask_for_less_motion
     from slide_gui.resources import resource
 
-    running = QApplication.instance()
+    running, settings = QApplication.instance(), make_settings()
+    if running is None and stored_scale(settings) != 1.0:
+        os.environ.setdefault("QT_SCALE_FACTOR", str(stored_scale(settings)))
     app = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
     app.setApplicationName("slide-gui")
     app.setApplicationDisplayName("slide-gui")
     app.setDesktopFileName("slide-gui")
     app.setWindowIcon(QIcon(str(resource("icons/slide-gui.svg"))))
-    settings = make_settings()
     apply_theme(app, stored_theme(settings))
     remembered = str(settings.value("less_motion", "false")).lower() == "true"
     ask_for_less_motion(remembered or os.environ.get(_LESS_MOTION, "0") not in ("", "0"))

@@ -101,6 +101,9 @@ class Shell(Protocol):
     def set_theme(self, name: str) -> None:
         """Apply and remember a theme."""
 
+    def step_scale(self, step: int) -> None:
+        """Let everything be larger or smaller from the next start on."""
+
     @property
     def less_motion(self) -> bool:
         """Whether nothing is to move."""
@@ -523,6 +526,22 @@ COMMANDS = (
     Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
     Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
     Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
+    Command(
+        "larger",
+        "Everything larger",
+        "View",
+        "Ctrl+Alt+PgUp",
+        lambda w: w.step_scale(1),
+        "Text, images and controls, up to twice as large, from the next start on",
+    ),
+    Command(
+        "smaller",
+        "Everything smaller",
+        "View",
+        "Ctrl+Alt+PgDown",
+        lambda w: w.step_scale(-1),
+        "Text, images and controls, down to the usual, from the next start on",
+    ),
     Command(
         "less_motion",
         "Less motion",

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from PySide6.QtCore import QByteArray, QPoint, QRect, QSettings, QSize, Qt, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QScreen
+from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent, QScreen
 from PySide6.QtWidgets import (
     QApplication,
     QFrame,
@@ -39,7 +39,7 @@ from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.jobs import JobStatus, Problem
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
-from slide_gui.gui.theme import apply_theme, icon, theme_of
+from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
 from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
@@ -168,7 +168,8 @@ class Navigation(QFrame):
         self._panel.setIcon(icon(_ICONS["panel"], theme))
 
 
-_OPENS_AT, _LEAST = QSize(1280, 800), QSize(880, 480)
+_OPENS_AT, _LEAST = QSize(1280, 800), QSize(848, 472)
+_NARROW = 900  # width of a window in which the panel is folded, unless asked for: a large text on a small screen
 _PLACE = "window/geometry"
 
 
@@ -209,6 +210,7 @@ class MainWindow(QMainWindow):
         self._example: DataSource | None = None
         self.settings, self._tinted = settings, ""
         self._panel_folded = settings.value("panel_folded", False, bool)
+        self._beside_little = False  # whether the panel is shown in a narrow window
         self.session = Session(store, self, settings=settings)
         self.lane, self.workspace = self.session.lane, self.session.workspace
         self.workspace.choices = FileChoices(settings)
@@ -421,6 +423,13 @@ class MainWindow(QMainWindow):
         self.settings.setValue("less_motion", asked)
         ask_for_less_motion(asked)
 
+    def step_scale(self, step: int) -> None:
+        """Let everything be larger or smaller from the next start on."""
+        place = SCALES.index(stored_scale(self.settings)) + step
+        scale = SCALES[min(max(place, 0), len(SCALES) - 1)]
+        self.settings.setValue("scale", str(scale))
+        self.tell("information", f"{100 * scale:.0f} % from the next start on", "Text, images and controls alike.")
+
     def _tint(self) -> None:
         theme = theme_of(self).name
         if theme != self._tinted:
@@ -500,21 +509,31 @@ class MainWindow(QMainWindow):
 
     @property
     def shows_panel(self) -> bool:
-        """Whether the panel is not folded."""
-        return not self._panel_folded
+        """Whether the panel is not folded; in a narrow window it is, unless it is asked for."""
+        return self._beside_little if self.width() < _NARROW else not self._panel_folded
 
     def show_panel(self, shown: bool) -> None:
-        """Unfold or fold the panel; it is remembered."""
-        self._panel_folded = not shown
-        self.settings.setValue("panel_folded", self._panel_folded)
+        """Unfold or fold the panel; that is remembered, but for a narrow window."""
+        if self.width() < _NARROW:
+            self._beside_little = shown
+        else:
+            self._panel_folded = not shown
+            self.settings.setValue("panel_folded", self._panel_folded)
         self._show_panel()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold the panel where it would leave too little to the page."""
+        super().resizeEvent(event)
+        if (event.oldSize().width() < _NARROW) != (self.width() < _NARROW):
+            self._beside_little = False
+            self._show_panel()
 
     @Slot()
     def _show_panel(self) -> None:
         """Show of the panel what the page needs, unless it is folded."""
         needed = self.pages.shown().needs()
         self.panel.show_parts(needed)
-        self.panel.setVisible(bool(needed) and not self._panel_folded)
+        self.panel.setVisible(bool(needed) and self.shows_panel)
         self._follow_history()
 
     @property

@@ -5,14 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from string import Template
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Slot
+from PySide6.QtCore import QByteArray, QObject, QRectF, QSettings, Qt, Slot
 from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
 from PySide6.QtSvg import QSvgRenderer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.resources import resource
 
-__all__ = ["DARK", "LIGHT", "PINS", "Theme", "apply_theme", "figure_font", "icon", "style_sheet", "theme_of"]
+__all__ = [
+    "DARK",
+    "LIGHT",
+    "PINS",
+    "SCALES",
+    "Theme",
+    "apply_theme",
+    "figure_font",
+    "icon",
+    "stored_scale",
+    "style_sheet",
+    "theme_of",
+]
 
 
 PINS = {
@@ -23,6 +35,8 @@ PINS = {
 
 BODY, SECONDARY = 13, 11
 """Sizes of type, in pixels."""
+SCALES = (1.0, 1.25, 1.5, 1.75, 2.0)
+"""How large everything can be, as a factor of the usual."""
 
 
 @dataclass(frozen=True)
@@ -106,6 +120,12 @@ DARK = Theme(
     paper="#17181B",
     ink="#FFFFFF",
 )
+
+
+def stored_scale(settings: QSettings) -> float:
+    """Return how large everything is, 1 to 2 times as usual; 1 where the file says none that there is."""
+    name = str(settings.value("scale", "1.0"))
+    return next((scale for scale in SCALES if str(scale) == name), 1.0)
 
 
 def theme_of(widget: QWidget) -> Theme:
@@ -304,7 +324,9 @@ QPushButton[kind="primary"]:disabled { background: $hover; border-color: $line; 
 QPushButton[kind="flat"], QPushButton[kind="segment"] { background: transparent; border-color: transparent;
     color: $muted; }
 QPushButton[kind="flat"] { padding: 0 8px; color: $text; }
+QPushButton[kind="segment"] { padding: 0 9px; }
 QPushButton[kind="flat"]:focus { padding: 0 7px; }
+QPushButton[kind="segment"]:focus { padding: 0 8px; }
 QPushButton[kind="flat"]:hover, QPushButton[kind="segment"]:hover { background: $hover; color: $text; }
 QPushButton[kind="flat"]:checked, QPushButton[kind="segment"]:checked { background: $accent_wash;
     color: $accent_text; border-color: $accent; }

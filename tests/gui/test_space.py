@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPoint, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QMenu, QToolButton
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel, QLineEdit, QMenu, QToolButton, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.main_window import MainWindow, _opening_size
 from slide_gui.gui.pages.stack import PAGES
-from slide_gui.gui.pages.weights.page import SamplePanel
+from slide_gui.gui.pages.weights.page import VIEWS, SamplePanel
 from slide_gui.gui.panel import ParameterPanel
+from slide_gui.gui.theme import stored_scale
 from slide_gui.gui.widgets.color_bar import ColorBar
+from slide_gui.gui.widgets.flow_view import FlowLayout
 from slide_gui.gui.widgets.readout import Readout
 from tests.gui.given import Given, settle, wait
 
@@ -303,3 +307,66 @@ def test_that_commands_that_do_not_apply_are_disabled_and_say_why(window):
     actions["page_runs"].trigger()
     assert reason("corrupt_again") == reason("mean_image") == "Only on the Weights page"
     assert all(menu.toolTipsVisible() for menu in window.findChildren(QMenu) if menu.title().startswith("&"))
+
+
+def cut(window: MainWindow) -> list[str]:
+    """Return the words of buttons, boxes and labels that are wider than what they stand in."""
+    found = []
+    for each in window.findChildren(QWidget):
+        if not each.isVisible() or "paintEvent" in vars(type(each)):
+            continue
+        if isinstance(each, QAbstractButton) or (isinstance(each, QLabel) and not each.wordWrap()):
+            words = each.text()
+        elif isinstance(each, QComboBox):
+            words = each.currentText()
+        else:
+            continue
+        if each.fontMetrics().horizontalAdvance(words) > each.width():
+            found.append(f"{type(each).__name__} {words!r}")
+    return found
+
+
+def test_that_no_word_is_cut_where_everything_is_half_as_large_again_on_a_small_screen(window):
+    window.resize(853, 480)  # of 1280 × 720
+    settle()
+    assert (window.width(), window.height()) == (853, 480)
+    assert not window.panel.isVisible()
+    window.actions_by_name["panel"].trigger()
+    assert window.panel.isVisible()
+    assert not window.settings.value("panel_folded", False, bool)
+    window.actions_by_name["panel"].trigger()
+    seen = []
+    for page in PAGES:
+        window.pages.turn_to(page.name)
+        for number in range(len(page.views)):
+            window.pages.show_view(page.name, number)
+            settle()
+            seen += [f"{page.name} {number}: {words}" for words in cut(window)]
+        settle()
+        seen += [f"{page.name}: {words}" for words in cut(window)]
+    for view in VIEWS:
+        window.actions_by_name[f"view_{view.name}"].trigger()
+        settle()
+        seen += [f"{view.name}: {words}" for words in cut(window)]
+    assert not seen, "\n".join(seen)
+    window.resize(1280, 720)
+    settle()
+    assert window.weights_page.isVisible()
+    assert window.panel.isVisible()
+
+
+def test_that_words_of_a_flow_of_small_tiles_have_room_beside_each_other():
+    flow = FlowLayout(780, 1.0, (28, 28), False, height=220, depth=4)
+    boxes = [flow.captions(flow.lower(column)) for column in range(1, 5)]
+    assert all(box.width() >= 96 for box in boxes)
+    assert not any(a.intersects(b) for a, b in pairwise(boxes))
+    assert boxes[-1].right() <= flow.needed <= 780
+
+
+def test_that_everything_is_larger_from_the_next_start_on(window):
+    for name, scale in (("larger", 1.25), ("larger", 1.5), ("smaller", 1.25), ("smaller", 1.0), ("smaller", 1.0)):
+        window.actions_by_name[name].trigger()
+        assert stored_scale(window.settings) == scale
+        assert f"{100 * scale:.0f} % from the next start on" in window.notice.accessibleName()
+    window.settings.setValue("scale", "huge")
+    assert stored_scale(window.settings) == 1.0

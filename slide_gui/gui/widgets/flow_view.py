@@ -56,15 +56,30 @@ class FlowLayout(ImageLayout):
     def scale(self) -> float:
         return self.scales[1]
 
+    @cached_property
+    def gap(self) -> float:
+        """Room between two columns: more than the arrow needs where tiles are narrower than their words."""
+        if self.bars or not self.depth:
+            return ARROW
+        tile = self.scales[1] * self.shown[1]
+        spare = (self.width - self._across(*self.scales)) / (self.depth + 1)
+        return ARROW + snapped(min(max(_WORDS - tile - ARROW + 10.0, 0.0), max(spare, 0.0)), self.ratio)
+
+    def _beyond(self, width: float) -> float:
+        """Return how far the words of a tile may reach beyond it: the narrower it is, the farther into the gap."""
+        return min(max(_WORDS - width, 0.0), self.gap - 10.0)
+
     @property
     def needed(self) -> float:
         if self.bars:
             return 2 * EDGE + (self.depth + 1) * self._bar_width + self.depth * ARROW
-        return self._across(*self.scales)
+        canvas, tile = (scale * self.shown[1] for scale in self.scales)
+        return 2 * EDGE + canvas + self.depth * (self.gap + tile) + self._beyond(tile)
 
     def _across(self, canvas: float, tile: float) -> float:
         columns = self.shown[1]
-        return 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns) + _beyond(tile * columns)
+        words = min(max(_WORDS - tile * columns, 0.0), ARROW - 10.0)
+        return 2 * EDGE + canvas * columns + self.depth * (ARROW + tile * columns) + words
 
     def _fits(self, canvas: float, tile: float) -> bool:
         rows, across = self.shown[0], self._across(canvas, tile)
@@ -105,17 +120,17 @@ class FlowLayout(ImageLayout):
 
     def _left(self, column: int) -> float:
         w, _ = self.size
-        first = snapped(self.canvas.right() + ARROW, self.ratio)
-        return EDGE if column == 0 else first + (column - 1) * (w + ARROW)
+        first = snapped(self.canvas.right() + self.gap, self.ratio)
+        return EDGE if column == 0 else first + (column - 1) * (w + self.gap)
 
     def head(self, box: QRectF) -> QRectF:
         """Return the box of the title above a tile."""
-        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * _beyond(box.width()), HEAD - 3)
+        return QRectF(box.x(), box.y() - HEAD, box.width() + 0.5 * self._beyond(box.width()), HEAD - 3)
 
     def captions(self, box: QRectF) -> QRectF:
         """Return the box of the lines below a tile."""
-        room = self.canvas.width() + ARROW - 10.0 if box.x() == EDGE else box.width()
-        return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + _beyond(box.width())), _LINES * LINE)
+        room = self.canvas.width() + self.gap - 10.0 if box.x() == EDGE else box.width()
+        return QRectF(box.x(), box.bottom() + 3, max(room, box.width() + self._beyond(box.width())), _LINES * LINE)
 
     def down(self, column: int) -> QLineF:
         """Return the arrow from the upper tile of a column to the lower one."""
@@ -126,7 +141,7 @@ class FlowLayout(ImageLayout):
     def across(self, column: int) -> tuple[QPointF, QPointF, QPointF, QPointF]:
         """Return the corners of the arrow from the lower tile of a column to the upper one of the next."""
         start, stop = self.lower(column), self.upper(column + 1)
-        middle = stop.left() - 0.5 * ARROW
+        middle = stop.left() - 0.5 * ARROW  # beside the tile that it leads to
         return (
             QPointF(start.right() + 4, start.center().y()),
             QPointF(middle, start.center().y()),
@@ -142,11 +157,6 @@ class FlowLayout(ImageLayout):
     def bottom(self) -> float:
         """Height that everything takes."""
         return self.lower(0).bottom() + 3 + _LINES * LINE + EDGE
-
-
-def _beyond(width: float) -> float:
-    """Return how far the words of a tile may reach beyond it: the narrower it is, the farther into the gap."""
-    return min(max(_WORDS - width, 0.0), ARROW - 10.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,7 +233,7 @@ class FlowView(QWidget):
         return QSize(860, 500)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(320, 240)
+        return QSize(320, 200)
 
     # What is shown
 

@@ -15,12 +15,14 @@ from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.theme import theme_of
+from slide_gui.gui.widgets.controls import LowScroll
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
 from slide_gui.text import count, fixed, layer_name, number, significant
 
 __all__ = ["ExplainedWeight", "lines_of"]
 
+_TILES = 150  # least height of the tiles
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
 
 
@@ -87,8 +89,11 @@ class ExplainedWeight(View):
         self.tiles = self._add_tiles("Row a of S, E[P], E[Q] and W")
         layout = flush(QVBoxLayout(self))
         layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
-        layout.addWidget(self.panel)
-        layout.addWidget(self.tiles, 1)
+        body = LowScroll(self.panel.sizeHint().height() + _TILES, self)
+        below = flush(QVBoxLayout(body.inner))
+        below.addWidget(self.panel)
+        below.addWidget(self.tiles, 1)
+        layout.addWidget(body, 1)
         self._pixels.moved.connect(self._refresh_if_seen)
         self._pixels.crossed.connect(self._refresh_if_seen)
 

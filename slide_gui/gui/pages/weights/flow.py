@@ -37,7 +37,7 @@ __all__ = ["FlowPart", "flow_columns"]
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
 _STROKE = "stroke"
-_LOW = 540  # height below which the decision takes one line
+_LOW, _LOWEST = 540, 400  # heights below which the decision takes one line, and images the room of the legend
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
 _RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 _LEGEND = (
@@ -136,6 +136,7 @@ class FlowPart(View):
         """Give the tools for drawing a line of their own where one does not hold all, and the decision what is left."""
         super().resizeEvent(event)
         self._decided.view.set_brief(self.height() < _LOW)
+        self._legend.setVisible(self.height() >= _LOWEST)
         narrow = self.width() < _ONE_LINE
         if narrow != self._narrow:
             self._narrow = narrow
