@@ -249,7 +249,8 @@ class ExportDialog(QDialog):
             return
         kind = self.format_box.currentData()
         self._form.setRowVisible(self.width_box, kind not in _TEXTS)
-        self._note.setText(" ".join(filter(None, [self._option().about, _NOTES.get(kind, _NOTE)])))
+        said = _NOTES.get(kind, _NOTE if kind in _FORMATS else "")  # another package's file is as that makes it
+        self._note.setText(" ".join(filter(None, [self._option().about, said])))
         self._drawn_anew()
 
     @Slot()
