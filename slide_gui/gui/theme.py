@@ -364,11 +364,13 @@ QLineEdit, QSpinBox, QComboBox { background: $panel; color: $text; border: 1px s
     border-radius: 5px; padding: 0 8px; min-height: 26px; selection-background-color: $accent;
     selection-color: $on_accent; }
 QLineEdit { padding: 0 6px; }
+QComboBox { padding: 0 2px 0 8px; }
 QSpinBox { min-height: 23px; }
 QLineEdit:hover, QSpinBox:hover, QComboBox:hover { border-color: $text; }
 QLineEdit:focus, QSpinBox:focus, QComboBox:focus, QComboBox:on {
     border: 2px solid $accent; padding: 0 7px; min-height: 24px; }
 QLineEdit:focus { padding: 0 5px; }
+QComboBox:focus, QComboBox:on { padding: 0 1px 0 7px; }
 QSpinBox:focus { min-height: 21px; }
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled { color: $muted;
     background: $background; border-color: $line; }
