@@ -360,8 +360,6 @@ def test_that_a_narrow_window_folds_the_panel_until_it_is_asked_for_and_remember
 
 
 @pytest.mark.parametrize("size", [(853, 480), (960, 640)])  # the first: 1280 × 720 at half as large again
-    "size", [(853, 480), (960, 640)]
-)  # the first is 1280 × 720 with everything half as large again
 def test_that_no_word_is_cut_on_a_small_screen(window, size):
     window.resize(*size)
     settle()
