@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from itertools import pairwise
@@ -35,7 +34,6 @@ from slide_gui.gui.state.workspace import State, Workspace
 __all__ = ["SessionKeeper"]
 
 _REST_MILLISECONDS = 2000  # changes that rest this long are written
-_LOCKING_SECONDS = 10.0  # that a window takes for its mark, at most
 _MOST_RECOVERED = 5  # sessions of windows that did not close
 _TITLE = "The session could not be opened"
 
@@ -216,9 +214,8 @@ class SessionKeeper(QObject):
             self._folder.mkdir(parents=True, exist_ok=True)
         mark = self._folder / "open"
         left = mark.exists()
-        with suppress(OSError):
-            if mark.stat().st_size == 0 and time.time() - mark.stat().st_mtime > _LOCKING_SECONDS:
-                mark.unlink()  # of a window that ended before it had written whose it is, which Qt takes for no end
+        for each in (mark, mark.with_name(f"{mark.name}.rmlock")):  # the latter by Qt, while it removes the former
+            _forget_empty(each)
         self._lock = QLockFile(str(mark))
         self._lock.setStaleLockTime(0)
         if not self._lock.tryLock(0):
@@ -265,6 +262,16 @@ class SessionKeeper(QObject):
         if record is not None and self._lock is not None:
             with suppress(OSError):  # a full disk must not disturb what a person does; they are told when they save
                 write_session(record, self._path())
+
+
+def _forget_empty(mark: Path) -> None:
+    """Remove the mark of a window that ended before it had written whose it is, for Qt waits for that for ever."""
+    with suppress(OSError, ImportError), mark.open("rb") as file:
+        if not file.read(1):
+            import fcntl
+
+            fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)  # which Qt holds, too, while the window is open
+            mark.unlink()
 
 
 def _check(selection: Selection, path: Path) -> None:
