@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from slide_gui.core.sampling import stratified_subset
+from slide_gui.core.svm import selection
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.core.svm.selection import guarded
@@ -46,6 +47,26 @@ def test_that_equals_go_to_the_learned_widths_at_the_learned_C():
 @pytest.mark.parametrize("scale", [0.05, 1.0])
 def test_that_a_given_C_is_kept_whoever_wins(scale):
     assert _guarded(*layers(120), scale, 2.5, given=2.5)[2] == 2.5
+
+
+@pytest.mark.parametrize("squared", [True, False])
+def test_that_the_rows_that_one_of_both_gets_wrong_decide(squared, monkeypatch):
+    n, judged = 600, []
+    Z, codes = layers(n)
+
+    class Judge(selection.CrossValidation):
+        """Gets the first tenth of all rows wrong, with the one widths as with the other."""
+
+        def wrong(self, factor, C, folds, progress):
+            judged.append(len(list(folds)))
+            return np.flatnonzero(np.isin(self._folds, folds)) < n // 10
+
+    monkeypatch.setattr(selection, "CrossValidation", Judge)
+    monkeypatch.setattr(selection, "_MARGIN", -1e-9)
+    *_, chosen = _guarded(Z, codes, 0.3, 1.0, squared=squared)
+    assert min(judged) < 5  # some were judged on the first folds only
+    assert chosen.learned_error == chosen.median_error == 0.1
+    assert not chosen.guarded
 
 
 def test_that_a_class_of_one_row_leaves_the_learned_widths_alone():

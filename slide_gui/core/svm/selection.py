@@ -391,10 +391,8 @@ def guarded(
                 rest = judge.wrong(*point, range(first, _FOLDS), steady.pulse)
                 wrong[point] = np.concatenate([wrong[point], rest])
         least = min(points, key=errors)
-        judged = wrong[least]
-        if sample.weights is not None:  # without them, rows stay in the order they were judged in
-            judged = np.empty(n, bool)
-            judged[rows] = wrong[least]
+        judged = np.empty(n, bool)
+        judged[rows] = wrong[least]  # they were judged fold by fold
         return least, judged
 
     medians = widths_from(sample.medians, float(len(sample.medians)))
