@@ -7,14 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QObject
-from PySide6.QtGui import QAccessible, QAccessibleInterface
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent, QAccessibleInterface
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.pages.weights.page import VIEWS
+from slide_gui.gui.widgets import painted
 from slide_gui.gui.widgets.painted import Painted
 from tests.gui.given import Given, labelled, settle, wait
 
@@ -167,3 +169,32 @@ def test_that_everything_has_a_name_in_every_dialog(window: MainWindow) -> None:
     walked.over(dialog, "sweep")
     dialog.hide()
     assert not walked.faults, "\n".join(walked.faults)
+
+
+def test_that_what_keys_lead_to_is_said_aloud_while_a_screen_reader_listens(
+    window: MainWindow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+    listens = True
+
+    class Listening:
+        @staticmethod
+        def isActive() -> bool:
+            return listens
+
+        @staticmethod
+        def updateAccessibility(event: QAccessibleAnnouncementEvent) -> None:
+            said.append(event.message())
+
+    monkeypatch.setattr(painted, "QAccessible", Listening)
+    image, _ = window.weights_page.pointer_and_tiles()
+    window.activateWindow()
+    image.setFocus()
+    assert image.hasFocus()
+    QTest.keyClick(image, Qt.Key.Key_Home)
+    assert [text for text in said if text.startswith("row 0, column 0: ")]
+    assert not [text for text in said if "layer" in text]  # what follows elsewhere is not said
+    said.clear()
+    listens = False
+    QTest.keyClick(image, Qt.Key.Key_End)
+    assert not said
