@@ -27,7 +27,7 @@ def choose_quick_rectangles(program, button):
     program.key("End", "Return")
     program.still(60.0)
     program.click((button[0] + 510, button[1]))
-    places = [(button[0] + 474, button[1] + 32 + 26 * number) for number in range(4)]
+    places = [(button[0] + 468, button[1] + 32 + 26 * number) for number in range(4)]
 
     def ticked():
         picture = program.picture()
