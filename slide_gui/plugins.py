@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["DATASETS", "EXPORTERS", "SQUASHINGS", "Plugin", "PluginError", "installed", "plugin", "plugins"]
+__all__ = ["DATASETS", "EXPORTERS", "SQUASHINGS", "Plugin", "PluginError", "installed", "is_key", "plugin", "plugins"]
 
 DATASETS, SQUASHINGS, EXPORTERS = "data set", "squashing function", "exporter"
 
 _GROUPS = {DATASETS: "slide_gui.datasets", SQUASHINGS: "slide_gui.squashings", EXPORTERS: "slide_gui.exporters"}
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+_KEY = re.compile(_NAME.pattern + r"@[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9._+!-]*")
 
 
 class PluginError(ValueError):
@@ -78,6 +79,11 @@ class Plugin:
             f"the {self.kind} {self.name!r} of the package {self.package} {self.version} cannot be used ({said}); "
             "update or remove that package"
         )
+
+
+def is_key(text: str) -> bool:
+    """Whether a text has the form of a `Plugin.key`, of whatever package."""
+    return _KEY.fullmatch(text) is not None
 
 
 def plugin(kind: str, name: str, built_in: Collection[str]) -> Plugin | None:

@@ -68,7 +68,10 @@ def test_that_each_word_of_a_spec_has_a_table() -> None:
 
 @pytest.mark.parametrize("method", [*METHODS])
 @pytest.mark.parametrize(("part", "name"), [*choices()])
-@given(word=st.text(max_size=20) | st.sampled_from(["radius_margin", "Threshold", "slide", "sqared_hinge", "float16"]))
+@given(
+    word=st.text(max_size=20)
+    | st.sampled_from(["radius_margin", "Threshold", "@0", "cube@other", "slide", "sqared_hinge", "float16"])
+)
 def test_that_a_misspelt_word_is_refused_before_it_gets_a_hash(method: str, part: str, name: str, word: str) -> None:
     table = TABLES[name]
     if word in table:

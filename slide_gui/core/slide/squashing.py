@@ -93,7 +93,7 @@ def squashing_of(name: object) -> Squashing:
 
 @lru_cache(maxsize=64)
 def _added(name: str) -> Squashing | None:
-    short, _, origin = name.partition("@")
+    short, _, origin = name.partition("@") if plugins.is_key(name) else (name, "", "")
     added = plugins.plugin(plugins.SQUASHINGS, short, SQUASHINGS)
     if origin and (added is None or added.origin != origin):
         there = f"and {added.origin} is installed" if added else "which is not installed"

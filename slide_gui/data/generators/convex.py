@@ -11,7 +11,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.generators.convexity import intersections, is_convex, pixels
 from slide_gui.data.generators.frames import SIDE
 from slide_gui.data.generators.parts import generated
-from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 __all__ = ["convex"]
 
@@ -86,24 +86,25 @@ def _draw(n: int, random: np.random.Generator, progress: Progress) -> tuple[NDAr
 
 
 def _collect(
-    n: int, candidates: Callable[[np.random.Generator], Bits], random: np.random.Generator, progress: Progress
+    n: int, candidates: Callable[[np.random.Generator, Progress], Bits], random: np.random.Generator, progress: Progress
 ) -> Bits:
     """Gather blocks of accepted regions until there are n."""
     blocks = [np.empty((0, SIDE), np.uint32)]
     found = 0
+    cancel_point = Listener(lambda *_: progress.report(min(1.0, found / n)))
     while found < n:
-        blocks.append(candidates(random))
+        blocks.append(candidates(random, cancel_point))
         found += len(blocks[-1])
         progress.report(min(1.0, found / n))
     return np.concatenate(blocks)[:n]
 
 
-def _convex_regions(random: np.random.Generator) -> Bits:
-    return intersections(random.geometric(_CONVEX_RATE, _BLOCK), _CONVEX_LEAST, random)
+def _convex_regions(random: np.random.Generator, progress: Progress) -> Bits:
+    return intersections(random.geometric(_CONVEX_RATE, _BLOCK), _CONVEX_LEAST, random, progress)
 
 
-def _other_regions(random: np.random.Generator) -> Bits:
-    pieces = intersections(random.geometric(_PIECE_RATE, 3 * _BLOCK), _PIECE_LEAST, random)
+def _other_regions(random: np.random.Generator, progress: Progress) -> Bits:
+    pieces = intersections(random.geometric(_PIECE_RATE, 3 * _BLOCK), _PIECE_LEAST, random, progress)
     counts = random.integers(_PIECES[0], _PIECES[1] + 1, size=_BLOCK)
     ends = np.cumsum(counts)
     ends = ends[ends <= len(pieces)]

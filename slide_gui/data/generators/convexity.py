@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.generators.frames import SIDE
+from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["intersections", "is_convex", "pixels"]
 
@@ -18,7 +19,9 @@ _EDGES = np.array([[1.0, 0.0, SIDE - 0.5], [-1.0, 0.0, 0.5], [0.0, 1.0, SIDE - 0
 """The image as half-planes: a·x + b·y ≤ c, where x is a column and y a row."""
 
 
-def intersections(counts: NDArray[np.int64], least: int, random: np.random.Generator) -> Bits:
+def intersections(
+    counts: NDArray[np.int64], least: int, random: np.random.Generator, progress: Progress = NO_PROGRESS
+) -> Bits:
     """Intersect half-planes: each set begins as the whole image and is cut by one line after the other.
 
     A line is perpendicular to a ray of uniform direction and cuts it at a uniform place. The ray begins in the middle
@@ -32,6 +35,8 @@ def intersections(counts: NDArray[np.int64], least: int, random: np.random.Gener
     least : int
         Pixels of the smallest set.
     random : numpy.random.Generator
+    progress : Progress
+        The cancel point, after each cut.
 
     Returns
     -------
@@ -44,6 +49,7 @@ def intersections(counts: NDArray[np.int64], least: int, random: np.random.Gener
     active = np.flatnonzero(counts > 0)
     made = 0
     while active.size:
+        progress.report(0.0)
         begin = (_drawn(low[active], high[active], random) + _drawn(low[active], high[active], random)) / 2
         angle = random.uniform(0.0, 2 * np.pi, active.size)
         normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
