@@ -185,6 +185,19 @@ def test_that_plain_features_flow_as_bars(window):
 # All rows ----------------------------------------------------------------------------------------------------
 
 
+def test_that_all_rows_of_no_layer_are_none(window):
+    window.weights_page.set_view("all")
+    view = window.weights_page.shown_view()
+    window.workspace.set_parameters(depth=0)
+    wait(lambda: window.workspace.model() is not None)
+    assert not view.mosaic.isVisible()
+    assert view.tables() == ()
+    assert "depth is 0" in " ".join(each.text() for each in view.findChildren(QLabel) if each.isVisible())
+    window.workspace.set_parameters(depth=2)
+    wait(lambda: window.workspace.model() is not None)
+    assert view.mosaic.isVisible()
+
+
 @pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
 def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_takes_all_the_room(window, size):
     mosaic = window.weights_page.mosaic()

@@ -126,6 +126,15 @@ def test_that_pins_are_toggled_undone_and_limited(opened):
     assert opened.state.selection.pins == tuple(range(MAX_PINS))
 
 
+def test_that_a_preview_goes_with_the_parameters_that_it_was_of(opened, every_payload):
+    opened.watch((5,))
+    opened.set_parameters(noise=0.6)
+    wait(lambda: opened.preview is not None or opened.model() is not None)
+    opened.history.undo()
+    assert opened.model() is not None
+    assert opened.preview is None
+
+
 def test_that_a_pixel_of_data_before_is_neither_pinned_nor_pointed_at(opened):
     pixels, pins = PixelSelection(opened), opened.state.selection.pins
     for feature in (64, -1):

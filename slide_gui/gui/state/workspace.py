@@ -414,6 +414,7 @@ class Workspace(QObject):
         fresh = all(self.layer_is_fresh(k + 1) for k in range(parameters.depth))
         if fresh and self.stack is not None:
             self.lane.cancel(channel="fit")
+            self.preview = None  # it may be of parameters that were left again
             self.stack_changed.emit()
             return
         stored = explorer.stored_fit(parameters)
@@ -447,7 +448,7 @@ class Workspace(QObject):
             self.preview = payload
         else:
             stack, seconds = (payload.stack, payload.seconds) if isinstance(payload, Fit) else (payload, 0.0)
-            if stack is self.stack and seconds == self.fit_seconds:
+            if stack is self.stack and seconds == self.fit_seconds and self.preview is None:
                 return  # the result is what was reported last
             self.preview, self.stack, self.fit_seconds = None, stack, seconds
         self.stack_changed.emit()

@@ -15,7 +15,7 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
-from slide_gui.gui.widgets.controls import add_button
+from slide_gui.gui.widgets.controls import add_button, label
 
 __all__ = ["AllRows"]
 
@@ -48,6 +48,8 @@ class AllRows(View):
         above.addWidget(self._choice)
         wall = add_button(tools, above, "Wall", "All layers on the whole screen, morphing with the noise (F11)", "flat")
         wall.clicked.connect(self.wall_requested)
+        self._nothing = label("There is no layer: the depth is 0", self)
+        grid.addWidget(self._nothing, 1, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.mosaic, 1, 0)
         grid.addWidget(self._bar, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
         grid.setRowStretch(1, 1)
@@ -57,6 +59,8 @@ class AllRows(View):
         self._workspace.dataset_changed.connect(self._forget)
 
     def width_for(self, width: int, height: int) -> int:
+        if not self._workspace.state.parameters.depth:
+            return min(self._nothing.sizeHint().width(), width)
         beside = self._bar.sizeHint().width() + 12
         above = self._choice.sizeHint().height() + 8
         return min(self.mosaic.width_of_whole(height - above) + beside, width)
@@ -74,8 +78,11 @@ class AllRows(View):
         state, stack, dataset = self._workspace.state, self._workspace.stack, self._workspace.dataset
         self.mosaic.set_transposed(state.selection.transposed)
         self._choice.set_depth(state.parameters.depth)
-        number = self._choice.layer
-        if dataset is None or stack is None or len(stack.layers) < number:
+        number, depth = self._choice.layer, state.parameters.depth
+        self._nothing.setVisible(depth == 0)
+        for part in (self.mosaic, self._bar):
+            part.setVisible(depth > 0)
+        if dataset is None or stack is None or not depth or len(stack.layers) < number:
             return
         layer = stack.layers[number - 1]
         scale, stale = self._source.layer_scale(number), not self._workspace.layer_is_fresh(number)
@@ -91,7 +98,7 @@ class AllRows(View):
 
     def tables(self) -> tuple[NumberTable, ...]:
         stack, number = self._workspace.stack, self._choice.layer
-        if stack is None or len(stack.layers) < number:
+        if stack is None or not self._workspace.state.parameters.depth or len(stack.layers) < number:
             return ()
         names, layer = self._source.names(), stack.layers[number - 1]
         rms = self._source.rms(number) if self._source.shows_contributions() else None

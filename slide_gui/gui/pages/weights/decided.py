@@ -45,6 +45,7 @@ class DecidedPart(QWidget):
         layout.addWidget(self._hint)
         self.controller.changed.connect(self._show)
         runs.training.changed.connect(self._show)
+        self._workspace.dataset_changed.connect(self._show)
         self._show()
 
     def follow(self, image: NDArray[Any], entered: str) -> None:
