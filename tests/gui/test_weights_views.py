@@ -16,7 +16,7 @@ from slide_gui.gui.pages.weights.explained import ExplainedWeight
 from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED, SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
-from tests.gui.given import Given, settle, wait, wheel
+from tests.gui.given import Given, labelled, settle, wait, wheel
 
 
 def opened(window, data):
@@ -183,6 +183,16 @@ def test_that_plain_features_flow_as_bars(window):
 
 
 # All rows ----------------------------------------------------------------------------------------------------
+
+
+def test_that_the_numbers_of_a_flow_of_data_before_are_none(window):
+    part, seen = window.weights_page.flow_part(), []
+    assert len(part.tables()[0].heads) == 2 + 64
+    window.workspace.dataset_changed.connect(lambda _data: seen.append(part.tables()))
+    window.workspace.open(Given(labelled()))
+    wait(lambda: seen and window.workspace.model() is not None and not window.lane.busy)
+    assert all(len(row) == len(table.heads) for table in seen[0] for row in table.cells)
+    assert len(part.tables()[0].heads) == 2 + 36
 
 
 def test_that_all_rows_of_no_layer_are_none(window):

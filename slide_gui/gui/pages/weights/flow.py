@@ -188,16 +188,16 @@ class FlowPart(View):
         return (ExportOption("flow", "the flow of this image", export, style),)
 
     def tables(self) -> tuple[NumberTable, ...]:
-        flow = self._flow
-        if flow is None:
+        flow, names = self._flow, self._source.names()
+        if flow is None or len(names) != flow.clean.size:  # of data before
             return ()
         lines = [_line("x", None, 0.0, flow.clean), _line("entered", None, flow.corruption_error, flow.corrupted)]
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
-        names, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
-        heads = ("error from target", "error from x", *self._source.names())
-        shown = NumberTable("Flow of one image", ("stage",), names, heads, cells)
+        stages, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
+        heads = ("error from target", "error from x", *names)
+        shown = NumberTable("Flow of one image", ("stage",), stages, heads, cells)
         decided = self._decided.lines()
         if not decided:
             return (shown,)
