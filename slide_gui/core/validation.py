@@ -65,10 +65,13 @@ def check_whole(name: str, value: object, least: int, most: int | None = None, o
 
 
 def number_or_nan(value: object) -> float:
-    """Return a number as a float; NaN for text, truth values, and whatever else is none."""
+    """Return a number as a float; NaN for text, truth values, and whatever else is none, or too large for one."""
     if isinstance(value, bool) or not isinstance(value, Real):
         return math.nan
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
 
 
 def check_flag(name: str, value: object) -> bool:

@@ -94,10 +94,10 @@ class Database:
                 rows.append(row)
         return rows
 
-    def damage(self, *, indexes: bool = True) -> tuple[str, ...]:
-        """Return what SQLite finds wrong with the file, with its indexes too if asked for; nothing if it is whole."""
+    def damage(self) -> tuple[str, ...]:
+        """Return what SQLite finds wrong with the file and its indexes; nothing if it is whole."""
         try:
-            lines = self._db.execute(f"PRAGMA {'integrity_check' if indexes else 'quick_check'}(20)").fetchall()
+            lines = self._db.execute("PRAGMA integrity_check(20)").fetchall()
         except _FAILURES as error:
             failure = self._failure(error, "read")
             if isinstance(failure, OSError):
@@ -119,7 +119,7 @@ class Database:
         try:
             self._db.execute("BEGIN IMMEDIATE")
             if not self._proved:
-                damage = self.damage(indexes=False)
+                damage = self.damage()  # a wrong index would lead a change to another row
                 if damage:
                     raise self._damaged(damage[0], checked_by(self.path))
                 self._proved = True
@@ -211,6 +211,8 @@ class Database:
         """Return what an error of SQLite means for a person."""
         if isinstance(error, sqlite3.ProgrammingError):
             raise error  # a mistake here, none of the file
+        if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
+            return self._damaged("its header names a format that SQLite does not write", checked_by(self.path))
         if _code(error) in _WORLD:
             return OSError(None, f"the store cannot be {done} ({error})", str(self.path))
         return self._damaged(str(error), "put a copy back" if done == "opened" else checked_by(self.path))
@@ -222,6 +224,13 @@ class Database:
 def checked_by(path: Path) -> str:
     """Return the remedy that every refusal of a damaged store ends with."""
     return f"see what is whole: slide-gui runs check {shlex.quote(str(path))}"
+
+
+def _forbids_writing(path: Path) -> bool:
+    """Whether the header of a database names a later version of its format for writers, which SQLite only reads."""
+    with suppress(OSError), path.open("rb") as stream:
+        return stream.read(19)[18:] > b"\2"
+    return False
 
 
 def _text(raw: bytes) -> str | bytes:

@@ -191,6 +191,8 @@ def test_that_a_memmap_is_read_in_blocks(tmp_path):
         ({"depth": -1}, "depth is"),
         ({"depth": 1.5}, "depth is"),
         ({"depth": 10**8}, "depth is 100000000; it must be a whole number, 0 to 8"),
+        ({"depth": 10**400}, "depth is 10{400}; it must be a whole number, 0 to 8"),
+        ({"noise": 10**400}, "noise is"),
         ({"threshold": float("inf")}, "threshold is"),
         ({"squashing": "relu"}, "squashing is"),
         ({"fit_on": "both"}, "fit_on is"),

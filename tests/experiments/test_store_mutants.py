@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import random
+import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
@@ -105,3 +106,30 @@ def test_that_a_damaged_store_ends_in_one_sentence_and_loses_nothing(
     assert refused or kind == "log"  # of a damaged log SQLite takes what comes before the damage
     assert all(str(memory) in sentence and sentence.isprintable() for sentence in refused)
     assert not any("please report" in text for text in said)
+
+
+def test_that_nothing_is_written_by_a_damaged_index(whole: Path, memory: Path) -> None:
+    path = copied(whole, "closed", memory / "index")
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute("PRAGMA writable_schema = ON")
+        roots = dict(database.execute("SELECT name, rootpage FROM sqlite_master WHERE type = 'index'"))
+        first, second = [root for name, root in roots.items() if name.startswith("sqlite_autoindex")][:2]
+    content = bytearray(path.read_bytes())
+    content[4096 * (first - 1) : 4096 * first] = content[4096 * (second - 1) : 4096 * second]
+    path.write_bytes(content)
+    before = path.read_bytes()
+    for change in (lambda store: store.save(RESULTS[5]), lambda store: store.delete([FIRST.spec.hash])):
+        damaged = pytest.raises(DataError, match=r"is damaged \(.*; see what is whole: slide-gui runs check")
+        with damaged, RunStore(path) as store:
+            change(store)
+    assert path.read_bytes() == before
+
+
+def test_that_a_header_that_forbids_writing_is_damage(whole: Path, memory: Path) -> None:
+    path = copied(whole, "closed", memory / "header")
+    content = bytearray(path.read_bytes())
+    content[18] = 13
+    path.write_bytes(content)
+    assert len(whole_runs(path)) == 5
+    with pytest.raises(DataError, match="names a format that SQLite does not write"), RunStore(path) as store:
+        store.save(RESULTS[5])

@@ -38,7 +38,9 @@ def test_that_what_is_missing_is_named(app, settings, tmp_path):
     assert said == [f"no folder {tmp_path / 'away'}", "no longer there", "test.csv is no longer there", ""]
 
 
-@pytest.mark.parametrize("kept", ["{", "7", '{"a": 1}', '[7, [], [""], [1], "x"]', "[[null]]", "[" * 100_000])
+@pytest.mark.parametrize(
+    "kept", ["{", "7", '{"a": 1}', '[7, [], [""], [1], "x"]', "[[null]]", '[["a\\u0000b"]]', "[" * 100_000]
+)
 def test_that_settings_that_make_no_sense_are_passed_over(app, settings, kept, tmp_path):
     settings.setValue("recent/files", kept)
     recent = RecentFiles(settings)

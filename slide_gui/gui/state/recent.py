@@ -72,7 +72,7 @@ class RecentFiles(QObject):
         except (ValueError, RecursionError):
             return ()
         lists = [entry for entry in entries if isinstance(entry, list) and entry] if isinstance(entries, list) else []
-        named = [entry for entry in lists if all(isinstance(name, str) and name for name in entry)]
+        named = [entry for entry in lists if all(isinstance(name, str) and name and "\0" not in name for name in entry)]
         return tuple(RecentOpening(tuple(map(Path, entry))) for entry in named[:MOST_RECENT])
 
     @property
