@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from slide_gui.language import plural
+
 __all__ = [
     "NONE",
     "THIN",
@@ -99,7 +101,7 @@ def counted(value: int, noun: str) -> str:
     >>> counted(1, "run"), counted(2000, "run")
     ('1 run', '2\u202f000 runs')
     """
-    return f"{count(value)} {noun}{'' if value == 1 else 's'}"
+    return f"{count(value)} {plural(noun, f'{noun}s', value)}"
 
 
 def per_cent(value: float, decimals: int = 2) -> str:

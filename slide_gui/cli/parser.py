@@ -97,6 +97,10 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_window(arguments: Sequence[str]) -> int:
+    from slide_gui.gui.app import choose_language
+    from slide_gui.gui.app import run as open_window
+
+    choose_language()
     source: DataSource | None = None
     if not any(each.startswith("-") for each in arguments):
         files = [Path(each) for each in arguments]
@@ -115,6 +119,4 @@ def _open_window(arguments: Sequence[str]) -> int:
         if not file.exists():
             known = ", ".join(sorted(_COMMANDS))
             raise UsageError(f"{str(file)!r} is neither a file nor one of the subcommands {known}")
-    from slide_gui.gui.app import run as open_window
-
     return open_window(files, source)

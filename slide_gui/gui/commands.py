@@ -22,6 +22,7 @@ from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
+from slide_gui.language import LANGUAGES, tr
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier import ClassifierPage
@@ -101,6 +102,9 @@ class Shell(Protocol):
     def set_theme(self, name: str) -> None:
         """Apply and remember a theme."""
 
+    def set_language(self, name: str) -> None:
+        """Speak a language from the next start on."""
+
     def step_scale(self, step: int) -> None:
         """Let everything be larger or smaller from the next start on."""
 
@@ -163,6 +167,12 @@ def _view(number: int, view: ViewSpec) -> Command:
         shell.weights_page.set_view(view.name)
 
     return Command(f"view_{view.name}", view.title, "View", f"Alt+{number}", run, view.tip)
+
+
+def _language(number: int, name: str, own: str) -> Command:
+    text, tip = tr("Language: {own}", own=own), tr("From the next start on")
+    keys = f"Ctrl+Alt+Shift+{number}"
+    return Command(f"language_{name}", text, "View", keys, lambda w: w.set_language(name), tip)
 
 
 def _export(shell: Shell) -> None:
@@ -526,6 +536,8 @@ COMMANDS = (
     Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
     Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
     Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
+    _language(0, "system", tr("as the system")),
+    *(_language(number, name, own) for number, (name, own) in enumerate(LANGUAGES.items(), 1)),
     Command(
         "larger",
         "Everything larger",

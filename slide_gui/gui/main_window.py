@@ -44,6 +44,7 @@ from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
 from slide_gui.gui.widgets.notice import Notice
+from slide_gui.language import LANGUAGES, tr
 from slide_gui.text import time_left
 
 __all__ = ["MainWindow", "within"]
@@ -422,6 +423,12 @@ class MainWindow(QMainWindow):
         """Let nothing move, or let it move again; it is remembered."""
         self.settings.setValue("less_motion", asked)
         ask_for_less_motion(asked)
+
+    def set_language(self, name: str) -> None:
+        """Speak a language, or the system's, from the next start on."""
+        self.settings.setValue("language", name)
+        own = LANGUAGES.get(name, tr("The language of the system"))
+        self.tell("information", tr("{own} from the next start on", own=own), "")
 
     def step_scale(self, step: int) -> None:
         """Let everything be larger or smaller from the next start on."""
