@@ -2,27 +2,43 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
 from slide_gui.gui.layouts import nested
+from slide_gui.language import spoken, tr
 from slide_gui.resources import resource
 
-__all__ = ["GUIDE_PAGES", "Guide"]
+__all__ = ["GUIDE_PAGES", "Guide", "page_file"]
 
 GUIDE_PAGES = {
-    "guide.md": "Guide",
-    "tour.md": "Five steps",
-    "glossary.md": "Glossary",
-    "paper.md": "The paper",
-    "measurements.md": "Measured",
-    "cluster.md": "More computers",
-    "licences.md": "Licences",
+    "guide.md": tr("Guide"),
+    "tour.md": tr("Five steps"),
+    "glossary.md": tr("Glossary"),
+    "paper.md": tr("The paper"),
+    "measurements.md": tr("Measured"),
+    "cluster.md": tr("More computers"),
+    "licences.md": tr("Licences"),
 }
 """The title of each page, by its file."""
 
 _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
+
+
+def page_file(name: str) -> Path:
+    """Return the file of one of `GUIDE_PAGES`: that of the language that is spoken, or English where it has none.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the installation lacks it.
+    """
+    folder = resource("help")
+    translated = folder / spoken() / name
+    return translated if translated.is_file() else folder / name
 
 
 class Guide(QDialog):
@@ -46,22 +62,21 @@ class Guide(QDialog):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Guide to slide-gui")
+        self.setWindowTitle(tr("Guide to slide-gui"))
         self.resize(860, 640)
-        self._folder = resource("help")
         self.tabs = QTabBar(self)
-        self.tabs.setAccessibleName("Pages of the guide")
+        self.tabs.setAccessibleName(tr("Pages of the guide"))
         self.tabs.setDrawBase(False)
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
         self.text = QTextBrowser(self)
-        self.text.setAccessibleName("Text of the guide")
+        self.text.setAccessibleName(tr("Text of the guide"))
         self.text.setOpenLinks(False)
         self.text.document().setDocumentMargin(12)
         self.text.anchorClicked.connect(self._follow)
         self.search = QLineEdit(self)
-        self.search.setPlaceholderText("Find in this page")
-        self.search.setAccessibleName("Find in this page")
+        self.search.setPlaceholderText(tr("Find in this page"))
+        self.search.setAccessibleName(tr("Find in this page"))
         self.search.setClearButtonEnabled(True)
         self.search.setMaximumWidth(240)
         self.search.textEdited.connect(self._find_anew)
@@ -86,7 +101,7 @@ class Guide(QDialog):
     @Slot(int)
     def _show(self, number: int) -> None:
         name = list(GUIDE_PAGES)[number]
-        text = (self._folder / name).read_text(encoding="utf-8")
+        text = page_file(name).read_text(encoding="utf-8")
         if name == "licences.md":
             from slide_gui.licences import as_markdown
 
@@ -118,7 +133,8 @@ class Guide(QDialog):
         elif name in GUIDE_PAGES:
             self.turn_to(name)
         elif link.isRelative():
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str((self._folder / name).resolve())))
+            folder = page_file(list(GUIDE_PAGES)[self.tabs.currentIndex()]).parent
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str((folder / name).resolve())))
         else:
             QDesktopServices.openUrl(link)
 
@@ -135,4 +151,4 @@ class Guide(QDialog):
         if not is_there:
             self.text.moveCursor(QTextCursor.MoveOperation.Start)
             is_there = self.text.find(wanted, QTextDocument.FindFlag(0))
-        self.missing.setText("" if is_there else "not on this page")
+        self.missing.setText("" if is_there else tr("not on this page"))

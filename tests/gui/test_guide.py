@@ -9,8 +9,10 @@ from PySide6.QtCore import Qt, QUrl
 from PySide6.QtTest import QTest
 
 from slide_gui.data.entries import entries
+from slide_gui.gui import guide as guide_pages
 from slide_gui.gui.commands import COMMANDS
 from slide_gui.gui.guide import GUIDE_PAGES, Guide
+from slide_gui.language import LANGUAGES
 from slide_gui.resources import resource
 from tests.gui.given import wait
 
@@ -24,22 +26,47 @@ def guide(window):
     wait(lambda: not window.lane.busy)
 
 
-@pytest.mark.parametrize("name", GUIDE_PAGES)
-def test_that_every_link_of_a_page_leads_to_a_file_of_the_installation_a_command_or_data(name):
-    links = re.findall(r"\]\(([^)#]+)\)", resource("help").joinpath(name).read_text(encoding="utf-8"))
+@pytest.mark.parametrize(
+    "page", sorted(resource("help").rglob("*.md")), ids=lambda page: f"{page.parent.name}-{page.stem}"
+)
+def test_that_every_link_of_a_page_leads_to_a_page_a_file_of_the_installation_a_command_or_data(page):
+    links = re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8"))
     for link in links:
         scheme, _, name = link.partition(":")
         if scheme in ("command", "data"):
             known = {each.name for each in COMMANDS} if scheme == "command" else {each.key for each in entries()}
             assert name in known
             continue
-        target = resource("help").joinpath(link).resolve()
+        if link in GUIDE_PAGES:
+            continue
+        target = page.parent.joinpath(link).resolve()
         assert target.exists(), link
         assert target.is_relative_to(resource("help").parent.resolve()), link
 
 
 def test_that_the_pages_are_all_that_the_folder_of_help_has():
     assert {path.name for path in resource("help").glob("*.md")} == set(GUIDE_PAGES)
+    for folder in (path for path in resource("help").iterdir() if path.is_dir()):
+        assert folder.name in LANGUAGES
+        assert {path.name for path in folder.iterdir()} <= set(GUIDE_PAGES)
+
+
+def test_that_a_page_is_read_in_the_language_spoken_and_in_english_where_that_has_none(monkeypatch, tmp_path):
+    for name in ("help/guide.md", "help/tour.md", "help/de/guide.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    monkeypatch.setattr(guide_pages, "resource", lambda name: tmp_path / name)
+    assert guide_pages.page_file("guide.md") == tmp_path / "help/guide.md"
+    monkeypatch.setattr(guide_pages, "spoken", lambda: "de")
+    assert guide_pages.page_file("guide.md") == tmp_path / "help/de/guide.md"
+    assert guide_pages.page_file("tour.md") == tmp_path / "help/tour.md"
+
+
+def test_that_a_file_that_a_page_names_is_opened_as_seen_from_the_page(guide, monkeypatch):
+    opened = []
+    monkeypatch.setattr(guide_pages.QDesktopServices, "openUrl", lambda url: opened.append(url.toLocalFile()))
+    guide.text.anchorClicked.emit(QUrl("../protocol.toml"))
+    assert opened == [str(resource("protocol.toml"))]
 
 
 def test_that_each_page_is_shown_and_a_link_turns_to_another(guide):
