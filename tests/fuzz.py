@@ -30,6 +30,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.forked import forked
 from tests.fuzz_targets import TARGETS, Target, target
 
 SECONDS = 1.0  # that an input may take
@@ -167,21 +168,13 @@ def start_slice(target: Target, seed: int, start: int, count: int) -> Slice:
     """Begin with inputs of a target in a process of its own."""
     place = mmap.mmap(-1, 8)
     place[:] = struct.pack("q", start)
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(reader)
-        status = 1
-        try:
-            counts = _in_child(target, seed, start, count, place)
-            with os.fdopen(writer, "w") as pipe:
-                json.dump({**vars(counts), "failures": [vars(each) for each in counts.failures]}, pipe)
-            status = 0
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            os._exit(status)
-    os.close(writer)
+
+    def tried(writer: int) -> None:
+        counts = _in_child(target, seed, start, count, place)
+        with os.fdopen(writer, "w") as pipe:
+            json.dump({**vars(counts), "failures": [vars(each) for each in counts.failures]}, pipe)
+
+    child, reader = forked(tried)
     return Slice(target, seed, start, count, child, reader, place)
 
 

@@ -46,6 +46,7 @@ from slide_gui.experiments.sweep import run_sweep, stored_or_run
 from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles, same_numbers, spec
+from tests.forked import forked
 from tests.fuzz import commit, machine
 
 Tell = Callable[[str], None]
@@ -275,15 +276,7 @@ class Downloads(Work):
     @contextmanager
     def served(self) -> Iterator[None]:
         """Serve the files in a process of its own meanwhile."""
-        reader, writer = os.pipe()
-        server = os.fork()
-        if server == 0:
-            os.close(reader)
-            try:
-                _serve(writer)
-            finally:
-                os._exit(0)
-        os.close(writer)
+        server, reader = forked(_serve)
         with os.fdopen(reader) as pipe:
             self.address = f"http://127.0.0.1:{int(pipe.readline())}/"
         try:
@@ -478,23 +471,13 @@ class Killer:
         It is killed after so many acknowledgements and a moment, or by itself at an instant of that number; with None
         and 0 not at all.
         """
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(reader)
-            status = 1
-            try:
-                if instant:
-                    _die_before(instant)
-                self.work.do(home, lambda said: _write(writer, said))
-                status = 0
-            except BaseException:
-                import traceback
 
-                traceback.print_exc()
-            finally:
-                os._exit(status)
-        os.close(writer)
+        def done(writer: int) -> None:
+            if instant:
+                _die_before(instant)
+            self.work.do(home, lambda said: _write(writer, said))
+
+        child, reader = forked(done)
         start, text = time.monotonic(), b""
         if after is not None and not instant:
             while text.count(b"\n") < after and (part := os.read(reader, 1 << 12)):

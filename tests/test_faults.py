@@ -37,6 +37,7 @@ from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from tests.experiments.tiny import rectangles, spec
 from tests.faults import KINDS, faults
+from tests.forked import forked
 
 DATA = rectangles(60, 60)
 FIRST = run(DATA, spec(DATA, widths="median", C=1.0, training="split", evaluate="validation"))
@@ -309,21 +310,16 @@ def test_that_settings_on_a_full_disk_stay_as_they_were(tmp_path: Path) -> None:
 
 def in_child_with_files_of(size: int, work: Callable[[], object]) -> str:
     """Do something in a process whose files may not grow beyond a size; return what it said of it."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 3
+
+    def limited(writer: int) -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
         try:
-            signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-            try:
-                work()
-            except (OSError, DataError) as error:
-                os.write(writer, str(error).encode())
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(writer)
+            work()
+        except (OSError, DataError) as error:
+            os.write(writer, str(error).encode())
+
+    child, reader = forked(limited)
     with os.fdopen(reader) as pipe:
         said = pipe.read()
     _, status = os.waitpid(child, 0)

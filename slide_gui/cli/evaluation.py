@@ -83,6 +83,9 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     if not all(files.values()):
         raise UsageError("a data set's key and = are followed by a file, as in convex=images.npz")
     keys = [word.partition("=")[0] for word in arguments.data]
+    twice = next((key for key in files if keys.count(key) > 1), None)
+    if twice is not None:
+        raise UsageError(f"{twice} is named {keys.count(twice)} times; one file can stand for it")
     with usage():
         where = cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)

@@ -56,6 +56,8 @@ def test_that_a_file_takes_the_place_of_a_data_set_and_gives_a_quarter_of_its_ro
         ["benchmark"],
         ["benchmark", "cifar=x.npz", "--store", "r"],
         ["benchmark", "convex=", "--store", "r"],
+        ["benchmark", "convex=a.csv", "convex=b.csv", "--store", "r"],
+        ["benchmark", "convex", "convex=b.csv", "--store", "r"],
         ["benchmark", "cifar", "--store", "r"],
         ["benchmark", "--methods", "magic", "--store", "r"],
         ["benchmark", "--splits", "0", "--store", "r"],
