@@ -6,18 +6,22 @@ English, as the command line and workers do. Keys, names in files, commands and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from gettext import GNUTranslations, NullTranslations
 
 from slide_gui.resources import resource
 
-__all__ = ["LANGUAGES", "nearest", "plural", "speak", "spoken", "tr"]
+__all__ = ["LANGUAGES", "in_english", "nearest", "plural", "speak", "spoken", "tr"]
 
 LANGUAGES = {"en": "English", "de": "Deutsch"}
 """Code of a language → its own name for itself."""
 
-_words = NullTranslations()
+_ENGLISH = NullTranslations()
+_words = _ENGLISH
 _spoken = "en"
+_in_english: ContextVar[bool] = ContextVar("_in_english", default=False)
 
 
 def speak(language: str) -> None:
@@ -37,7 +41,7 @@ def speak(language: str) -> None:
     if language not in LANGUAGES:
         raise ValueError(f"the language is {language!r}; it must be one of {', '.join(LANGUAGES)}")
     if language == "en":
-        _words = NullTranslations()
+        _words = _ENGLISH
     else:
         with resource(f"words/{language}.mo").open("rb") as file:
             _words = GNUTranslations(file)
@@ -47,6 +51,19 @@ def speak(language: str) -> None:
 def spoken() -> str:
     """Return the code of the language that is spoken."""
     return _spoken
+
+
+@contextmanager
+def in_english() -> Iterator[None]:
+    """Return a context, and a decorator, in which texts are English: for what is stored, or read by programs.
+
+    It is that of the thread that enters it; what was said before, at the level of a module too, stays as it is.
+    """
+    before = _in_english.set(True)
+    try:
+        yield
+    finally:
+        _in_english.reset(before)
 
 
 def nearest(wanted: Iterable[str]) -> str:
@@ -81,7 +98,7 @@ def tr(text: str, /, **values: object) -> str:
     >>> tr("{n} of {total} rows", n=3, total=5)
     '3 of 5 rows'
     """
-    said = _words.gettext(text)
+    said = _catalogue().gettext(text)
     return said.format(**values) if values else said
 
 
@@ -93,4 +110,8 @@ def plural(one: str, many: str, n: int) -> str:
     >>> plural("row", "rows", 1), plural("row", "rows", 0)
     ('row', 'rows')
     """
-    return _words.ngettext(one, many, n)
+    return _catalogue().ngettext(one, many, n)
+
+
+def _catalogue() -> NullTranslations:
+    return _ENGLISH if _in_english.get() else _words
