@@ -405,6 +405,8 @@ _LISTS = """
 QAbstractItemView { background: $panel; border: 1px solid $line; border-radius: 4px; }
 QTableView { gridline-color: $line; }
 QTableView::item:focus { border: 2px solid $accent; }
+QHeaderView { border: 0; border-radius: 0; }
+QTableCornerButton::section { background: $panel; border: 0; border-bottom: 1px solid $line; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
     padding: 4px 5px; font-size: 11px; }
 QAbstractScrollArea::corner { background: transparent; border: 0; }
