@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, washed
+from slide_gui.language import tr
 from slide_gui.text import count, fixed, significant
 
 __all__ = ["CopiesPlot", "CopiesSeries"]
@@ -71,7 +72,7 @@ class CopiesPlot(Plot):
         self._dots: Any = None  # until the axes are there
         super().__init__(
             Margins(head=26, foot=44, left=60, right=LABELS),
-            ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
+            (tr("Corrupted copies m"), tr("Relative error ‖Wₘ − W‖ / ‖W‖")),
             (_powers, decade_ticks),
             parent=parent,
         )
@@ -79,7 +80,7 @@ class CopiesPlot(Plot):
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
-        self.setAccessibleName("Error of m corrupted copies against the limit: plot")
+        self.setAccessibleName(tr("Error of m corrupted copies against the limit: plot"))
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -125,7 +126,13 @@ class CopiesPlot(Plot):
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [
-                f"{series.name} {significant(mean, 3)} ({significant(low, 3)} to {significant(high, 3)})"
+                tr(
+                    "{line} {mean} ({low} to {high})",
+                    line=series.name,
+                    mean=significant(mean, 3),
+                    low=significant(low, 3),
+                    high=significant(high, 3),
+                )
                 for m, mean, low, high in series.points
                 if m == copies
             ]
@@ -185,7 +192,8 @@ class CopiesPlot(Plot):
             painter.drawText(QRectF(box.right() + 21, place - 8, LABELS - 21, 16), MIDDLE, series.name)
             painter.setPen(QColor(theme.muted))
             painter.setFont(figure_font(self, SECONDARY))
-            text = "dashed: c/√m" if series.slope is None else f"slope {fixed(series.slope, 2)}"
+            slope = series.slope
+            text = tr("dashed: c/√m") if slope is None else tr("slope {slope}", slope=fixed(slope, 2))
             painter.drawText(QRectF(box.right() + 21, place + 7, LABELS - 21, 16), MIDDLE, text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:

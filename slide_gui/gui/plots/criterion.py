@@ -19,6 +19,7 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE
+from slide_gui.language import tr
 from slide_gui.text import count, significant
 
 __all__ = ["CriterionPlot", "CriterionStep", "Trace"]
@@ -122,8 +123,8 @@ class CriterionPlot(Plot):
         self._current: tuple[int, int] | None = None
         self._sparks: list[Any] = []
         margins = Margins(head=32, foot=FOOT + 2 * (SPARK + GAP) + 16, left=60, right=LABELS)
-        super().__init__(margins, ("Iteration", "Criterion"), parent=parent)
-        self._placeholder = "Nothing learned yet."
+        super().__init__(margins, (tr("Iteration"), tr("Criterion")), parent=parent)
+        self._placeholder = tr("Nothing learned yet.")
         self._ends = self._scatter(3, size=9)
         for _ in range(2):
             spark = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -135,7 +136,7 @@ class CriterionPlot(Plot):
             self._parts.append(spark)
             self._sparks.append((spark, line, dot))
         self.setMinimumSize(320, 240)
-        self.setAccessibleName("Criterion, by iteration: plot")
+        self._set_spoken_name()
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -160,9 +161,16 @@ class CriterionPlot(Plot):
     def set_name(self, name: str) -> None:
         """Say what the criterion is, e.g. "Radius-margin bound"."""
         if name != self._titles[1]:
-            self._titles = ("Iteration", name)
-            self.setAccessibleName(f"{name}, by iteration: plot")
+            self._titles = (self._titles[0], name)
+            self._set_spoken_name()
             self._changed()
+
+    def name(self) -> str:
+        """Return what is shown, in words."""
+        return tr("{criterion}, by iteration", criterion=self._titles[1])
+
+    def _set_spoken_name(self) -> None:
+        self.setAccessibleName(tr("{criterion}, by iteration: plot", criterion=self._titles[1]))
 
     def set_stale(self, stale: bool) -> None:
         """Grey what is shown, because parameters have moved on."""
@@ -212,12 +220,13 @@ class CriterionPlot(Plot):
         return any(len(t.criterion) for t in self._traces)
 
     def _lines(self, step: CriterionStep) -> list[str]:
-        start = f" · start {step.start + 1}" if len(self._traces) > 1 else ""
+        iteration = tr("iteration {n}", n=count(step.iteration))
+        start = tr("start {n}", n=step.start + 1) if len(self._traces) > 1 else ""
         return [
             f"{self._titles[1]} {significant(step.criterion)}",
-            f"iteration {count(step.iteration)}{start}",
+            " · ".join(filter(None, [iteration, start])),
             f"C = {significant(step.C, 3)}",
-            f"{count(step.support)} support vectors of the rows learned on",
+            tr("{n} support vectors of the rows learned on", n=count(step.support)),
         ]
 
     # Items
@@ -310,11 +319,11 @@ class CriterionPlot(Plot):
                 knee = box.right() + 2
                 painter.drawLine(QPointF(end.x() + 5, end.y()), QPointF(knee, end.y()))
                 painter.drawLine(QPointF(knee, end.y()), QPointF(box.right() + 12, place))
-            text = value if len(begun) == 1 else f"start {number + 1}  {value}"
+            text = value if len(begun) == 1 else f"{tr('start {n}', n=number + 1)}  {value}"
             self._write(painter, place, text, theme.accent_text if number == best else theme.muted, number == best)
         trace = self._traces[best]
-        texts = significant(trace.C[trace.best], 3), f"{_counted(trace.support[trace.best])} in learning"
-        for spark, title, text in zip(self.spark_boxes(), ("C", "n SV"), texts, strict=True):
+        texts = significant(trace.C[trace.best], 3), tr("{n} in learning", n=_counted(trace.support[trace.best]))
+        for spark, title, text in zip(self.spark_boxes(), ("C", tr("n SV")), texts, strict=True):
             painter.setFont(figure_font(self, SECONDARY))
             painter.setPen(QColor(theme.muted))
             right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

@@ -13,10 +13,21 @@ from PySide6.QtGui import QBrush, QColor, QFontMetricsF, QKeyEvent, QPainter, QP
 from PySide6.QtWidgets import QWidget
 
 from slide_gui.gui.plots.axes import Margins, Plot, apart, nice_ticks
-from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, State, best_words, chosen_of, depth_pen, lines_of, spoken
+from slide_gui.gui.plots.points import (
+    ErrorMark,
+    ErrorPoint,
+    State,
+    best_words,
+    chosen_of,
+    depth_pen,
+    error_title,
+    lines_of,
+    spoken,
+)
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
+from slide_gui.language import tr
 from slide_gui.text import counted, fixed, per_cent
 
 __all__ = ["ErrorPlot"]
@@ -30,8 +41,8 @@ WAITING = 10
 BAND = 0.2
 _ROOM = 0.03  # of the height
 RADIUS, SWATCH = 3.5, 16
-LEGEND = "paper"  # of the hollow marks
-CHOSEN = "best on validation"  # of the ring
+LEGEND = tr("paper")  # of the hollow marks
+CHOSEN = tr("best on validation")  # of the ring
 SIDE = 0.02
 """Room beside noise 0 and 1, for the points that stand there."""
 
@@ -61,13 +72,15 @@ class ErrorPlot(Plot):
         self._depth: int | None = None
         self._dots: Any = None
         self._open: Any = None
-        super().__init__(Margins(head=36, foot=48, left=44, right=84), ("Noise 1 − p", "Test error (%)"), parent=parent)
-        self._placeholder = "No points yet."
+        super().__init__(
+            Margins(head=36, foot=48, left=44, right=84), (tr("Noise 1 − p"), error_title("test")), parent=parent
+        )
+        self._placeholder = tr("No points yet.")
         self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
         self._open = self._scatter(2, size=2 * RADIUS + 1.5)
         self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 220)
-        self.setAccessibleName("Error against noise, one line a depth: plot")
+        self.setAccessibleName(tr("Error against noise, one line a depth: plot"))
         self._set_filled(False)
         self.dress()
 
@@ -107,7 +120,7 @@ class ErrorPlot(Plot):
 
     def set_part(self, part: str) -> None:
         """Say on which rows the errors are: test or validation."""
-        titles = ("Noise 1 − p", f"{part[:1].upper()}{part[1:]} error (%)")
+        titles = (self._titles[0], error_title(part))
         if titles != self._titles:
             self._titles = titles
             self._changed()
@@ -309,7 +322,7 @@ class ErrorPlot(Plot):
             painter.setPen(depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
             painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}")
+            painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, tr("depth {depth}", depth=depth))
 
     def _paint_cursor_noise(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
         """Write the noise of the cursor on the axis."""
@@ -360,7 +373,7 @@ class ErrorPlot(Plot):
             return self.position(self._current), lines_of(self._current)
         if self._mark is not None:
             mark = self._mark
-            lines = [per_cent(mark.error), mark.label, f"noise {fixed(mark.noise, 2)}"]
+            lines = [per_cent(mark.error), mark.label, tr("noise {noise}", noise=fixed(mark.noise, 2))]
             return self.at(mark.noise, mark.error), lines
         return None
 

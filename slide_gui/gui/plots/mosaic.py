@@ -17,6 +17,7 @@ from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, frame
 from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid
+from slide_gui.language import tr
 from slide_gui.text import counted
 
 __all__ = ["GAP", "Mosaic", "mosaic_of", "whole_zoom"]
@@ -58,7 +59,7 @@ class Mosaic(Plot):
         self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
         self.setMinimumSize(160, 160)
-        self.setAccessibleName("All rows of the weights: mosaic of images")
+        self.setAccessibleName(tr("All rows of the weights: mosaic of images"))
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -107,19 +108,29 @@ class Mosaic(Plot):
             self.setAccessibleDescription(self._placeholder)
             return
         rows, columns = self._shape
-        said = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
+        said = [
+            tr(
+                "{rows} of W, each an image of {height} × {width}",
+                rows=counted(len(self._fields), "row"),
+                height=rows,
+                width=columns,
+            )
+        ]
         target = self._current or (None if self._selected is None else (self._selected, self._selected))
         if target is not None and max(target) < self._fields.shape[0]:
             value = float(self._fields[target[0]].flat[target[1]])
+            row, source = self._place_of(target[0]), self._place_of(target[1])
             said.insert(
-                0, f"row of W of {self._place_of(target[0])}, from {self._place_of(target[1])}: {signed(value, 3)}"
+                0, tr("row of W of {row}, from {source}: {weight}", row=row, source=source, weight=signed(value, 3))
             )
         self.setAccessibleDescription("; ".join(said))
 
     def _place_of(self, pixel: int) -> str:
         """Return in words which pixel it is."""
         rows, columns = self._shape
-        return f"pixel {pixel // columns}, {pixel % columns}" if rows > 1 else f"feature {pixel}"
+        if rows > 1:
+            return tr("pixel {row}, {column}", row=pixel // columns, column=pixel % columns)
+        return tr("feature {n}", n=pixel)
 
     def set_transposed(self, transposed: bool) -> None:
         """Exchange rows and columns on the screen, of the fields and of each; indices stay those of the data."""

@@ -12,9 +12,20 @@ from PySide6.QtGui import QPen
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
+from slide_gui.language import tr
 from slide_gui.text import count, fixed, per_cent
 
-__all__ = ["ErrorMark", "ErrorPoint", "State", "best_words", "chosen_of", "depth_pen", "lines_of", "spoken"]
+__all__ = [
+    "ErrorMark",
+    "ErrorPoint",
+    "State",
+    "best_words",
+    "chosen_of",
+    "depth_pen",
+    "error_title",
+    "lines_of",
+    "spoken",
+]
 
 State = Literal["done", "running", "refining"]
 
@@ -88,16 +99,23 @@ class ErrorMark:
 
 def lines_of(point: ErrorPoint) -> list[str]:
     """Return the tooltip of a point, line by line; the first holds the figure."""
-    place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
+    place = tr("noise {noise} · depth {depth}", noise=fixed(point.noise, 2), depth=point.depth)
     if point.rate is None:
-        return [place, "being computed", *filter(None, [point.by, point.note])]
+        return [place, tr("being computed"), *filter(None, [point.by, point.note])]
+    n = count(point.rate.n)
     if point.state != "done":
-        said = "being computed, so far" if point.state == "running" else "an estimate, so far"
-        head = [f"≈ {per_cent(point.error)}", place, f"{said} n = {count(point.rate.n)}"]
+        running = point.state == "running"
+        said = tr("being computed, so far n = {n}", n=n) if running else tr("an estimate, so far n = {n}", n=n)
+        head = [f"≈ {per_cent(point.error)}", place, said]
         return [*head, *filter(None, [point.by]), *point.note.splitlines()]
-    lines = [str(point.rate), place, f"n = {count(point.rate.n)}"]
+    lines = [str(point.rate), place, f"n = {n}"]
     if math.isfinite(point.validation):
-        lines.append(f"{per_cent(point.validation)} of the validation rows{': chosen by it' if point.chosen else ''}")
+        error = per_cent(point.validation)
+        lines.append(
+            tr("{error} of the validation rows: chosen by it", error=error)
+            if point.chosen
+            else tr("{error} of the validation rows", error=error)
+        )
     return [*lines, *filter(None, [point.by]), *point.note.splitlines()]
 
 
@@ -114,8 +132,16 @@ def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
 def best_words(points: Sequence[ErrorPoint]) -> str:
     """Say which point was chosen on the validation rows; empty where none was: the least error is no choice."""
     chosen = chosen_of(points)
-    said = "; ".join(f"noise {fixed(p.noise, 2)}, depth {p.depth}: {per_cent(p.error)}" for p in chosen)
-    return f"best on validation: {said}" if chosen else ""
+    said = "; ".join(
+        tr("noise {noise}, depth {depth}: {error}", noise=fixed(p.noise, 2), depth=p.depth, error=per_cent(p.error))
+        for p in chosen
+    )
+    return tr("best on validation: {points}", points=said) if chosen else ""
+
+
+def error_title(part: str) -> str:
+    """Return the title of an axis of errors: on which rows they are, test or validation."""
+    return tr("Test error (%)") if part == "test" else tr("Validation error (%)")
 
 
 def depth_pen(theme: Theme, depth: int, width: float) -> QPen:
