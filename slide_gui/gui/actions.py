@@ -20,12 +20,13 @@ from PySide6.QtWidgets import (
 
 from slide_gui import __version__
 from slide_gui.data.entries import entries
-from slide_gui.gui.commands import COMMANDS, Command, Shell
+from slide_gui.gui.commands import COMMANDS, MENUS, Command, Shell
 from slide_gui.gui.guide import Guide
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.palette import CommandPalette, PaletteEntry
 from slide_gui.gui.state.jobs import Problem
+from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -74,16 +75,16 @@ class ShortcutList(QDialog):
 
     def __init__(self, actions: Iterable[Action], parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle("Keyboard shortcuts")
+        self.setWindowTitle(tr("Keyboard shortcuts"))
         self.resize(520, 560)
         self.list = QTreeWidget(self)
-        self.list.setAccessibleName("Commands and their keys")
-        self.list.setHeaderLabels(["Command", "Keys"])
+        self.list.setAccessibleName(tr("Commands and their keys"))
+        self.list.setHeaderLabels([tr("Command"), tr("Keys")])
         menus: dict[str, QTreeWidgetItem] = {}
         for action in actions:
             command = action.command
             if command.menu not in menus:
-                menus[command.menu] = QTreeWidgetItem(self.list, [command.menu])
+                menus[command.menu] = QTreeWidgetItem(self.list, [MENUS[command.menu]])
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
             QTreeWidgetItem(menus[command.menu], [command.text.rstrip("…"), keys]).setToolTip(0, command.tip)
         self.list.expandAll()
@@ -122,7 +123,7 @@ class Commands(QObject):
         if not self._lists_runs:
             # What reads the runs is heavy: it is imported in the lane, so that nobody waits to type.
             lane = self._shell.session.lane
-            lane.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
+            lane.submit(tr("Reading the runs"), _import_library, channel="palette", on_result=self._list_runs)
         self._palette.ask(self._further)
 
     @Slot(object)
@@ -138,17 +139,26 @@ class Commands(QObject):
         for page in PAGES:
             for number, view in enumerate(page.views):
                 show = partial(shell.pages.show_view, page.name, number)
-                yield PaletteEntry(f"{page.title}: {view.text}", "view", show, tip=view.tip)
+                yield PaletteEntry(f"{page.title}: {view.text}", tr("view"), show, tip=view.tip)
         for each in entries():
-            yield PaletteEntry(f"Open {each.title}", "data set", partial(shell.open_entry, each.key))
+            yield PaletteEntry(tr("Open {name}", name=each.title), tr("data set"), partial(shell.open_entry, each.key))
         for opening in shell.recent.openings:
             open_again = partial(shell.open_files, list(opening.paths))
-            yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again, opening.why_not)
+            yield PaletteEntry(tr("Open {name}", name=opening.name), str(opening.folder), open_again, opening.why_not)
         if shell.session.lists_runs:
             for run in reversed(shell.session.library.runs):
                 tags = f", {', '.join(run.tags)}" if run.tags else ""
-                said = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
-                yield PaletteEntry(said, f"{100 * run.error:.2f} % wrong", partial(self._open_run, run.hash))
+                said = tr(
+                    "Run: {data}, {method}, noise {noise:g}, depth {depth}{tags}",
+                    data=run.data,
+                    method=run.method,
+                    noise=run.noise,
+                    depth=run.depth,
+                    tags=tags,
+                )
+                yield PaletteEntry(
+                    said, tr("{error:.2f} % wrong", error=100 * run.error), partial(self._open_run, run.hash)
+                )
 
     def _open_run(self, key: str) -> None:
         self._shell.pages.turn_to("classifier")
@@ -204,12 +214,15 @@ class Commands(QObject):
         """Say what this is."""
         if self._about is None:
             self._about = QMessageBox(self._window)
-            self._about.setWindowTitle("About slide-gui")
+            self._about.setWindowTitle(tr("About slide-gui"))
             self._about.setText(f"slide-gui {__version__}")
             self._about.setInformativeText(
-                "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature Learning with Stacked "
-                "Linear Denoisers”.\n\nMIT licence; of what is inside (Qt: LGPL 3) see Help, Licences. No network is "
-                "used unless you ask for a download, or for a scheduler."
+                tr(
+                    "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
+                    "Learning with Stacked Linear Denoisers”.\n\nMIT licence; of what is inside (Qt: LGPL 3) "
+                    "see Help, Licences. No network is used unless you ask for a download, or for a "
+                    "scheduler."
+                )
             )
         self._about.open()
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier import ClassifierPage
     from slide_gui.gui.pages.curves import CurvesPage
 
-__all__ = ["COMMANDS", "Command", "Dialogs", "Shell"]
+__all__ = ["COMMANDS", "MENUS", "Command", "Dialogs", "Shell"]
 
 
 class Dialogs(Protocol):
@@ -131,7 +131,7 @@ class Command:
     text : str
         As in the menu and the palette.
     menu : str
-        The menu it stands in.
+        The menu it stands in, of `MENUS`.
     shortcut : str
         In Qt's portable notation.
     run : callable
@@ -157,6 +157,10 @@ class Command:
     says: Callable[[Shell], str] | None = None
 
 
+MENUS = {"File": tr("File"), "Edit": tr("Edit"), "View": tr("View"), "Help": tr("Help")}
+"""The menus in their order: name → title."""
+
+
 def _page(number: int, page: PageSpec) -> Command:
     return Command(f"page_{page.name}", page.title, "View", f"Ctrl+{number}", lambda w: w.pages.turn_to(page.name))
 
@@ -169,8 +173,8 @@ def _view(number: int, view: ViewSpec) -> Command:
     return Command(f"view_{view.name}", view.title, "View", f"Alt+{number}", run, view.tip)
 
 
-def _language(number: int, name: str, own: str) -> Command:
-    text, tip = tr("Language: {own}", own=own), tr("From the next start on")
+def _language(number: int, name: str, title: str) -> Command:
+    text, tip = tr("Language: {language}", language=title), tr("From the next start on")
     keys = f"Ctrl+Alt+Shift+{number}"
     return Command(f"language_{name}", text, "View", keys, lambda w: w.set_language(name), tip)
 
@@ -235,42 +239,46 @@ def _show_log(_shell: Shell) -> None:
     QDesktopServices.openUrl(QUrl.fromLocalFile(str(log_folder())))
 
 
-def _after(word: str, step: Step | None) -> str:
-    return word if step is None else f"{word} {step.text}"
+def _undo(step: Step | None) -> str:
+    return tr("Undo") if step is None else tr("Undo {step}", step=step.text)
+
+
+def _redo(step: Step | None) -> str:
+    return tr("Redo") if step is None else tr("Redo {step}", step=step.text)
 
 
 def _not_here(shell: Shell, needs_image: bool = False) -> str:
     """Return why a command about the image that the Weights page shows cannot be run."""
     if shell.pages.name != "weights":
-        return "Only on the Weights page"
+        return tr("Only on the Weights page")
     dataset = shell.workspace.dataset
     if dataset is None:
-        return "No data are open yet"
-    return "Plain features have no picture" if needs_image and dataset.image_shape is None else ""
+        return tr("No data are open yet")
+    return tr("Plain features have no picture") if needs_image and dataset.image_shape is None else ""
 
 
 def _not_cancellable(shell: Shell) -> str:
-    return "" if shell.session.busy or shell.shows_notice else "Nothing is running"
+    return "" if shell.session.busy or shell.shows_notice else tr("Nothing is running")
 
 
 def _not_fittable(shell: Shell) -> str:
     workspace = shell.workspace
     if workspace.dataset is None:
-        return "No data are open yet"
-    return "The layers are those of the parameters set" if workspace.model() is not None else ""
+        return tr("No data are open yet")
+    return tr("The layers are those of the parameters set") if workspace.model() is not None else ""
 
 
 def _no_layer(shell: Shell) -> str:
     workspace = shell.workspace
     if workspace.state.parameters.depth == 0:
-        return "There is no layer"
-    return "" if workspace.model() is not None else "The layers are not fitted yet"
+        return tr("There is no layer")
+    return "" if workspace.model() is not None else tr("The layers are not fitted yet")
 
 
 def _not_trainable(shell: Shell) -> str:
     dataset = shell.workspace.dataset
     if dataset is None:
-        return "No data are open yet"
+        return tr("No data are open yet")
     return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}"
 
 
@@ -283,127 +291,129 @@ def _transposed(shell: Shell) -> bool:
 
 
 COMMANDS = (
-    Command("open", "Open…", "File", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
+    Command(
+        "open", tr("Open…"), "File", "Ctrl+O", lambda w: w.opening.ask_for_files(), tr("Open files as one data set")
+    ),
     Command(
         "open_folder",
-        "Open folder…",
+        tr("Open folder…"),
         "File",
         "Ctrl+Shift+O",
         lambda w: w.opening.ask_for_folder(),
-        "Open images by class, or an exported bundle",
+        tr("Open images by class, or an exported bundle"),
     ),
     Command(
         "save_session",
-        "Save session…",
+        tr("Save session…"),
         "File",
         "Ctrl+S",
         lambda w: w.save_session(),
-        "Data, parameters, pins, page and choices in a file; Open brings them back, also from an exported picture",
+        tr("Data, parameters, pins, page and choices in a file; Open brings them back, also from an exported picture"),
     ),
-    Command("export", "Export…", "File", "Ctrl+E", _export, "Write what the page shows"),
+    Command("export", tr("Export…"), "File", "Ctrl+E", _export, tr("Write what the page shows")),
     Command(
-        "copy_image", "Copy page as image", "File", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())
+        "copy_image", tr("Copy page as image"), "File", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())
     ),
     Command(
         "copy_table",
-        "Copy numbers as table",
+        tr("Copy numbers as table"),
         "File",
         "Ctrl+Alt+C",
         _copy_table,
-        "The numbers of the page, tab-separated",
+        tr("The numbers of the page, tab-separated"),
     ),
-    Command("quit", "Quit", "File", "Ctrl+Q", lambda w: w.close()),
+    Command("quit", tr("Quit"), "File", "Ctrl+Q", lambda w: w.close()),
     Command(
         "undo",
-        "Undo",
+        tr("Undo"),
         "Edit",
         "Ctrl+Z",
         lambda w: w.workspace.history.undo(),
-        why_not=lambda w: "" if w.workspace.history.last else "Nothing was changed yet",
-        says=lambda w: _after("Undo", w.workspace.history.last),
+        why_not=lambda w: "" if w.workspace.history.last else tr("Nothing was changed yet"),
+        says=lambda w: _undo(w.workspace.history.last),
     ),
     Command(
         "redo",
-        "Redo",
+        tr("Redo"),
         "Edit",
         "Ctrl+Shift+Z",
         lambda w: w.workspace.history.redo(),
-        why_not=lambda w: "" if w.workspace.history.next else "Nothing was taken back",
-        says=lambda w: _after("Redo", w.workspace.history.next),
+        why_not=lambda w: "" if w.workspace.history.next else tr("Nothing was taken back"),
+        says=lambda w: _redo(w.workspace.history.next),
     ),
     Command(
         "release_pins",
-        "Release all pins",
+        tr("Release all pins"),
         "Edit",
         "Ctrl+Shift+X",
         lambda w: w.workspace.select(pins=()),
-        why_not=lambda w: "" if w.workspace.state.selection.pins else "No pixel is pinned",
+        why_not=lambda w: "" if w.workspace.state.selection.pins else tr("No pixel is pinned"),
     ),
     Command(
         "cancel",
-        "Cancel what is running",
+        tr("Cancel what is running"),
         "Edit",
         "Esc",
         lambda w: w.stop(),
-        "What is shown stays; where nothing runs, the notice is dismissed",
+        tr("What is shown stays; where nothing runs, the notice is dismissed"),
         why_not=_not_cancellable,
     ),
     Command(
         "fit_again",
-        "Fit the layers again",
+        tr("Fit the layers again"),
         "Edit",
         "F5",
         lambda w: w.workspace.fit_again(),
-        "Where that was cancelled or failed",
+        tr("Where that was cancelled or failed"),
         why_not=_not_fittable,
     ),
     Command(
         "try",
-        "Try on my data",
+        tr("Try on my data"),
         "Edit",
         "Ctrl+Shift+T",
         _try,
-        "A quick sweep of about a minute, and one sentence on what came out; opens the Error curves",
+        tr("A quick sweep of about a minute, and one sentence on what came out; opens the Error curves"),
     ),
     Command(
         "train",
-        "Train the classifier",
+        tr("Train the classifier"),
         "Edit",
         "Ctrl+Return",
         _train,
-        "On the data that are open, with the parameters set; opens the Classifier page",
+        tr("On the data that are open, with the parameters set; opens the Classifier page"),
         why_not=_not_trainable,
     ),
     Command(
         "sweep",
-        "Sweep noise and depth",
+        tr("Sweep noise and depth"),
         "Edit",
         "Ctrl+Shift+Return",
         _sweep,
-        "The error at every noise and depth; opens the Error curves",
+        tr("The error at every noise and depth; opens the Error curves"),
         why_not=_not_trainable,
     ),
     Command(
         "cluster",
-        "Where runs are made…",
+        tr("Where runs are made…"),
         "Edit",
         "Ctrl+Alt+R",
         lambda w: w.commands.show_cluster(),
-        "In this window, by workers of this computer, or by a Dask scheduler",
+        tr("In this window, by workers of this computer, or by a Dask scheduler"),
     ),
     *(_page(number, page) for number, page in enumerate(PAGES, 1)),
     *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
     Command(
         "show_table",
-        "Show as table",
+        tr("Show as table"),
         "View",
         "F9",
         lambda w: w.commands.show_table(),
-        "The numbers of the page in rows and columns with names, to be read aloud, walked by keys and copied",
+        tr("The numbers of the page in rows and columns with names, to be read aloud, walked by keys and copied"),
     ),
     Command(
         "corrupt",
-        "Corrupt the image of the flow, or not",
+        tr("Corrupt the image of the flow, or not"),
         "View",
         "Ctrl+K",
         lambda w: w.weights_page.flow_part().toggle_corruption(),
@@ -411,25 +421,25 @@ COMMANDS = (
     ),
     Command(
         "corrupt_again",
-        "New corruption",
+        tr("New corruption"),
         "View",
         "Ctrl+Shift+K",
         lambda w: w.weights_page.flow_part().corrupt_again(),
-        "Blank other pixels of the image of the flow",
+        tr("Blank other pixels of the image of the flow"),
         why_not=_not_here,
     ),
     Command(
         "reset_drawing",
-        "Reset the drawn image",
+        tr("Reset the drawn image"),
         "View",
         "Ctrl+R",
         lambda w: w.weights_page.flow_part().reset(),
-        "Show the image as it is in the data",
+        tr("Show the image as it is in the data"),
         why_not=lambda w: _not_here(w, needs_image=True),
     ),
     Command(
         "run_copies",
-        "Start the copies, stop them, or go on",
+        tr("Start the copies, stop them, or go on"),
         "View",
         "Ctrl+Shift+M",
         lambda w: w.weights_page.copies_part().toggle(),
@@ -437,7 +447,7 @@ COMMANDS = (
     ),
     Command(
         "next_sample",
-        "Next image",
+        tr("Next image"),
         "View",
         "Ctrl+Right",
         lambda w: w.weights_page.shown.next(),
@@ -445,7 +455,7 @@ COMMANDS = (
     ),
     Command(
         "previous_sample",
-        "Previous image",
+        tr("Previous image"),
         "View",
         "Ctrl+Left",
         lambda w: w.weights_page.shown.previous(),
@@ -453,158 +463,160 @@ COMMANDS = (
     ),
     Command(
         "mean_image",
-        "Mean image",
+        tr("Mean image"),
         "View",
         "Ctrl+M",
         lambda w: w.weights_page.shown.toggle_mean(),
-        "The mean of the training images, or the image again",
+        tr("The mean of the training images, or the image again"),
         why_not=_not_here,
     ),
     Command(
         "wall",
-        "Wall of layers",
+        tr("Wall of layers"),
         "View",
         "F11",
         _wall,
-        "All rows of all layers on the whole screen, morphing with the noise; Escape leaves",
+        tr("All rows of all layers on the whole screen, morphing with the noise; Escape leaves"),
         why_not=_no_layer,
     ),
     Command(
         "scramble",
-        "Scramble all pixels",
+        tr("Scramble all pixels"),
         "View",
         "Ctrl+J",
         _scramble,
-        "Fit the layers to scrambled pixels, and un-scramble W",
+        tr("Fit the layers to scrambled pixels, and un-scramble W"),
         why_not=lambda w: (
-            "" if w.workspace.model() and w.workspace.state.parameters.depth else "No layer is fitted yet"
+            "" if w.workspace.model() and w.workspace.state.parameters.depth else tr("No layer is fitted yet")
         ),
     ),
     Command(
         "more_noise",
-        "More noise",
+        tr("More noise"),
         "View",
         "Ctrl+Up",
         lambda w: _step_noise(w, 0.05),
-        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, f"There is no more than {LARGEST_NOISE:g}"),
+        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, tr("There is no more than {most:g}", most=LARGEST_NOISE)),
     ),
     Command(
         "less_noise",
-        "Less noise",
+        tr("Less noise"),
         "View",
         "Ctrl+Down",
         lambda w: _step_noise(w, -0.05),
-        why_not=lambda w: _no_more(w, "noise", 0.0, "There is none"),
+        why_not=lambda w: _no_more(w, "noise", 0.0, tr("There is none")),
     ),
     Command(
         "deeper",
-        "One layer more",
+        tr("One layer more"),
         "View",
         "Ctrl+PgUp",
         lambda w: _step_depth(w, 1),
-        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, f"There are no more than {MOST_LAYERS}"),
+        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, tr("There are no more than {most}", most=MOST_LAYERS)),
     ),
     Command(
         "shallower",
-        "One layer less",
+        tr("One layer less"),
         "View",
         "Ctrl+PgDown",
         lambda w: _step_depth(w, -1),
-        why_not=lambda w: _no_more(w, "depth", 0, "There is no layer"),
+        why_not=lambda w: _no_more(w, "depth", 0, tr("There is no layer")),
     ),
     Command(
         "transpose",
-        "Exchange rows and columns of images",
+        tr("Exchange rows and columns of images"),
         "View",
         "Ctrl+T",
         lambda w: w.workspace.select(transposed=not _transposed(w)),
         checked=_transposed,
         why_not=lambda w: (
-            "The data are no images" if w.workspace.dataset is not None and not w.workspace.dataset.image_shape else ""
+            tr("The data are no images")
+            if w.workspace.dataset is not None and not w.workspace.dataset.image_shape
+            else ""
         ),
     ),
     Command(
         "panel",
-        "Panel of parameters",
+        tr("Panel of parameters"),
         "View",
         "Ctrl+B",
         lambda w: w.show_panel(not w.shows_panel),
-        "Show it, or fold it away",
+        tr("Show it, or fold it away"),
         checked=lambda w: w.shows_panel,
-        why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
+        why_not=lambda w: "" if w.pages.shown().needs() else tr("This page has no parameters"),
     ),
-    Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
-    Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
-    Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
+    Command("theme_system", tr("Theme: as the system"), "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
+    Command("theme_light", tr("Theme: light"), "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
+    Command("theme_dark", tr("Theme: dark"), "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
     _language(0, "system", tr("as the system")),
-    *(_language(number, name, own) for number, (name, own) in enumerate(LANGUAGES.items(), 1)),
+    *(_language(number, name, title) for number, (name, title) in enumerate(LANGUAGES.items(), 1)),
     Command(
         "larger",
-        "Everything larger",
+        tr("Everything larger"),
         "View",
         "Ctrl+Alt+PgUp",
         lambda w: w.step_scale(1),
-        "Text, images and controls, up to twice as large, from the next start on",
+        tr("Text, images and controls, up to twice as large, from the next start on"),
     ),
     Command(
         "smaller",
-        "Everything smaller",
+        tr("Everything smaller"),
         "View",
         "Ctrl+Alt+PgDown",
         lambda w: w.step_scale(-1),
-        "Text, images and controls, down to the usual, from the next start on",
+        tr("Text, images and controls, down to the usual, from the next start on"),
     ),
     Command(
         "less_motion",
-        "Less motion",
+        tr("Less motion"),
         "View",
         "Ctrl+Alt+M",
         lambda w: w.set_less_motion(not w.less_motion),
-        "Nothing moves by itself: what would fly, pulse or settle is there at once",
+        tr("Nothing moves by itself: what would fly, pulse or settle is there at once"),
         checked=lambda w: w.less_motion,
     ),
     Command(
         "developer",
-        "Developer mode",
+        tr("Developer mode"),
         "View",
         "Ctrl+Shift+D",
         lambda w: w.show_lateness(not w.shows_lateness),
-        "How late the event loop is, in the status bar",
+        tr("How late the event loop is, in the status bar"),
         checked=lambda w: w.shows_lateness,
     ),
     Command(
         "guide",
-        "Guide",
+        tr("Guide"),
         "Help",
         "F1",
         lambda w: w.commands.show_guide(),
-        "All it does, in five steps and in full",
+        tr("All it does, in five steps and in full"),
     ),
     Command(
         "palette",
-        "Command palette…",
+        tr("Command palette…"),
         "Help",
         "Ctrl+Shift+P",
         lambda w: w.commands.show_palette(),
-        "Find a command, a data set, a file opened before or a run by its name",
+        tr("Find a command, a data set, a file opened before or a run by its name"),
     ),
     Command(
         "shortcuts",
-        "Keyboard shortcuts",
+        tr("Keyboard shortcuts"),
         "Help",
         "?",
         lambda w: w.commands.show_shortcuts(),
-        "Every command with its keys",
+        tr("Every command with its keys"),
     ),
     Command(
         "licences",
-        "Licences",
+        tr("Licences"),
         "Help",
         "Ctrl+Shift+F1",
         lambda w: w.commands.show_guide("licences.md"),
-        "What the program is made of, and under which licences",
+        tr("What the program is made of, and under which licences"),
     ),
-    Command("show_log", "Show the log folder", "Help", "Ctrl+Shift+L", _show_log),
-    Command("about", "About slide-gui", "Help", "Shift+F1", lambda w: w.commands.show_about()),
+    Command("show_log", tr("Show the log folder"), "Help", "Ctrl+Shift+L", _show_log),
+    Command("about", tr("About slide-gui"), "Help", "Shift+F1", lambda w: w.commands.show_about()),
 )
 """In the order of the menus."""

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.state.jobs import Lane, Problem, sentence
+from slide_gui.language import tr
 
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
@@ -81,7 +82,7 @@ class ExportController(QObject):
             self._waiting = options, session
             self.waits.emit(waits_for)
         else:
-            self.problem.emit(Problem("Nothing to export yet", why_nothing))
+            self.problem.emit(Problem(tr("Nothing to export yet"), why_nothing))
 
     @Slot()
     def go_on(self) -> None:
@@ -114,7 +115,9 @@ class ExportController(QObject):
         """Show the folder of a file, or what a folder holds, in the system's file manager."""
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.problem.emit(Problem("The folder could not be shown", f"No program opened it: {folder}"))
+            self.problem.emit(
+                Problem(tr("The folder could not be shown"), tr("No program opened it: {folder}", folder=folder))
+            )
 
     def copy_image(self, shown: QWidget) -> None:
         """Put a picture of a widget on the clipboard."""
@@ -125,13 +128,13 @@ class ExportController(QObject):
         if text:
             QApplication.clipboard().setText(text)
         else:
-            self.problem.emit(Problem("Nothing to copy yet", why_nothing))
+            self.problem.emit(Problem(tr("Nothing to copy yet"), why_nothing))
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:
         session = self._session
         self._lane.submit(
-            "Making the animation" if request.kind in ANIMATION else "Writing the export",
+            tr("Making the animation") if request.kind in ANIMATION else tr("Writing the export"),
             lambda progress: request.write(session, progress),
             channel="export",
             on_result=self.written.emit,
@@ -140,5 +143,6 @@ class ExportController(QObject):
 
     @Slot(object)
     def _not_written(self, error: Exception) -> None:
-        remedy = " Choose another place." if isinstance(error, OSError) else ""
-        self.problem.emit(Problem("The export could not be written", sentence(error) + remedy))
+        said = sentence(error)
+        said = tr("{error} Choose another place.", error=said) if isinstance(error, OSError) else said
+        self.problem.emit(Problem(tr("The export could not be written"), said))

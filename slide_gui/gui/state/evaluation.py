@@ -19,6 +19,7 @@ from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.gui.state.task import Task
+from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 __all__ = ["EvaluationChoice", "EvaluationController"]
@@ -88,11 +89,11 @@ class EvaluationController(QObject):
         self.choice = EvaluationChoice.everything()
         self._asked = False  # to read what is stored, once the library has listed it
         library.changed.connect(self._listed)
-        stopped = "The benchmark stopped; finished runs are kept"
-        self.runs = Task(lane, "evaluation", "Benchmark", stopped, self, background=True)
-        self.reading = Task(lane, "evaluation-read", "Reading the runs", "The runs could not be read", self)
-        slow = "Timing the tutorial’s SdA"
-        self.timing = Task(lane, "evaluation-times", slow, "The autoencoders could not be timed", self)
+        stopped = tr("The benchmark stopped; finished runs are kept")
+        self.runs = Task(lane, "evaluation", tr("Benchmark"), stopped, self, background=True)
+        self.reading = Task(lane, "evaluation-read", tr("Reading the runs"), tr("The runs could not be read"), self)
+        slow = tr("Timing the tutorial’s SdA")
+        self.timing = Task(lane, "evaluation-times", slow, tr("The autoencoders could not be timed"), self)
         self.runs.ended.connect(self._ran)
         self.reading.ended.connect(self._was_read)
         for task in (self.runs, self.reading, self.timing):
@@ -170,8 +171,8 @@ class EvaluationController(QObject):
     def why_not(self) -> str:
         """Return why nothing can be started, or nothing."""
         if not self.choice.data:
-            return "No data set is chosen."
-        return "" if self.choice.methods else "No method is chosen."
+            return tr("No data set is chosen.")
+        return "" if self.choice.methods else tr("No method is chosen.")
 
     def start(self) -> None:
         """Run what is chosen and not in the store yet; it gives way to everything else in the lane."""

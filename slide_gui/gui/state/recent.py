@@ -10,6 +10,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Signal
 
+from slide_gui.language import tr
+
 __all__ = ["MOST_RECENT", "RecentFiles", "RecentOpening"]
 
 MOST_RECENT = 10
@@ -32,7 +34,8 @@ class RecentOpening:
     def name(self) -> str:
         """What a person calls it."""
         others = len(self.paths) - 1
-        return f"{self.paths[0].name} and {others} more" if others else self.paths[0].name
+        name = self.paths[0].name
+        return tr("{file} and {n} more", file=name, n=others) if others else name
 
     @property
     def folder(self) -> Path:
@@ -45,8 +48,10 @@ class RecentOpening:
         missing = next((path for path in self.paths if not os.path.lexists(path)), None)
         if missing is None:
             return ""
-        which = "" if len(self.paths) == 1 else f"{missing.name} is "
-        return f"{which}no longer there" if missing.parent.is_dir() else f"no folder {missing.parent}"
+        if not missing.parent.is_dir():
+            return tr("no folder {folder}", folder=missing.parent)
+        alone = len(self.paths) == 1
+        return tr("no longer there") if alone else tr("{file} is no longer there", file=missing.name)
 
 
 class RecentFiles(QObject):
