@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.language import tr
 
 __all__ = [
     "Place",
@@ -23,7 +24,7 @@ __all__ = [
 
 Place = tuple[float, int]  # noise and depth
 
-_NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
+_NOTHING_HELD_OUT = tr("there is no validation error to choose by; train on the split")
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
         draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(answer.rate)
     rates = [ErrorRate.of_folds(rates) for rates in draws.values()]
     if not rates:
-        raise ValueError("there are no answers to average")
+        raise ValueError(tr("there are no answers to average"))
     return rates[0] if len(rates) == 1 else ErrorRate.of_splits([rate.error for rate in rates], rates[0].n)
 
 
@@ -104,7 +105,7 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     for answer in answers:
         groups.setdefault((answer.point.noise, answer.point.spec.drawn(0, 0)), []).append(answer)
     if len({tuple((answer.point.split, answer.point.seed) for answer in group) for group in groups.values()}) > 1:
-        raise ValueError("the splits do not have the same noises and depths; run all of them first")
+        raise ValueError(tr("the splits do not have the same noises and depths; run all of them first"))
     means = []
     for group in groups.values():
         errors = [answer.validation_error for answer in group if answer.validation_error is not None]
@@ -132,13 +133,15 @@ def best_words(answers: Sequence[PointResult]) -> str:
     """Say which place is best on validation rows, or why none can be chosen; nothing where there are no answers."""
     places = chosen_places(answers)
     if places:
-        said = "; ".join(f"noise {noise:g}, depth {depth}" for noise, depth in places)
-        return f"best on validation{', by fold' if len(places) > 1 else ''}: {said}"
+        said = "; ".join(tr("noise {noise:g}, depth {depth}", noise=noise, depth=depth) for noise, depth in places)
+        if len(places) > 1:
+            return tr("best on validation, by fold: {places}", places=said)
+        return tr("best on validation: {places}", places=said)
     if not answers:
         return ""
     if any(answer.validation_error is None for answer in answers):
-        return "nothing was held out to choose noise and depth by"
-    return "not all splits have the same noises and depths: nothing can be chosen yet"
+        return tr("nothing was held out to choose noise and depth by")
+    return tr("not all splits have the same noises and depths: nothing can be chosen yet")
 
 
 def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:

@@ -36,6 +36,7 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import divided_as
 from slide_gui.experiments.store import DamagedRun, RunStore
+from slide_gui.language import in_english, tr
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 from slide_gui.resources import how_to_get
@@ -60,7 +61,7 @@ _LOCAL = {
 }
 _LARGEST_FILE = 1 << 20  # bytes of a scheduler file
 _TOPIC = "slide-gui"
-_AGAIN = "all that came back is kept, and the same again goes on there"
+_AGAIN = tr("all that came back is kept, and the same again goes on there")
 
 Versions = tuple[tuple[str, str], ...]
 
@@ -90,11 +91,14 @@ class ClusterChoice:
         """
         check_whole("workers", self.workers, 0, MOST_WORKERS)
         if self.workers and self.scheduler:
-            raise ValueError("workers of this computer and a scheduler exclude one another; leave one of them out")
+            raise ValueError(tr("workers of this computer and a scheduler exclude one another; leave one of them out"))
         if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")) and not self.is_file:
             raise ValueError(
-                f"the scheduler is {self.scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json file "
-                "that it wrote"
+                tr(
+                    "the scheduler is {scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json "
+                    "file that it wrote",
+                    scheduler=self.scheduler,
+                )
             )
         return self
 
@@ -109,7 +113,9 @@ class ClusterChoice:
         return "://" not in self.scheduler and self.scheduler.endswith(".json")
 
     def __str__(self) -> str:
-        return self.scheduler or (f"{self.workers} workers of this computer" if self.workers else "this process")
+        return self.scheduler or (
+            tr("{n} workers of this computer", n=self.workers) if self.workers else tr("this process")
+        )
 
 
 @dataclass(frozen=True)
@@ -135,6 +141,7 @@ class Worker:
 
 
 @lru_cache(maxsize=1)
+@in_english()
 def versions_here() -> Versions:
     """Return what decides the numbers that this process computes: the program's, its libraries', and BLAS."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
@@ -147,10 +154,21 @@ def _refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
     known = dict(theirs)
     for name, wanted in mine:
         if known.get(name) != wanted:
-            remedy = "install the same there"
+            remedy = tr("install the same there")
             if name == "BLAS":
-                remedy += ", and where processors differ, start all with the same OPENBLAS_CORETYPE"
-            raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
+                remedy = tr(
+                    "install the same there, and where processors differ, start all with the same OPENBLAS_CORETYPE"
+                )
+            raise ClusterError(
+                tr(
+                    "worker {place} has {name} {theirs}, here it is {wanted}; {remedy}",
+                    place=place,
+                    name=name,
+                    theirs=known.get(name, tr("unknown")),
+                    wanted=wanted,
+                    remedy=remedy,
+                )
+            )
 
 
 class Cluster(AbstractContextManager["Cluster"]):
@@ -223,8 +241,15 @@ class Cluster(AbstractContextManager["Cluster"]):
             if isinstance(theirs, OSError):  # it is gone by now
                 continue
             if isinstance(theirs, BaseException):
-                remedy = f"install slide-gui {version('slide-gui')} there"
-                raise ClusterError(f"worker {address} cannot run this program ({theirs}); {remedy}")
+                remedy = tr("install slide-gui {version} there", version=version("slide-gui"))
+                raise ClusterError(
+                    tr(
+                        "worker {address} cannot run this program ({theirs}); {remedy}",
+                        address=address,
+                        theirs=theirs,
+                        remedy=remedy,
+                    )
+                )
             name, memory = str(each.get("name", address)), int(each.get("memory_limit") or 0)
             workers.append(Worker(address, name, int(each["nthreads"]), memory, theirs))
         return tuple(sorted(workers, key=lambda worker: (len(worker.name), worker.name, worker.address)))
@@ -283,15 +308,22 @@ class Cluster(AbstractContextManager["Cluster"]):
         while not self._facts():
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    f"the scheduler of {self.choice} has no workers; start some with: dask worker --nthreads 1 …"
+                    tr(
+                        "the scheduler of {choice} has no workers; start some with: dask worker --nthreads 1 …",
+                        choice=self.choice,
+                    )
                 )
             progress.report(0.0)
             time.sleep(_LOOK)
         for worker in self.workers():
             if worker.threads != 1:
                 raise ClusterError(
-                    f"worker {worker.address} does {worker.threads} tasks at once, which would share one BLAS; start "
-                    "several workers with --nthreads 1 instead"
+                    tr(
+                        "worker {address} does {threads} tasks at once, which would share one BLAS; start "
+                        "several workers with --nthreads 1 instead",
+                        address=worker.address,
+                        threads=worker.threads,
+                    )
                 )
             _refuse_other(worker.address, worker.versions, versions_here())
 
@@ -303,9 +335,11 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         from distributed import Client, LocalCluster
         from distributed.comm.addressing import parse_host_port
     except ImportError as error:
-        raise ClusterError(f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}") from None
+        raise ClusterError(
+            tr("{name} is not installed: {how_to_get}", name=error.name or "Dask", how_to_get=how_to_get("cluster"))
+        ) from None
     if choice.is_here:
-        raise ValueError("no workers and no scheduler were asked for; say one of them")
+        raise ValueError(tr("no workers and no scheduler were asked for; say one of them"))
     # Its own words of lost connections and workers come here as one sentence.
     for name in ("distributed", "distributed.client", "distributed.utils", "distributed.comm", "distributed.nanny"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -325,8 +359,10 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         said = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
-        remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
-        raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
+        remedy = tr("see that one runs there and can be reached") if choice.scheduler else tr("use fewer workers")
+        raise ClusterError(
+            tr("no scheduler answers at {choice} ({said}); {remedy}", choice=choice, said=said, remedy=remedy)
+        ) from None
 
 
 def _knock(place: tuple[str, int], progress: Progress) -> None:
@@ -357,11 +393,11 @@ def _written(file: str) -> str:
         If there is none.
     """
     with suppress(DataError, ValueError, KeyError, TypeError, RecursionError):
-        address = json.loads(read_small(file, _LARGEST_FILE, "what a scheduler wrote"))["address"]
+        address = json.loads(read_small(file, _LARGEST_FILE, tr("what a scheduler wrote")))["address"]
         if isinstance(address, str):
             return address
-    remedy = "start one: dask scheduler --scheduler-file FILE"
-    raise ClusterError(f"{file} holds no address of a scheduler; {remedy}")
+    remedy = tr("start one: dask scheduler --scheduler-file FILE")
+    raise ClusterError(tr("{file} holds no address of a scheduler; {remedy}", file=file, remedy=remedy))
 
 
 class _Work:
@@ -519,14 +555,26 @@ class _Work:
             raise
         except KilledWorker:
             raise ClusterError(
-                f"run {spec_hash[:12]} ended the workers that it was given to, one after the other; give them more "
-                f"memory, or use less data; {_AGAIN}"
+                tr(
+                    "run {run} ended the workers that it was given to, one after the other; give them "
+                    "more memory, or use less data; {again}",
+                    run=spec_hash[:12],
+                    again=_AGAIN,
+                )
             ) from None
         except (Cancelled, CancelledError, OSError) as error:
             check_alive(self._client)
             self._attempts[spec_hash] = self._attempts.get(spec_hash, 0) + 1
             if self._attempts[spec_hash] > _ATTEMPTS:
-                raise ClusterError(f"run {spec_hash[:12]} was lost {_ATTEMPTS} times ({error}); {_AGAIN}") from None
+                raise ClusterError(
+                    tr(
+                        "run {run} was lost {n} times ({error}); {again}",
+                        run=spec_hash[:12],
+                        n=_ATTEMPTS,
+                        error=error,
+                        again=_AGAIN,
+                    )
+                ) from None
             heapq.heappush(self._ready, (-self._weights[spec_hash], spec_hash))
             return None
         return result
@@ -565,7 +613,7 @@ def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Data
     """
     dataset = divided_as(DataSource.parse(source).load(), fingerprint, held_out)
     if dataset.fingerprint != fingerprint:
-        raise DataError("other data than those of the run", source)
+        raise DataError(tr("other data than those of the run"), source)
     return dataset
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from slide_gui.core.baselines import PCA, RANDOM_PROJECTION, WHITENED_PCA, Projection
 from slide_gui.core.choices import Choice, table_of
+from slide_gui.language import tr
 
 __all__ = ["METHODS", "Method"]
 
@@ -44,45 +45,45 @@ class Method(Choice):
 
 
 METHODS = table_of(
-    Method("slide-svm", "SLIDE-SVM", "an SVM on SLIDE’s layers, one width a layer learned (§5)", True, True),
-    Method("raw-svm", "Raw-SVM", "an SVM on the input, one width and C by cross-validation"),
+    Method("slide-svm", "SLIDE-SVM", tr("an SVM on SLIDE’s layers, one width a layer learned (§5)"), True, True),
+    Method("raw-svm", "Raw-SVM", tr("an SVM on the input, one width and C by cross-validation")),
     Method(
         "median",
         "SLIDE-SVM, median widths",
-        "an SVM on SLIDE’s layers, median widths times one scale, that and C by cross-validation",
+        tr("an SVM on SLIDE’s layers, median widths times one scale, that and C by cross-validation"),
         stacked=True,
     ),
     Method(
         "pca-svm",
         "PCA-SVM",
-        "an SVM on principal components that keep a fraction of the variance",
+        tr("an SVM on principal components that keep a fraction of the variance"),
         projection=PCA,
     ),
-    Method("white-svm", "White-SVM", "the same, each component scaled to unit variance", projection=WHITENED_PCA),
+    Method("white-svm", "White-SVM", tr("the same, each component scaled to unit variance"), projection=WHITENED_PCA),
     Method(
         "randproj-svm",
         "Rand Proj-SVM",
-        "an SVM on a number of Gaussian random directions",
+        tr("an SVM on a number of Gaussian random directions"),
         projection=RANDOM_PROJECTION,
     ),
     Method(
         "sda-svm",
         "SdA-SVM",
-        "an SVM on the layers of stacked denoising autoencoders, one width a layer learned",
+        tr("an SVM on the layers of stacked denoising autoencoders, one width a layer learned"),
         learns=True,
         network=True,
     ),
     Method(
         "sda",
         "SdA",
-        "stacked denoising autoencoders, fine-tuned, the network itself classifies",
+        tr("stacked denoising autoencoders, fine-tuned, the network itself classifies"),
         network=True,
         fine_tunes=True,
     ),
     Method(
         "custom",
         "scikit-learn",
-        "a transformer of scikit-learn in SLIDE’s place, a classifier in the SVM's, or both",
+        tr("a transformer of scikit-learn in SLIDE’s place, a classifier in the SVM's, or both"),
         stacked=True,
         takes_parts=True,
     ),

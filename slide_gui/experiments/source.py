@@ -17,6 +17,7 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.data.reading import AS_GUESSED, Reading
+from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -55,9 +56,11 @@ def describe_widths(chosen_by: str) -> str:
     """Return what chose the widths, for people, from its name; empty if there is none."""
     from slide_gui.core.svm.parameters import GUARD
 
-    if chosen_by in ("", GUARD):
-        return chosen_by
-    return f"widths by {chosen_by}"
+    if chosen_by == GUARD:
+        return tr("median widths (guard)")
+    if not chosen_by:
+        return ""
+    return tr("widths by {chosen_by}", chosen_by=chosen_by)
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
@@ -66,11 +69,19 @@ def describe_chosen(chosen: ChosenBy) -> str:
         return describe_widths(chosen.name)
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
     if chosen.guarded:
-        return (
-            f"median widths: the guard overruled those learned by {chosen.criterion}, which get {learned} of the rows "
-            f"learned on wrong in cross-validation, against {median}"
+        return tr(
+            "median widths: the guard overruled those learned by {criterion}, which get {learned} of "
+            "the rows learned on wrong in cross-validation, against {median}",
+            criterion=chosen.criterion,
+            learned=learned,
+            median=median,
         )
-    return f"widths by {chosen.criterion}: {learned} wrong in cross-validation, median widths {median}"
+    return tr(
+        "widths by {criterion}: {learned} wrong in cross-validation, median widths {median}",
+        criterion=chosen.criterion,
+        learned=learned,
+        median=median,
+    )
 
 
 def _choices(spec: RunSpec) -> list[str]:
@@ -79,18 +90,20 @@ def _choices(spec: RunSpec) -> list[str]:
 
     parts = []
     if spec.stacked:
-        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
+        parts.append(tr("noise 1−p = {noise:g}, depth {depth}", noise=spec.stack.noise, depth=spec.stack.depth))
         if spec.stack.ridge != StackParameters().ridge:
-            parts.append(f"ridge {spec.stack.ridge:g}")
+            parts.append(tr("ridge {ridge:g}", ridge=spec.stack.ridge))
     if spec.kept is not None:
         projection = METHODS[spec.method].projection
         directions = projection is not None and projection.keeps == "directions"
-        parts.append(f"{spec.kept:g} directions" if directions else f"{spec.kept:.1%} of variance")
+        parts.append(
+            tr("{n:g} directions", n=spec.kept) if directions else tr("{share:.1%} of variance", share=spec.kept)
+        )
     if spec.sda is not None:
         parts.append(_describe_sda(spec.sda, spec.method))
     parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
     if spec.labels is not None:
-        parts.append(f"{spec.labels} labels")
+        parts.append(tr("{n} labels", n=spec.labels))
     if spec.fit_rows != "training":
         parts.append(FIT_ROWS[spec.fit_rows].text)
     if spec.held_out is not None:
@@ -102,11 +115,16 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     from slide_gui.experiments.methods import METHODS
 
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
-    said = (
-        f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, {counted(sda.pretraining_epochs, 'epoch')} a layer "
+    said = tr(
+        "units {units}, noise {noise}, {epochs} a layer at rate {rate:g}",
+        units="–".join(map(str, sda.n_units)),
+        noise=noise,
+        epochs=counted(sda.pretraining_epochs, "epoch"),
+        rate=sda.pretraining_rate,
     )
-    said += f"at rate {sda.pretraining_rate:g}"
-    return said + (f", fine-tuning at rate {sda.fine_tuning_rate:g}" if METHODS[method].fine_tunes else "")
+    if METHODS[method].fine_tunes:
+        said += tr(", fine-tuning at rate {rate:g}", rate=sda.fine_tuning_rate)
+    return said
 
 
 _LARGEST_IMAGE = 16 << 20  # bytes
@@ -126,15 +144,15 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
         If the file cannot be read, is larger than any image here, or holds something else.
     """
     place = str(path)
-    content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
+    content = read_small(path, _LARGEST_IMAGE, tr("the numbers of one image"))
     try:
         numbers = [float(word) for word in content.decode().replace(",", " ").split()]
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=np.float32)
     except ValueError:
-        raise DataError("holds something that is no number, expected the numbers of one image", place) from None
+        raise DataError(tr("holds something that is no number, expected the numbers of one image"), place) from None
     if not values.size or not np.isfinite(values).all():
-        raise DataError("holds no numbers, or some that are not finite, expected those of one image", place)
+        raise DataError(tr("holds no numbers, or some that are not finite, expected those of one image"), place)
     return values
 
 

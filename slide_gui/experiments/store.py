@@ -31,6 +31,7 @@ from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_of
+from slide_gui.language import tr
 from slide_gui.numerics import numerics, version_from
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_storable"]
@@ -45,7 +46,7 @@ _DROPPED = ("half",)
 """Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
 _UNRECORDED = ("3", "2", "1")
 """Versions of the numbers from before they were recorded."""
-_REMEDY = "the run has to be made again"
+_REMEDY = tr("the run has to be made again")
 
 _NAMES = tuple(column.name for column in COLUMNS)
 _ADDED = tuple(column for column in COLUMNS if column.added)
@@ -208,7 +209,12 @@ class RunStore:
             try:
                 row = self._row("rowid = ?", number)
                 if row is None:
-                    raise DamagedRun(f"row {number} is in an index, but not in the table; {_REMEDY}", str(self.path))
+                    raise DamagedRun(
+                        tr(
+                            "row {number} is in an index, but not in the table; {remedy}", number=number, remedy=_REMEDY
+                        ),
+                        str(self.path),
+                    )
                 name = row["hash"] if isinstance(row["hash"], str) else name
                 result = self._result(row)
                 whole.append(number)
@@ -238,7 +244,7 @@ class RunStore:
         """
         target = Path(path)
         if target.exists() or target.with_name(target.name + ".arrays").exists():
-            raise FileExistsError(None, "is there already; name a new store", str(target))
+            raise FileExistsError(None, tr("is there already; name a new store"), str(target))
         numbers = self.check().whole
         with RunStore(target) as new:
             for number in numbers:
@@ -311,7 +317,7 @@ class RunStore:
             If a tag is empty or holds a comma.
         """
         if any(not tag.strip() or "," in tag for tag in tags):
-            raise ValueError(f"tags are {tags!r}; each must be a word or more without a comma")
+            raise ValueError(tr("tags are {tags!r}; each must be a word or more without a comma", tags=tags))
         with self._db.writing():
             self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
 
@@ -333,15 +339,20 @@ class RunStore:
                 str(self.path),
             )
         if application != _APPLICATION:
-            raise DataError("is a database of another program; give another name", str(self.path))
+            raise DataError(tr("is a database of another program; give another name"), str(self.path))
         if version > FORMAT:
             raise DataError(
-                f"a store of format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it",
+                tr(
+                    "a store of format {version}, this slide-gui reads {format}; open it with the version "
+                    "that wrote it",
+                    version=version,
+                    format=FORMAT,
+                ),
                 str(self.path),
             )
         plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
         if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
-            raise DataError("is no plain table of runs; put a copy back", str(self.path))
+            raise DataError(tr("is no plain table of runs; put a copy back"), str(self.path))
 
     def _prepare(self) -> None:
         self._db.keep_write_ahead_log()
@@ -363,7 +374,9 @@ class RunStore:
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= columns:
             missing = sorted(needed - columns)[0]
-            raise DataError(f"is damaged (its table has no column {missing}); put a copy back", str(self.path))
+            raise DataError(
+                tr("is damaged (its table has no column {missing}); put a copy back", missing=missing), str(self.path)
+            )
         return columns
 
     def _add_columns(self) -> None:
@@ -400,8 +413,11 @@ class RunStore:
             raise self._damaged_row(row["hash"], str(error)) from None
 
     def _damaged_row(self, spec_hash: object, what: str) -> DamagedRun:
-        run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
-        return DamagedRun(f"the row of {run} is damaged ({what}); {checked_by(self.path)}", str(self.path))
+        run = tr("run {run}", run=spec_hash[:12]) if isinstance(spec_hash, str) else tr("a run")
+        return DamagedRun(
+            tr("the row of {run} is damaged ({what}); {remedy}", run=run, what=what, remedy=checked_by(self.path)),
+            str(self.path),
+        )
 
     def _check_row(self, row: dict[str, Any], result: RunResult) -> None:
         """Refuse a row that says something else than its result."""
@@ -411,7 +427,7 @@ class RunStore:
         known = [c.name for c in COLUMNS if c.of_result is not None and not (c.added and row[c.name] is None)]
         if any(row[name] != expected[name] for name in known):
             place = str(self.folder / row["file"])
-            raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
+            raise DamagedRun(tr("does not agree with its row in the table; {remedy}", remedy=_REMEDY), place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
         """Return the result that a row and its file hold, by their checksum."""
@@ -423,7 +439,7 @@ class RunStore:
         place = str(file)
         content = _content(file)
         if _sha256(content, document) != recorded:
-            raise DamagedRun(f"altered since it was written; {_REMEDY}", place)
+            raise DamagedRun(tr("altered since it was written; {remedy}", remedy=_REMEDY), place)
         try:
             result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
             result.spec.checked()
@@ -432,7 +448,7 @@ class RunStore:
             return result
         except (ValueError, RecursionError) as error:
             said = str(error).removeprefix(f"{place}: ")
-            raise DamagedRun(f"damaged ({said}); {_REMEDY}", place) from None
+            raise DamagedRun(tr("damaged ({said}); {remedy}", said=said, remedy=_REMEDY), place) from None
 
     def _numbers(self) -> dict[int, str]:
         """Return the number of every row that the table or an index still tells of, with its hash or nothing."""
@@ -488,7 +504,9 @@ class RunStore:
             with suppress(OSError):
                 part.unlink()
             if isinstance(error, OSError):
-                raise OSError(error.errno, f"a run cannot be kept ({error.strerror})", str(self.path)) from None
+                raise OSError(
+                    error.errno, tr("a run cannot be kept ({error})", error=error.strerror), str(self.path)
+                ) from None
             raise
         return name
 
@@ -504,7 +522,7 @@ def check_storable(spec: RunSpec) -> None:
     try:
         RunSpec.from_document(spec.document())
     except ValueError as error:
-        raise ValueError(f"this run cannot be kept in a store: {error}") from None
+        raise ValueError(tr("this run cannot be kept in a store: {error}", error=error)) from None
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
@@ -541,12 +559,21 @@ def _content(file: Path) -> bytes:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise DamagedRun(f"is no file; {_REMEDY}", str(file))
+            raise DamagedRun(tr("is no file; {remedy}", remedy=_REMEDY), str(file))
         if status.st_size > memory_limit():
-            raise DamagedRun(f"is of {status.st_size} bytes, more than the arrays of any run; {_REMEDY}", str(file))
+            raise DamagedRun(
+                tr(
+                    "is of {n} bytes, more than the arrays of any run; {remedy}",
+                    n=status.st_size,
+                    remedy=_REMEDY,
+                ),
+                str(file),
+            )
         return file.read_bytes()
     except OSError as error:
-        raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
+        raise DamagedRun(
+            tr("cannot be read ({error}); {remedy}", error=error.strerror, remedy=_REMEDY), str(file)
+        ) from None
 
 
 def _is_virtual(sql: object) -> bool:

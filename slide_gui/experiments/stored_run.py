@@ -6,6 +6,7 @@ result; from `SHOWN` the window and the command line make theirs. A column more 
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field, fields, replace
@@ -14,18 +15,22 @@ from math import isfinite
 from types import NoneType
 from typing import Any
 
+from slide_gui.data.dataset import HeldOut
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
+from slide_gui.language import in_english, tr
 from slide_gui.numerics import numerics
 from slide_gui.text import NONE, TextColumn, count, dataset_title, fixed, number
 
 __all__ = ["COLUMNS", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
 
 _END = 253402300800.0  # the year 10000, in seconds since 1970
+_FOLD = re.compile(r"fold (\d{1,9}) of (\d{1,9}), seed (\d{1,10})", re.ASCII)  # as `HeldOut` says it in English
+_SHARE = re.compile(r"(\d{1,2}(?:\.\d{1,9})?) % held out, seed (\d{1,10})", re.ASCII)
 
 
 def stored(of_result: Callable[[RunResult], Any] | None, *, added: bool = False) -> Any:
@@ -107,7 +112,7 @@ class StoredRun:
     n_support: int | None = stored(lambda result: result.classifier and result.classifier.n_support, added=True)
     numerics: str | None = stored(lambda result: result.numerics, added=True)
     chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
-    held_out: str | None = stored(lambda result: str(result.spec.held_out or ""), added=True)
+    held_out: str | None = stored(in_english()(lambda result: str(result.spec.held_out or "")), added=True)
     setting: str | None = stored(lambda result: Setting.of(result.spec).text, added=True)
 
     @classmethod
@@ -173,11 +178,11 @@ class StoredRun:
     @property
     def split_name(self) -> str:
         """Which rows were trained on, what took the place of a test part, and judged where it was not that."""
-        name = "whole" if self.training == "whole" else str(self.split)
+        name = tr("whole") if self.training == "whole" else str(self.split)
         if self.held_out:
-            short = self.held_out.partition(", ")[0].removesuffix(" held out").replace(" of ", "/")
+            short, _ = _divided(self.held_out)
             name = short if self.training == "whole" else f"{name}, {short}"
-        return name if self.evaluate == "test" else f"{name}, val."
+        return name if self.evaluate == "test" else tr("{split}, val.", split=name)
 
     @property
     def date(self) -> str:
@@ -193,8 +198,9 @@ class StoredRun:
     def tip(self) -> str:
         """What a person wants to know of it, in a few lines."""
         widths = describe_widths(self.chosen_by or "")
-        lines = (f"{self.method_name} on {self.title}, {self.date}", str(self.rate), widths[:1].upper() + widths[1:])
-        return "\n".join(filter(None, (*lines, self.held_out, self.note)))
+        what = tr("{method} on {data}, {date}", method=self.method_name, data=self.title, date=self.date)
+        lines = (what, str(self.rate), widths[:1].upper() + widths[1:], _divided(self.held_out or "")[1], self.note)
+        return "\n".join(filter(None, lines))
 
     @property
     def words(self) -> str:
@@ -202,7 +208,7 @@ class StoredRun:
         numbers = f"noise={self.noise:.2f}; depth={self.depth}; seed={self.seed}; {100 * self.error:.2f}"
         widths = describe_widths(self.chosen_by) if self.chosen_by else ""
         words = (self.date, self.title, self.method_name, self.split_name, numbers, *self.tags, self.note, widths)
-        words = (*words, self.held_out or "")
+        words = (*words, _divided(self.held_out or "")[1])
         return " ".join(words).lower()
 
 
@@ -210,7 +216,19 @@ class StoredRun:
 def _note(version: str | None) -> str:
     if version == str(numerics()):
         return ""
-    return f"Version {version or 'unknown'} of the numbers: answers nothing asked now"
+    return tr("Version {version} of the numbers: answers nothing asked now", version=version or tr("unknown"))
+
+
+@lru_cache(maxsize=64)
+def _divided(held_out: str) -> tuple[str, str]:
+    """Return what the store says of rows held out as it is said in a column, and whole."""
+    if said := _FOLD.fullmatch(held_out):
+        fold, folds, seed = map(int, said.groups())
+        whole = HeldOut(seed=seed, folds=folds, fold=fold - 1)
+        return tr("fold {n}/{folds}", n=fold, folds=folds), str(whole)
+    if said := _SHARE.fullmatch(held_out):
+        return f"{said[1]} %", str(HeldOut(float(said[1]) / 100, int(said[2])))
+    return held_out, held_out
 
 
 def tags_of(text: str) -> tuple[str, ...]:
@@ -289,35 +307,42 @@ def _known(value: int | None) -> str:
 
 
 SHOWN = (
-    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.date),
+    TextColumn(tr("Made"), tr("When the run was finished"), lambda r: r.created, lambda r: r.date),
     TextColumn(
-        "Data", "The data set; gen.: generated", lambda r: r.data,
-        lambda r: f"{r.data} gen." if r.generated else r.data,
+        tr("Data"), tr("The data set; gen.: generated"), lambda r: r.data,
+        lambda r: tr("{data} gen.", data=r.data) if r.generated else r.data,
     ),
-    TextColumn("Method", "What was trained", lambda r: r.method, lambda r: r.method_name),
+    TextColumn(tr("Method"), tr("What was trained"), lambda r: r.method, lambda r: r.method_name),
     TextColumn(
-        "Noise", "1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
+        tr("Noise"), tr("1 − p, 0 to 1"), lambda r: r.noise if r.depth else None,
         lambda r: fixed(r.noise, 2) if r.depth else NONE, "0.00",
     ),
-    TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
+    TextColumn(tr("Depth"), tr("Layers of the stack"), lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
-        "Split", "Which random 80 % was trained on; whole: all training samples; "
-        "25 %, fold: what took the place of a test part; val.: judged on the other 20 %",
+        tr("Split"),
+        tr(
+            "Which random 80 % was trained on; whole: all training samples; "
+            "25 %, fold: what took the place of a test part; val.: judged on the other 20 %"
+        ),
         lambda r: r.split_name, lambda r: r.split_name,
     ),
-    TextColumn("Seed", "Of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
-    TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
+    TextColumn(tr("Seed"), tr("Of split and solver"), lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn(tr("Error %"), tr("Test error in per cent"), lambda r: r.error, lambda r: r.rate.value, "00.00"),
     TextColumn(
-        "95 %", "Interval of the error, per cent", lambda r: r.rate.high - r.rate.low,
+        "95 %", tr("Interval of the error, per cent"), lambda r: r.rate.high - r.rate.low,
         lambda r: r.rate.interval, "00.00–00.00",
     ),
-    TextColumn("n test", "Test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
+    TextColumn(tr("n test"), tr("Test samples"), lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
     TextColumn(
-        "C", "Penalty of the SVM", lambda r: r.C,
+        "C", tr("Penalty of the SVM"), lambda r: r.C,
         lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}" if r.C >= 0.01 else f"{r.C:.2g}")), "0.0012",
     ),
-    TextColumn("n SV", "Support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000"),
-    TextColumn("Time s", "Seconds it took", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0"),
-    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
+    TextColumn(
+        tr("n SV"), tr("Support vectors"), lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000",
+    ),
+    TextColumn(
+        tr("Time s"), tr("Seconds it took"), lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
+    ),
+    TextColumn(tr("Tag"), tr("Your own words (F2 edits)"), lambda r: r.tags, lambda r: ", ".join(r.tags)),
 )  # fmt: skip
 """The columns of the table that people see; the last one is the one that they write."""

@@ -19,11 +19,12 @@ from slide_gui.experiments.evaluation.protocol import CellPlan, Published, data_
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import RunProgress
-from slide_gui.experiments.source import describe_choice
+from slide_gui.experiments.source import describe_choice, describe_widths
 from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.statistics import McNemar, holm, mcnemar, resampled_t
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.stored_run import StoredRun
+from slide_gui.language import in_english, tr
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count
 
@@ -210,7 +211,7 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
     return SplitAnswer(
         split,
         result.hash,
-        ", ".join(filter(None, [describe_choice(result.spec), GUARD if result.chosen_by == GUARD else ""])),
+        _choice(result),
         result.error,
         result.n_train,
         result.n_test,
@@ -218,7 +219,13 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
         chosen.validation_error if isinstance(chosen, PointResult) else None,
         result.timings.features,
         result.timings.total,
+        in_english()(_choice)(result),
     )
+
+
+def _choice(result: RunResult) -> str:
+    guard = describe_widths(GUARD) if result.chosen_by == GUARD else ""
+    return ", ".join(filter(None, [describe_choice(result.spec), guard]))
 
 
 def _answer(point: SweepPoint, row: StoredRun) -> PointResult:
@@ -259,8 +266,14 @@ class DataInfo:
         ours, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
         if ours == theirs:
             return ""
-        counts = map(count, (*ours, *theirs))
-        return "{}: {} training and {} test rows, the benchmark has {} and {}.".format(self.title, *counts)
+        return tr(
+            "{data}: {n_train} training and {n_test} test rows, the benchmark has {all_train} and {all_test}.",
+            data=self.title,
+            n_train=count(ours[0]),
+            n_test=count(ours[1]),
+            all_train=count(theirs[0]),
+            all_test=count(theirs[1]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -285,6 +298,8 @@ class SplitAnswer:
         Seconds of feature generation, as in `Timings`.
     seconds : float
         That the run on test rows took.
+    recorded : str
+        What `chosen` says, as it is written into files: in English.
     """
 
     split: int
@@ -297,6 +312,7 @@ class SplitAnswer:
     validation_error: float | None
     features: float | None
     seconds: float
+    recorded: str = ""
 
 
 @dataclass(frozen=True)
@@ -332,7 +348,9 @@ class Comparison:
     @property
     def test(self) -> str:
         """Name of the test."""
-        return "McNemar" if self.rows is not None else f"corrected resampled t-test, {self.n_splits} splits"
+        if self.rows is not None:
+            return "McNemar"
+        return tr("corrected resampled t-test, {n} splits", n=self.n_splits)
 
 
 @dataclass(frozen=True, eq=False)
@@ -380,11 +398,12 @@ class Cell:
     @property
     def chosen(self) -> str:
         """What was chosen most often, and in how many of the splits."""
-        words = [answer.chosen for answer in self.answers if answer.chosen]
-        if not words:
-            return ""
-        most = max(words, key=words.count)
-        return most if len(words) == 1 else f"{most} ({words.count(most)} of {len(words)} splits)"
+        return _most([answer.chosen for answer in self.answers if answer.chosen])
+
+    @property
+    def recorded(self) -> str:
+        """What `chosen` says, as it is written into files: in English."""
+        return in_english()(_most)([answer.recorded for answer in self.answers if answer.recorded])
 
     @property
     def paper(self) -> Published | None:
@@ -465,6 +484,16 @@ class EvaluationState:
     def complete(self) -> bool:
         """Whether all splits of all cells are there."""
         return all(cell.complete for cell in self.cells)
+
+
+def _most(words: Sequence[str]) -> str:
+    """Return what is said most often, and how often."""
+    if not words:
+        return ""
+    most = max(words, key=words.count)
+    if len(words) == 1:
+        return most
+    return tr("{chosen} ({n} of {total} splits)", chosen=most, n=words.count(most), total=len(words))
 
 
 @lru_cache(maxsize=1024)

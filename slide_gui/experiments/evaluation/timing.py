@@ -56,8 +56,8 @@ class TimeRow:
     ----------
     slide, sda : float or None
         Seconds measured here; autoencoders at the settings that validation chose.
-    sda_chosen : str
-        Those settings, for people.
+    sda_chosen, sda_recorded : str
+        Those settings, for people, and as they are written into files: in English.
     tutorial : Extrapolated or None
         Autoencoders by the recipe of the deep learning tutorials.
     paper_slide, paper_sda, paper_speedup : float or None
@@ -72,6 +72,7 @@ class TimeRow:
     paper_slide: float | None
     paper_sda: float | None
     paper_speedup: float | None
+    sda_recorded: str = ""
 
     @property
     def speedup(self) -> float | None:
@@ -121,6 +122,7 @@ def time_rows(state: EvaluationState, tutorial: Mapping[str, Extrapolated] | Non
                 paper_slide,
                 paper_sda,
                 paper_speedup,
+                "" if sda is None else sda.recorded,
             )
         )
     return tuple(rows)
