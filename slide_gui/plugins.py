@@ -13,6 +13,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from slide_gui.language import tr
+
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -76,9 +78,23 @@ class Plugin:
         """Return the one sentence for what is wrong with it."""
         said = " ".join(reason.split())[:200].rstrip(".")
         return PluginError(
-            f"the {self.kind} {self.name!r} of the package {self.package} {self.version} cannot be used ({said}); "
-            "update or remove that package"
+            tr(
+                "{addition} of the package {package} {version} cannot be used ({reason}); "
+                "update or remove that package",
+                addition=_called(self.kind, self.name),
+                package=self.package,
+                version=self.version,
+                reason=said,
+            )
         )
+
+
+def _called(kind: str, name: str) -> str:
+    if kind == DATASETS:
+        return tr("the data set {name!r}", name=name)
+    if kind == SQUASHINGS:
+        return tr("the squashing function {name!r}", name=name)
+    return tr("the exporter {name!r}", name=name)
 
 
 def is_key(text: str) -> bool:
@@ -98,8 +114,14 @@ def plugin(kind: str, name: str, built_in: Collection[str]) -> Plugin | None:
         return None
     candidates = _installed().get((kind, name), ())
     if len(candidates) > 1:
-        packages = " and ".join(each.package for each in candidates)
-        raise PluginError(f"the {kind} {name!r} is in several packages, {packages}; remove all but one of them")
+        packages = tr(" and ").join(each.package for each in candidates)
+        raise PluginError(
+            tr(
+                "{addition} is in several packages, {packages}; remove all but one of them",
+                addition=_called(kind, name),
+                packages=packages,
+            )
+        )
     return candidates[0] if candidates else None
 
 

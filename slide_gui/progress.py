@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from slide_gui.language import tr
+
 __all__ = ["NO_PROGRESS", "Cancelled", "Listener", "MonotonicProgress", "Progress", "Stage"]
 
 
@@ -95,4 +97,6 @@ class Stage:
     total: int = 0
 
     def __str__(self) -> str:
-        return f"{self.name}, {self.done + 1} of {self.total}" if self.total else self.name
+        if not self.total:
+            return self.name
+        return tr("{stage}, {n} of {total}", stage=self.name, n=self.done + 1, total=self.total)

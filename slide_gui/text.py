@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from slide_gui.language import plural
+from slide_gui.language import plural, tr
 
 __all__ = [
     "NONE",
@@ -37,6 +37,7 @@ THIN = "\u202f"
 NONE = "–"
 """Stands where there is no number."""
 
+_MINUTES, _HOURS = 90, 5400  # seconds from which a rough time is said in them
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -146,7 +147,9 @@ def about(seconds: float) -> str:
     >>> about(0.4), about(12.4), about(290.0), about(9000.0)
     ('about 1 s', 'about 12 s', 'about 5 min', 'about 2.5 h')
     """
-    return f"about {time_left(seconds).removesuffix(' left')}"
+    if seconds < _MINUTES:
+        return tr("about {n} s", n=max(1, round(seconds)))
+    return tr("about {n} min", n=round(seconds / 60)) if seconds < _HOURS else tr("about {h:.1f} h", h=seconds / 3600)
 
 
 def time_left(seconds: float | None) -> str:
@@ -159,9 +162,9 @@ def time_left(seconds: float | None) -> str:
     """
     if seconds is None:
         return ""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s left"
-    return f"{round(seconds / 60)} min left" if seconds < 5400 else f"{seconds / 3600:.1f} h left"
+    if seconds < _MINUTES:
+        return tr("{n} s left", n=max(1, round(seconds)))
+    return tr("{n} min left", n=round(seconds / 60)) if seconds < _HOURS else tr("{h:.1f} h left", h=seconds / 3600)
 
 
 def power(base: str, exponent: int) -> str:
@@ -221,7 +224,7 @@ def dataset_title(name: str, generated: bool) -> str:
     >>> dataset_title("Rectangles", True)
     'Rectangles (generated)'
     """
-    return f"{name} (generated)" if generated else name
+    return tr("{name} (generated)", name=name) if generated else name
 
 
 def plain(text: str) -> str:

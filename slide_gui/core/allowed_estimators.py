@@ -13,6 +13,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from slide_gui.language import tr
+
 __all__ = ["IN_FILES", "MODULES", "check_in_file", "check_named"]
 
 MODULES = (
@@ -26,8 +28,8 @@ MODULES = (
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
 _REFUSED = {
-    "memory": "scikit-learn would read and run Python objects from such a cache",
-    "input": "scikit-learn would open files",
+    "memory": tr("scikit-learn would read and run Python objects from such a cache"),
+    "input": tr("scikit-learn would open files"),
 }
 _MOST = 100_000  # a whole number in a file: rounds, trees, units
 _LONGEST = 16  # numbers in a list
@@ -222,18 +224,25 @@ def check_named(name: str, parameters: Mapping[str, Any]) -> None:
     module, _, class_name = name.rpartition(".")
     if module not in MODULES or not _CLASS.fullmatch(class_name):
         raise ValueError(
-            f"{name!r:.80} is no class of scikit-learn that can be named here; expected a path such as "
-            f"neighbors.KNeighborsClassifier or decomposition.PCA"
+            tr(
+                "{name!r:.80} is no class of scikit-learn that can be named here; expected a path such as "
+                "neighbors.KNeighborsClassifier or decomposition.PCA",
+                name=name,
+            )
         )
     for key, value in parameters.items():
+        given = {"name": name, "key": key, "value": value}
         if key in _REFUSED and value is not None:
-            raise ValueError(f"{name} with {key}={value!r:.60}: {_REFUSED[key]}; leave {key} out")
+            raise ValueError(tr("{name} with {key}={value!r:.60}: {why}; leave {key} out", why=_REFUSED[key], **given))
         if key == "n_jobs" and value is not None and (type(value) is not int or value != 1):
-            raise ValueError(f"{name} with n_jobs={value!r:.60}: only n_jobs=1 is used here")
+            raise ValueError(tr("{name} with n_jobs={value!r:.60}: only n_jobs=1 is used here", name=name, value=value))
         if not _is_plain(value):
             raise ValueError(
-                f"{name} with {key}={value!r:.60}: expected a finite number, true, false, null, a list of numbers or "
-                "one word of letters, digits and _ + -"
+                tr(
+                    "{name} with {key}={value!r:.60}: expected a finite number, true, false, null, a list of numbers "
+                    "or one word of letters, digits and _ + -",
+                    **given,
+                )
             )
 
 
@@ -251,14 +260,15 @@ def check_in_file(name: str, parameters: Mapping[str, Any]) -> None:
         If the class, a parameter or its value does not stand in `IN_FILES`.
     """
     if name not in IN_FILES:
-        raise ValueError(f"{name!r:.80} is not among the classes of scikit-learn that a file may name")
+        raise ValueError(tr("{name!r:.80} is not among the classes of scikit-learn that a file may name", name=name))
     allowed = {**_ALWAYS, **IN_FILES[name]}
     check_named(name, parameters)
     for key, value in parameters.items():
+        given = {"name": name, "key": key, "value": value}
         if key not in allowed:
-            raise ValueError(f"{name} with {key}={value!r:.60}: a file may not give {key}")
+            raise ValueError(tr("{name} with {key}={value!r:.60}: a file may not give {key}", **given))
         if value is not None and key != "n_jobs" and not _fits(value, allowed[key]):
-            raise ValueError(f"{name} with {key}={value!r:.60}: a file may not give this value")
+            raise ValueError(tr("{name} with {key}={value!r:.60}: a file may not give this value", **given))
 
 
 def _is_plain(value: Any) -> bool:

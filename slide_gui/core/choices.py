@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
+from slide_gui.language import tr
+
 __all__ = ["Choice", "check_choice", "stating", "table_of"]
 
 
@@ -53,7 +55,9 @@ def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
         If it is the key of none; lists all of them.
     """
     if not isinstance(value, str) or value not in table:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(table)}")
+        raise ValueError(
+            tr("{name} is {value!r}; it must be one of {choices}", name=name, value=value, choices=", ".join(table))
+        )
     return table[value]
 
 

@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 if TYPE_CHECKING:
@@ -68,9 +69,15 @@ def check_alive(client: Client) -> None:
         If it is.
     """
     if client.status != "running":
-        place = "" if client.scheduler is None else f" at {client.scheduler.address}"
+        if client.scheduler is None:
+            raise ClusterError(
+                tr("the connection to the scheduler is lost; see that it runs, and repeat what was asked")
+            )
         raise ClusterError(
-            f"the connection to the scheduler{place} is lost; see that it runs, and repeat what was asked"
+            tr(
+                "the connection to the scheduler at {address} is lost; see that it runs, and repeat what was asked",
+                address=client.scheduler.address,
+            )
         )
 
 

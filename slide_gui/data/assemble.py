@@ -15,6 +15,7 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import Part
 from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
+from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["assemble"]
@@ -54,15 +55,23 @@ def assemble(
     by_role = {role: [part for part in parts if part.role == role] for role in ("train", "test")}
     for role, found in by_role.items():
         if len(found) > 1:
+            both = {"first": found[0].place, "second": found[1].place}
             raise DataError(
-                f"{found[0].place} and {found[1].place} are both a {'training' if role == 'train' else 'test'} "
-                "part; open one of them"
+                tr("{first} and {second} are both a training part; open one of them", **both)
+                if role == "train"
+                else tr("{first} and {second} are both a test part; open one of them", **both)
             )
     train = (by_role["train"] or by_role["test"])[0]
     test = by_role["test"][0] if by_role["train"] and by_role["test"] else None
     if test is not None and (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
         raise DataError(
-            f"has {_shape(test)}, expected {_shape(train)} as in the training part {train.place}", test.place
+            tr(
+                "has {shape}, expected {expected} as in the training part {place}",
+                shape=_shape(test),
+                expected=_shape(train),
+                place=train.place,
+            ),
+            test.place,
         )
     check_memory(sum(4 * part.rows.size for part in parts), train.place)
     scale = _full_scale([part for part in (train, test) if part is not None])
@@ -75,8 +84,12 @@ def assemble(
         _to_unit_range(rows, test_rows)
         if test is not None and not np.isfinite(test_rows).all():
             raise DataError(
-                f"holds values more than {np.finfo(np.float32).max:.1g} times as far from those of the training part "
-                f"{train.place} as those are from one another; correct them, or leave the scaling out",
+                tr(
+                    "holds values more than {times:.1g} times as far from those of the training part {place} "
+                    "as those are from one another; correct them, or leave the scaling out",
+                    times=np.finfo(np.float32).max,
+                    place=train.place,
+                ),
                 test.place,
             )
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
@@ -94,7 +107,7 @@ def assemble(
         image_shape=train.image_shape,
         label_names=known.label_names if known else names,
         source="; ".join(str(path) for path in paths),
-        licence=known.licence if known else "not stated",
+        licence=known.licence if known else tr("not stated"),
         citation=known.citation if known else "",
         key=known.key if known else "",
         feature_names=() if train.image_shape else train.feature_names,
@@ -106,7 +119,7 @@ def _is_scaled(train: Part, rows: NDArray[np.float32], reading: Reading) -> bool
     """Return whether each feature is to be brought to 0 … 1."""
     if train.image_shape is not None:
         if reading.scaled:
-            raise DataError("holds images, whose pixels are on one scale; leave the scaling out", train.place)
+            raise DataError(tr("holds images, whose pixels are on one scale; leave the scaling out"), train.place)
         return False
     if reading.scaled is not None:
         return reading.scaled
@@ -127,15 +140,16 @@ def _to_unit_range(rows: NDArray[np.float32], test_rows: NDArray[np.float32]) ->
 
 def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
     """Return how a file was read, with what became of the scale of its features."""
-    guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it", sure=True)
+    guess = Guess(tr("each feature is brought to 0 … 1"), tr("their values lie outside of it"), sure=True)
     guesses = (*opened.guesses, guess) if scaled and reading.scaled is None else opened.guesses
     return replace(opened, guesses=guesses, scaled=scaled)
 
 
 def _refuse_columns(reading: Reading, place: str) -> None:
-    for asked, what in ((reading.label_column, "a label column"), (reading.header, "a line of column names")):
-        if asked is not None:
-            raise DataError(f"is no table of text, which alone has {what}; leave that out", place)
+    if reading.label_column is not None:
+        raise DataError(tr("is no table of text, which alone has a label column; leave that out"), place)
+    if reading.header is not None:
+        raise DataError(tr("is no table of text, which alone has a line of column names; leave that out"), place)
 
 
 def _shaped(part: Part, reading: Reading) -> Part:
@@ -144,14 +158,22 @@ def _shaped(part: Part, reading: Reading) -> Part:
     if reading.shape is not None:
         shape = (reading.shape[0], reading.shape[1]) if reading.shape else None
         if shape is not None and shape[0] * shape[1] != d:
-            raise DataError(f"has {d} features, which make no images of {shape[0]} × {shape[1]}", part.place)
+            raise DataError(
+                tr(
+                    "has {d} features, which make no images of {rows} × {columns}",
+                    d=d,
+                    rows=shape[0],
+                    columns=shape[1],
+                ),
+                part.place,
+            )
         opened = replace(opened, guesses=tuple(guess for guess in opened.guesses if not guess.of_shape))
     elif reading.transposed and shape is not None:
         shape = shape[1], shape[0]
     if not reading.transposed:
         return replace(part, image_shape=shape, opened=opened)
     if shape is None:
-        raise DataError(f"has {d} features that are no picture; say the shape of the images, too", part.place)
+        raise DataError(tr("has {d} features that are no picture; say the shape of the images, too", d=d), part.place)
     rows = np.ascontiguousarray(part.rows.reshape(-1, shape[1], shape[0]).swapaxes(1, 2).reshape(-1, d))
     return replace(part, rows=rows, image_shape=shape, opened=opened)
 
@@ -165,7 +187,9 @@ def _label_names(train: Part, test: Part | None) -> tuple[str, ...]:
     """Return the names of the classes of both parts, those of the training part first."""
     others = () if test is None else test.label_names
     if bool(train.label_names) != bool(others) and test is not None and test.labels is not None:
-        raise DataError("names its classes otherwise than the training part; use the same names in both", test.place)
+        raise DataError(
+            tr("names its classes otherwise than the training part; use the same names in both"), test.place
+        )
     return (*train.label_names, *(name for name in others if name not in train.label_names))
 
 
@@ -185,8 +209,12 @@ def _test_labels(train: Part, test: Part | None) -> NDArray[np.int64] | None:
 
 def _shape(part: Part) -> str:
     if part.image_shape:
-        return f"images of {part.image_shape[0]} × {part.image_shape[1]}"
-    return f"{part.rows.shape[1]} features"
+        return tr(
+            "images of {rows} × {columns}",
+            rows=part.image_shape[0],
+            columns=part.image_shape[1],
+        )
+    return tr("{d} features", d=part.rows.shape[1])
 
 
 def _name(paths: Sequence[Path]) -> str:
@@ -230,8 +258,12 @@ def _float32(part: Part, scale: int, progress: Progress) -> NDArray[np.float32]:
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             raise DataError(
-                f"row {start + row + 1}, feature {column + 1} is {found[start + row, column]}, "
-                "expected a finite number",
+                tr(
+                    "row {row}, feature {column} is {value}, expected a finite number",
+                    row=start + row + 1,
+                    column=column + 1,
+                    value=found[start + row, column],
+                ),
                 part.place,
             )
         progress.report(min(1.0, (start + step) / n))

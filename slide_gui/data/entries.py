@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from slide_gui import plugins
+from slide_gui.language import tr
 from slide_gui.resources import resource
 
 __all__ = ["Entry", "RemoteFile", "added_dataset", "added_datasets", "entries", "entry", "is_known", "recognise"]
@@ -102,7 +103,7 @@ def entry(key: str) -> Entry:
     for candidate in entries():
         if candidate.key == key:
             return candidate
-    raise KeyError(f"no data set {key!r}; there are {', '.join(e.key for e in entries())}")
+    raise KeyError(tr("no data set {key!r}; there are {keys}", key=key, keys=", ".join(e.key for e in entries())))
 
 
 def added_datasets() -> list[plugins.Plugin]:

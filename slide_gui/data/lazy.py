@@ -14,6 +14,7 @@ import numpy as np
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
+from slide_gui.language import tr
 from slide_gui.progress import Cancelled
 from slide_gui.resources import how_to_get
 
@@ -78,12 +79,14 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
         If it is not there, no such data, or without numbers, or something is asked for that it does not have.
     """
     if not is_lazy(text):
-        raise DataError(f"{text!r} names no rows to be read chunk by chunk; expected zarr://PATH or parquet://PATH")
+        raise DataError(
+            tr("{text!r} names no rows to be read chunk by chunk; expected zarr://PATH or parquet://PATH", text=text)
+        )
     scheme, _, place = text.partition("://")
     _refuse_unknown(reading, text)
     path = Path(place).resolve()  # workers may stand elsewhere
     if not place or not path.exists():
-        raise DataError("there is no such file or folder; check the path", text)
+        raise DataError(tr("there is no such file or folder; check the path"), text)
     with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
         return LazyRows(
@@ -92,13 +95,14 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
 
 
 def _refuse_unknown(reading: Reading, text: str) -> None:
-    for asked, what in ((reading.header, "a line of column names"), (reading.scaled, "scaling")):
-        if asked is not None:
-            raise DataError(f"is read as it stands, without {what}; leave that option out", text)
+    if reading.header is not None:
+        raise DataError(tr("is read as it stands, without a line of column names; leave that option out"), text)
+    if reading.scaled is not None:
+        raise DataError(tr("is read as it stands, without scaling; leave that option out"), text)
     if reading.transposed:
-        raise DataError("is read as it stands; store the images row by row", text)
+        raise DataError(tr("is read as it stands; store the images row by row"), text)
     if text.startswith("zarr://") and (reading.label_column not in (None, NO_COLUMN) or reading.left_out):
-        raise DataError("is no table with named columns; leave the options of columns out", text)
+        raise DataError(tr("is no table with named columns; leave the options of columns out"), text)
 
 
 @contextmanager
@@ -123,12 +127,19 @@ def reading_errors(text: str, *others: type[Exception]) -> Iterator[None]:
     except as_they_are:
         raise
     except ImportError as error:
-        missing = f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}"
-        raise DataError(f"cannot be read, for {missing}", text) from None
+        raise DataError(
+            tr(
+                "cannot be read, for {package} is not installed: {how_to_get}",
+                package=error.name or "Dask",
+                how_to_get=how_to_get("cluster"),
+            ),
+            text,
+        ) from None
     except Exception as error:
         said = " ".join(str(error).replace("Original Message:", "").split())
         said = said.partition("registered to the pandas backend. ")[2] or said
-        raise DataError(f"cannot be read ({said[:200] or type(error).__name__}); check what it is", text) from None
+        reason = said[:200] or type(error).__name__
+        raise DataError(tr("cannot be read ({reason}); check what it is", reason=reason), text) from None
 
 
 def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
@@ -138,12 +149,28 @@ def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int,
     array = zarr.open(str(path), mode="r")
     if not hasattr(array, "shape"):
         inside = ", ".join(sorted(name for name, _ in array.arrays())[:6])
-        raise DataError(f"is a group of arrays ({inside or 'none'}); name one of them by its path, {text}/NAME", text)
+        raise DataError(
+            tr("is a group of arrays ({names}); name one of them by its path, {group}/NAME", names=inside, group=text)
+            if inside
+            else tr("is a group of arrays (none); name one of them by its path, {group}/NAME", group=text),
+            text,
+        )
     if array.ndim not in (2, 3) or array.dtype.kind not in "fbiu" or not math.prod(array.shape):
-        raise DataError(f"is a {array.ndim}-D array {array.shape} of {array.dtype}, expected rows of numbers", text)
+        raise DataError(
+            tr(
+                "is a {ndim}-D array {shape} of {dtype}, expected rows of numbers",
+                ndim=array.ndim,
+                shape=array.shape,
+                dtype=array.dtype,
+            ),
+            text,
+        )
     if other := _codecs(array.metadata.to_dict()) - _CODECS:
         raise DataError(
-            f"is packed by {', '.join(sorted(other))}, which is not read; store it with zstd or blosc", text
+            tr(
+                "is packed by {codecs}, which is not read; store it with zstd or blosc", codecs=", ".join(sorted(other))
+            ),
+            text,
         )
     row = math.prod(array.shape[1:]) * array.dtype.itemsize
     height = int((array.shards or array.chunks)[0])
@@ -180,7 +207,10 @@ def _open_parquet(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[i
         out.add(_column(reading.label_column, columns, text))
     names = [name for name in numbers if name not in out]
     if not names:
-        raise DataError(f"has no column of numbers beside the labels; it has columns {', '.join(columns[:6])}", text)
+        raise DataError(
+            tr("has no column of numbers beside the labels; it has columns {columns}", columns=", ".join(columns[:6])),
+            text,
+        )
     kinds = [getattr(table.dtypes[name], "numpy_dtype", table.dtypes[name]) for name in names]
     dtype = np.result_type(np.float32, *kinds).name
     sizes = table.to_dask_array(lengths=True).chunks[0]  # by what the files say of themselves
@@ -199,7 +229,9 @@ def _column(asked: str, columns: Sequence[str], text: str) -> str:
     if asked.isdecimal() and 1 <= int(asked) <= len(columns):
         return columns[int(asked) - 1]
     there = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
-    raise DataError(f"has no column {asked!r}; it has {there}: give a name, or a number from 1", text)
+    raise DataError(
+        tr("has no column {asked!r}; it has {there}: give a name, or a number from 1", asked=asked, there=there), text
+    )
 
 
 def _image_shape(d: int, stored: tuple[int, ...], reading: Reading, text: str) -> tuple[int, int] | None:
@@ -207,7 +239,10 @@ def _image_shape(d: int, stored: tuple[int, ...], reading: Reading, text: str) -
     if not shape:
         return None
     if shape[0] * shape[1] != d:
-        raise DataError(f"has {d} features, which make no images of {shape[0]} × {shape[1]}", text)
+        raise DataError(
+            tr("has {d} features, which make no images of {rows} × {columns}", d=d, rows=shape[0], columns=shape[1]),
+            text,
+        )
     return shape[0], shape[1]
 
 

@@ -26,6 +26,7 @@ from slide_gui.core.sda.model import (
     sigmoid,
     sigmoid_cross_entropy,
 )
+from slide_gui.language import tr
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
@@ -54,8 +55,13 @@ def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
         if not (block.min() >= 0.0 and block.max() <= 1.0):
             row, column = np.argwhere(~((block >= 0.0) & (block <= 1.0)))[0]
             raise ValueError(
-                f"X has the value {block[row, column]} in row {start + row}, feature {column}; cross-entropy needs "
-                "values from 0 to 1: bring the features into that range first"
+                tr(
+                    "X has the value {value} in row {row}, feature {column}; cross-entropy needs values "
+                    "from 0 to 1: bring the features into that range first",
+                    value=block[row, column],
+                    row=start + row,
+                    column=column,
+                )
             )
         if not same:
             result[start : start + _BLOCK] = block
@@ -194,7 +200,11 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     steady = MonotonicProgress(progress)
     rows = unit_rows(X, parameters.dtype, steady.pulse)
     needed = autoencoder_bytes(rows.shape[0], rows.shape[1], parameters.n_units, parameters.dtype)
-    check_free(needed, f"pre-training on {len(rows)} rows of {rows.shape[1]} features", "use fewer rows or units")
+    check_free(
+        needed,
+        tr("pre-training on {n} rows of {d} features", n=len(rows), d=rows.shape[1]),
+        tr("use fewer rows or units"),
+    )
     sda = Sda(parameters, (), rows.shape[1], rows.shape[0], SdaHistory())
     sizes = np.array([rows.shape[1], *parameters.n_units], dtype=float)
     reached = np.concatenate([[0.0], np.cumsum(sizes[:-1] * sizes[1:])])
@@ -222,8 +232,12 @@ def _train(
         loss = denoising_epoch(descent, rows, parameters.pretraining_rate, masks, random, part)
         if not math.isfinite(loss):
             raise ValueError(
-                f"pre-training of layer {number} diverged in epoch {epoch}: "
-                f"the rate {parameters.pretraining_rate:g} is too large"
+                tr(
+                    "pre-training of layer {layer} diverged in epoch {epoch}: the rate {rate:g} is too large",
+                    layer=number,
+                    epoch=epoch,
+                    rate=parameters.pretraining_rate,
+                )
             )
         history = history.then(SdaEpoch(PRE_TRAINING, number, epoch, loss))
         part.report(1.0, history)
@@ -410,7 +424,9 @@ def fine_tune(
         loss = back_propagation_epoch(trainer, rows, targets, parameters.fine_tuning_rate, random, part)
         if not math.isfinite(loss):
             rate = parameters.fine_tuning_rate
-            raise ValueError(f"fine-tuning diverged in epoch {epoch}: the rate {rate:g} is too large")
+            raise ValueError(
+                tr("fine-tuning diverged in epoch {epoch}: the rate {rate:g} is too large", epoch=epoch, rate=rate)
+            )
         if judge is None:
             best_epoch = epoch
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss)

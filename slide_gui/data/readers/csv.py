@@ -26,6 +26,7 @@ from slide_gui.data.readers.parts import (
 )
 from slide_gui.data.readers.tables import Table, read_table
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
+from slide_gui.language import plural, tr
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -98,7 +99,7 @@ def _part(
         rows = np.ascontiguousarray(rows[:, [k not in layout.left_out for k in features]])
         features = [k for k in features if k not in layout.left_out]
         if not features:
-            raise DataError("has no feature beside the labels and the columns that are left out", str(path))
+            raise DataError(tr("has no feature beside the labels and the columns that are left out"), str(path))
     shape = square_shape(rows.shape[1], SMALLEST_SQUARE)
     shown = layout.names or tuple(str(k + 1) for k in range(layout.columns))
     guesses = (*guesses, *square_guess(shape))
@@ -145,7 +146,8 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if len(first) == 1:
         raise DataError(
-            f"line {number} has one column; expected numbers with commas, semicolons or tabs between", place
+            tr("line {line} has one column; expected numbers with commas, semicolons or tabs between", line=number),
+            place,
         )
     header, sure = _has_header(first, below, reading)
     names = _unique_names(first) if header else ()
@@ -154,17 +156,23 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
     left_out = frozenset(_asked_column(each, names, len(first), place) for each in reading.left_out)
     label, why = _label_of(names, len(first), text - left_out, reading, place)
     if label in left_out:
-        raise DataError(f"column {_said(label, names)} holds the labels; it cannot be left out", place)
+        raise DataError(
+            tr("column {column} holds the labels; it cannot be left out", column=_said(label, names)), place
+        )
     if text - left_out - {label}:
-        raise _undecided(names, samples, text - left_out, label, reading, f"line {number + header}", place)
+        raise _undecided(names, samples, text - left_out, label, reading, number + header, place)
     if header:
         start, number = start + len(line), number + 1
     guesses = []
     if not sure:
-        first_line = "names of columns" if header else "a row of numbers"
-        guesses.append(Guess(f"line {lines[0][1]}: {first_line}", "it counts the columns, as names often do"))
+        what = (
+            tr("line {line}: names of columns", line=lines[0][1])
+            if header
+            else tr("line {line}: a row of numbers", line=lines[0][1])
+        )
+        guesses.append(Guess(what, tr("it counts the columns, as names often do")))
     if why and label is not None:
-        guesses.append(Guess(f"labels in column {_said(label, names)}", why, sure=True))
+        guesses.append(Guess(tr("labels in column {column}", column=_said(label, names)), why, sure=True))
     return _Layout(delimiter, names, len(first), label, text, left_out, start, number, tuple(guesses))
 
 
@@ -180,7 +188,7 @@ def _first_lines(stream: BinaryIO, place: str) -> list[tuple[bytes, int, int]]:
             lines.append((line, number, begins))
             read += len(line)
     if not lines:
-        raise DataError("holds no rows of numbers; expected one sample a line", place)
+        raise DataError(tr("holds no rows of numbers; expected one sample a line"), place)
     return lines
 
 
@@ -188,7 +196,7 @@ def _cells(line: bytes, delimiter: bytes, place: str) -> list[str]:
     try:
         return next(csv.reader([line.decode("utf-8", "replace").rstrip("\r\n")], delimiter=delimiter.decode()))
     except (csv.Error, StopIteration) as error:
-        raise DataError("its first line is no list of numbers or column names", place) from error
+        raise DataError(tr("its first line is no list of numbers or column names"), place) from error
 
 
 def _is_number(cell: str) -> bool:
@@ -250,7 +258,7 @@ def _label_of(
     elif asked is None:
         label = next((k for k, name in enumerate(names) if name.lower() in LABEL_NAMES), None)
         if label is None and len(text) == 1:
-            (label,), why = text, "it is the only column of text"
+            (label,), why = text, tr("it is the only column of text")
     return label, why
 
 
@@ -260,7 +268,7 @@ def _undecided(
     text: frozenset[int],
     label: int | None,
     reading: Reading,
-    line: str,
+    line: int,
     place: str,
 ) -> UndecidedColumnsError:
     """Return the refusal of columns of text, with a guess: the one of the fewest different texts holds the classes.
@@ -273,24 +281,39 @@ def _undecided(
         texts = {k: [row[k].strip() for row in rows if k < len(row) and row[k].strip()] for k in others}
         likely = {k: len(set(cells)) for k, cells in texts.items() if 2 <= len(set(cells)) < len(cells)}
         chosen = min(likely, key=lambda k: (likely[k], -k), default=others[-1])
-        why = "of the columns of text it has the fewest different ones"
-        guesses.append(Guess(f"labels in column {_said(chosen, names)}", why))
+        why = tr("of the columns of text it has the fewest different ones")
+        guesses.append(Guess(tr("labels in column {column}", column=_said(chosen, names)), why))
     out = [k for k in others if k != chosen]
     called = {k: names[k] if names else str(k + 1) for k in others}
     said = ", ".join(_said(k, names) for k in out[:4]) + (", …" if len(out) > 4 else "")
-    guesses.append(Guess(f"column{'s' * (len(out) > 1)} {said} left out", f"text is no feature{'s' * (len(out) > 1)}"))
+    what = plural("column {columns} left out", "columns {columns} left out", len(out) or 1)
+    guesses.append(Guess(what.format(columns=said), plural("text is no feature", "text is no features", len(out) or 1)))
     guessed = replace(
         reading,
         label_column=reading.label_column if chosen is None else called[chosen],
         left_out=(*reading.left_out, *(called[k] for k in out)),
     )
     shown = ", ".join(_said(k, names) for k in others[:4]) + (", …" if len(others) > 4 else "")
-    beside = "" if label is None else f" beside the labels in column {_said(label, names)}"
     words = shlex.join([] if chosen in (label, None) else ["--label-column", called[chosen]])
     words = " ".join(filter(None, [words, *(shlex.join(["--leave-out", called[k]]) for k in out)]))
+    if label is None:
+        message = plural(
+            "line {line}: column {columns} holds text, expected numbers and at most one column of classes; "
+            "take the others out, or say so: {words}",
+            "line {line}: columns {columns} hold text, expected numbers and at most one column of classes; "
+            "take the others out, or say so: {words}",
+            len(others),
+        )
+    else:
+        message = plural(
+            "line {line}: column {columns} holds text beside the labels in column {label}, expected numbers and at "
+            "most one column of classes; take the others out, or say so: {words}",
+            "line {line}: columns {columns} hold text beside the labels in column {label}, expected numbers and at "
+            "most one column of classes; take the others out, or say so: {words}",
+            len(others),
+        )
     return UndecidedColumnsError(
-        f"{line}: column{'s' if len(others) > 1 else ''} {shown} hold{'' if len(others) > 1 else 's'} text{beside}, "
-        f"expected numbers and at most one column of classes; take the others out, or say so: {words}",
+        message.format(line=line, columns=shown, words=words, label="" if label is None else _said(label, names)),
         place,
         guessed,
         guesses,
@@ -305,8 +328,12 @@ def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) 
         return folded.index(asked.lower())
     if asked.isdecimal() and 1 <= int(asked) <= columns:
         return int(asked) - 1
-    there = f"columns {', '.join(names[:6])}{', …' if len(names) > 6 else ''}" if names else counted(columns, "column")
-    raise DataError(f"has no label column {asked!r}; it has {there}: give a name, or a number from 1", place)
+    first = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+    there = tr("columns {names}", names=first) if names else counted(columns, "column")
+    raise DataError(
+        tr("has no label column {asked!r}; it has {there}: give a name, or a number from 1", asked=asked, there=there),
+        place,
+    )
 
 
 class _CodedLabels(io.RawIOBase):
@@ -351,12 +378,19 @@ class _CodedLabels(io.RawIOBase):
             return line
         mark = layout.delimiter
         if b'"' in line:
-            cells = [cell.encode() for cell in _cells(line, mark, f"{self._place}, line {self._line}")]
+            place = tr("{file}, line {line}", file=self._place, line=self._line)
+            cells = [cell.encode() for cell in _cells(line, mark, place)]
         else:
             cells = line.rstrip(b"\r\n").split(mark)
         if len(cells) != layout.columns:
             raise DataError(
-                f"line {self._line} has {counted(len(cells), 'number')}, expected {layout.columns}", self._place
+                tr(
+                    "line {line} has {numbers}, expected {columns}",
+                    line=self._line,
+                    numbers=counted(len(cells), "number"),
+                    columns=layout.columns,
+                ),
+                self._place,
             )
         for k in layout.left_out:
             cells[k] = b"0"
@@ -365,13 +399,22 @@ class _CodedLabels(io.RawIOBase):
         assert layout.label is not None
         name = " ".join(cells[layout.label].decode("utf-8", "replace").split())
         if not name:
-            where = f"line {self._line}, column {layout.label + 1}"
-            raise DataError(f"{where}: the class is missing; fill it in or take the line out", self._place)
+            raise DataError(
+                tr(
+                    "line {line}, column {column}: the class is missing; fill it in or take the line out",
+                    line=self._line,
+                    column=layout.label + 1,
+                ),
+                self._place,
+            )
         code = self._codes.setdefault(name, len(self._codes))
         if code >= MOST_CLASSES:
             raise DataError(
-                f"column {_said(layout.label, layout.names)} holds more than {MOST_CLASSES} different texts, "
-                "which are no classes; take it out",
+                tr(
+                    "column {column} holds more than {most} different texts, which are no classes; take it out",
+                    column=_said(layout.label, layout.names),
+                    most=MOST_CLASSES,
+                ),
                 self._place,
             )
         cells[layout.label] = str(code).encode()
@@ -388,22 +431,30 @@ def _split(
     d = rows.shape[1] + 1
     if reading.label_column is not None or (layout.left_out and d - 1 in layout.left_out):
         everything = np.column_stack([rows, last.astype(np.float32)])
-        return everything, None, None, (), "all columns were taken for features; say which one holds the labels"
+        return everything, None, None, (), tr("all columns were taken for features; say which one holds the labels")
     unlabelled_image = not layout.names and square_shape(d, SMALLEST_SQUARE) is not None
     if not unlabelled_image and _look_like_labels(last):
-        guess = Guess(f"labels in column {_said(d - 1, layout.names)}", "it is the last one and holds whole numbers")
+        guess = Guess(
+            tr("labels in column {column}", column=_said(d - 1, layout.names)),
+            tr("it is the last one and holds whole numbers"),
+        )
         return rows, whole_labels(last, place), d - 1, (guess,), ""
     everything = np.column_stack([rows, last.astype(np.float32)])
     if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(everything[:, 0]):
-        guess = Guess(f"labels in column {_said(0, layout.names)}", "it holds whole numbers, and the others an image")
+        guess = Guess(
+            tr("labels in column {column}", column=_said(0, layout.names)),
+            tr("it holds whole numbers, and the others an image"),
+        )
         return np.ascontiguousarray(everything[:, 1:]), whole_labels(everything[:, 0], place), 0, (guess,), ""
     if unlabelled_image:
-        why_not = f"its {d} columns were taken for an image, without labels"
+        why_not = tr("its {d} columns were taken for an image, without labels", d=d)
     elif last.min() == last.max():
-        why_not = f"its last column holds only the value {last[0]:g}, so that all rows would be of one class"
+        why_not = tr(
+            "its last column holds only the value {value:g}, so that all rows would be of one class", value=last[0]
+        )
     else:
-        why_not = "its last column does not hold whole numbers"
-    guess = Guess("no labels", why_not, sure=last.min() < last.max())
+        why_not = tr("its last column does not hold whole numbers")
+    guess = Guess(tr("no labels"), why_not, sure=last.min() < last.max())
     return everything, None, None, (guess,), f"{why_not}; say which column holds labels of two classes or more"
 
 

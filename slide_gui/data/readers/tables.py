@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
+from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -196,7 +197,9 @@ def read_table(
         done += len(chunk)
         text, rest = _whole_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
-            raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers a line", place)
+            raise DataError(
+                tr("line {line} is longer than 16 MiB; expected one row of numbers a line", line=line), place
+            )
         if text and sink is None:
             sink = _start(text, size, place, columns, apart)
             step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
@@ -206,7 +209,7 @@ def read_table(
         if not chunk:
             break
     if sink is None or sink.filled == 0:
-        raise DataError("holds no rows of numbers; expected one row a line", place)
+        raise DataError(tr("holds no rows of numbers; expected one row a line"), place)
     return sink.table()
 
 
@@ -257,7 +260,10 @@ def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sin
         columns = columns or len(row.split())
         if columns < 2:
             raise DataError(
-                "its rows have one column, expected a feature or more and a label (785 columns for images of 28 × 28)",
+                tr(
+                    "its rows have one column, expected a feature or more and a label (785 columns for "
+                    "images of 28 × 28)"
+                ),
                 place,
             )
         # A number takes at least a digit and a separator; one row more for a last line without newline.
@@ -303,7 +309,15 @@ def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -
     wrong = filled & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
-        raise DataError(f"line {line + at} has {counted(counts[at], 'number')}, expected {columns}", place)
+        raise DataError(
+            tr(
+                "line {line} has {numbers}, expected {columns}",
+                line=line + at,
+                numbers=counted(counts[at], "number"),
+                columns=columns,
+            ),
+            place,
+        )
     numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, place, underscores=b"_" in text)
     return numbers.reshape(-1, columns), ends.size
 
@@ -339,8 +353,12 @@ def _floats(
         if not good:
             shown = token.strip()[:20].decode("ascii", "replace")
             raise DataError(
-                f"line {lines[index // columns]}, column {index % columns + 1}: found {shown!r}, "
-                "expected a finite number",
+                tr(
+                    "line {line}, column {column}: found {shown!r}, expected a finite number",
+                    line=lines[index // columns],
+                    column=index % columns + 1,
+                    shown=shown,
+                ),
                 place,
             )
     raise AssertionError("one of the tokens is no finite number")
