@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.core.choices import Choice
 from slide_gui.gui.layouts import flush
+from slide_gui.language import tr
 
 __all__ = [
     "ChoiceButtons",
@@ -179,7 +180,7 @@ class StartPause(QWidget):
         self._words = words
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
-        self.pause = add_button(self, row, "Pause", f"Hold the {work}, or let it go on")
+        self.pause = add_button(self, row, tr("Pause"), tr("Hold the {work}, or let it go on", work=work))
         self.start.setMinimumWidth(80)  # so that nothing moves when their words change
         self.pause.setMinimumWidth(72)
 
@@ -188,7 +189,7 @@ class StartPause(QWidget):
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
-        self.pause.setText("Go on" if paused else "Pause")
+        self.pause.setText(tr("Go on") if paused else tr("Pause"))
 
 
 class LowScroll(QScrollArea):

@@ -15,6 +15,7 @@ from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.motion import motion_allowed
 from slide_gui.gui.widgets.painted import frame
 from slide_gui.gui.widgets.tiles import TileLayout
+from slide_gui.language import tr
 
 __all__ = ["FlyingImage", "FlyingImages", "flown"]
 
@@ -90,7 +91,7 @@ class FlyingImages(QWidget):
         self._flight.valueChanged.connect(self._fly)
         self._flight.finished.connect(self.landed)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("Scrambled pixels and where they belong: images")
+        self.setAccessibleName(tr("Scrambled pixels and where they belong: images"))
 
     def sizeHint(self) -> QSize:
         return QSize(560, 400)
@@ -166,7 +167,8 @@ class FlyingImages(QWidget):
     @cached_property
     def _caption_widths(self) -> tuple[float, float]:
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
-        return advance("differs by 8.8·10⁻¹⁵"), advance("differs by")
+        usual = tr("differs by {value}", value="8.8·10⁻¹⁵")
+        return advance(usual), advance(usual.rsplit(" ", 1)[0])
 
     def _ways(self, cell: int) -> NDArray[np.float32]:
         """Return where each pixel is now, in dots, shape (d, 2)."""
@@ -207,7 +209,7 @@ class FlyingImages(QWidget):
             painter.drawText(layout.heading(column), left, image.title)
         painter.setFont(figure_font(self, SECONDARY))
         for column, image in enumerate(self._images):
-            text = image.caption if layout.lines == 1 else image.caption.replace(" ", "\n", 1).replace("\nby", " by\n")
+            text = image.caption if layout.lines == 1 else "\n".join(image.caption.rsplit(" ", 1))
             painter.drawText(layout.captions(0, column), int(Qt.AlignmentFlag.AlignTop), text)
         painter.setPen(QColor(theme.text))
         for row, text in enumerate(self._labels):

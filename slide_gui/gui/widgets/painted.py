@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.pixels import ARROWS
+from slide_gui.language import tr
 
 __all__ = [
     "CENTRE",
@@ -129,7 +130,7 @@ CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 """Keys that stand for a click."""
 
 
-NOTHING = "Nothing is shown yet."
+NOTHING = tr("Nothing is shown yet.")
 
 
 class Painted(QWidget):

@@ -19,6 +19,7 @@ from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ChoiceButtons, label
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
+from slide_gui.language import tr
 
 if TYPE_CHECKING:
     from slide_gui.gui.state.runs import RunController
@@ -85,7 +86,7 @@ class View(QWidget):
         tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._look_at)
         tiles.pixel_clicked.connect(self._pin)
-        tiles.hint = "Click: larger · Ctrl+click: pin the pixel"
+        tiles.hint = tr("Ctrl+click: pin the pixel")
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
