@@ -12,6 +12,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.experiments.methods import METHODS
+from slide_gui.experiments.source import width_criterion
 from slide_gui.experiments.spec import FIT_ROWS, RunSpec
 from slide_gui.language import tr
 from slide_gui.text import counted
@@ -134,8 +135,8 @@ _SAID = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # of an 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
     if svm.widths == "learn":
         if svm.criterion == AUTO and n_classes > 1:
-            return tr("widths by {criterion} (automatic)", criterion=resolved(AUTO, n_classes))
-        return tr("widths by {chosen_by}", chosen_by=LEARNED_BY[svm.criterion].text.partition(" (")[0])
+            return tr("widths by {criterion} (automatic)", criterion=width_criterion(resolved(AUTO, n_classes)))
+        return tr("widths by {criterion}", criterion=LEARNED_BY[svm.criterion].text.partition(" (")[0])
     return tr("median widths") if svm.widths == "median" else tr("given widths")
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "describe_widths",
     "image_text",
     "read_image",
+    "width_criterion",
 ]
 
 
@@ -56,11 +57,18 @@ def describe_widths(chosen_by: str) -> str:
     """Return what chose the widths, for people, from its name; empty if there is none."""
     from slide_gui.core.svm.parameters import GUARD
 
+    name = width_criterion(chosen_by)
+    return name if chosen_by in ("", GUARD) else tr("widths by {criterion}", criterion=name)
+
+
+def width_criterion(chosen_by: str) -> str:
+    """Return the name of what chose the widths as people say it; of what is not known the name that it has."""
+    from slide_gui.core.svm.criteria import CRITERIA
+    from slide_gui.core.svm.parameters import GUARD
+
     if chosen_by == GUARD:
         return tr("median widths (guard)")
-    if not chosen_by:
-        return ""
-    return tr("widths by {chosen_by}", chosen_by=chosen_by)
+    return CRITERIA[chosen_by].text.partition(" (")[0] if chosen_by in CRITERIA else chosen_by
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
@@ -72,13 +80,13 @@ def describe_chosen(chosen: ChosenBy) -> str:
         return tr(
             "median widths: the guard overruled those learned by {criterion}, which get {learned} of "
             "the rows learned on wrong in cross-validation, against {median}",
-            criterion=chosen.criterion,
+            criterion=width_criterion(chosen.criterion),
             learned=learned,
             median=median,
         )
     return tr(
         "widths by {criterion}: {learned} wrong in cross-validation, median widths {median}",
-        criterion=chosen.criterion,
+        criterion=width_criterion(chosen.criterion),
         learned=learned,
         median=median,
     )

@@ -12,6 +12,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.language import tr
 from slide_gui.text import count, dataset_title
 
 if TYPE_CHECKING:
@@ -46,9 +47,18 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     s, k = plot.scale, len(names)
     title = f"{dataset_title(result.dataset, result.generated)}: {result.rate}"
     spec = result.spec
-    second = f"{len(result.misclassified)} of {count(result.n_test)} {spec.evaluate} rows wrong; "
-    second += f"noise 1 − p = {spec.stack.noise:g}, "
-    plot.title(title, second + f"{spec.stack.depth} layers, {result.n_train} rows trained on")
+    n, total = len(result.misclassified), count(result.n_test)
+    if spec.evaluate == "validation":
+        second = tr("{n} of {total} validation rows wrong", n=n, total=total)
+    else:
+        second = tr("{n} of {total} test rows wrong", n=n, total=total)
+    second += tr(
+        "; noise 1 − p = {noise:g}, {depth} layers, {rows} rows trained on",
+        noise=spec.stack.noise,
+        depth=spec.stack.depth,
+        rows=result.n_train,
+    )
+    plot.title(title, second)
     room = min(max(width_mm(name, SMALL_SIZE * s) for name in names), 0.25 * plot.width) + 8.0 * s
     side = min(plot.width - room - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
     axes = plot.axes((room, 10.5 * s, side, side), "confusion")
@@ -57,7 +67,7 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, side / k)[0] for name in names])
     axes.set_yticks(range(k), labels)
     axes.tick_params(length=0)
-    plot.axis_titles(axes, "taken for", "class")
+    plot.axis_titles(axes, tr("taken for"), tr("class"))
 
 
 def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str] = ()) -> None:
@@ -78,7 +88,7 @@ def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequen
 def _names(result: RunResult, names: Sequence[str]) -> list[str]:
     texts = list(names) or [str(label) for label in result.labels]
     if len(texts) != len(result.labels):
-        raise ValueError(f"{len(texts)} names for {len(result.labels)} classes")
+        raise ValueError(tr("{n} names for {n_classes} classes", n=len(texts), n_classes=len(result.labels)))
     return texts
 
 

@@ -27,6 +27,7 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, model_script, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
+from slide_gui.language import tr
 from slide_gui.text import count, dataset_title, fixed, pixel_name
 
 if TYPE_CHECKING:
@@ -58,19 +59,29 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     """
     copies, model = result.copies, result.model
     if not copies.points:
-        raise ValueError("there is nothing to draw: at least one m is needed")
+        raise ValueError(tr("there is nothing to draw: at least one m is needed"))
     s, width = style.scale, style.width_mm
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
-    row = f"row {pixel_name(result.feature, result.model.image_shape, result.model.feature_names)}"
-    sample = "" if copies.n_rows == copies.n_all else f" of {count(copies.n_all)}, W too"
-    second = f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {count(copies.n_rows)} rows{sample}; "
-    second += f"mean of {copies.seeds} seeds"
-    plot.title(f"{dataset_title(model.dataset, model.generated)}: m corrupted copies against their limit", second)
-    names = ["all rows", row]
+    row = tr("row {pixel}", pixel=pixel_name(result.feature, model.image_shape, model.feature_names))
+    if copies.n_rows == copies.n_all:
+        rows = tr("{n} rows", n=count(copies.n_rows))
+    else:
+        rows = tr("{n} rows of {total}, W too", n=count(copies.n_rows), total=count(copies.n_all))
+    plot.title(
+        tr("{data}: m corrupted copies against their limit", data=dataset_title(model.dataset, model.generated)),
+        tr(
+            "layer {layer}, noise 1 − p = {noise:g}; {rows}; mean of {n} seeds",
+            layer=copies.layer,
+            noise=copies.noise,
+            rows=rows,
+            n=copies.seeds,
+        ),
+    )
+    names = [tr("all rows"), row]
     left, top = 11.0 * s, 10.5 * s
     high = plot.height - top - tiles - 19.0 * s
-    box = (left, top, width - left - label_room([*names, "slope −0.50"], s), high)
+    box = (left, top, width - left - label_room([*names, _slope_text(-0.5)], s), high)
     axes = plot.axes(box, "error against copies")
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
@@ -78,13 +89,16 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     for number, (name, feature) in enumerate(zip(names, (None, result.feature), strict=True)):
         last = _draw_line(axes, result, feature, line_color(5 - number), s)
         slope = copies.slope(feature)
-        text = name if slope is None else f"{name}, slope {slope:.2f}".replace("-", "−")
         if last is not None:
-            ends.append((math.log(last), text, line_color(5 - number)))
+            ends.append((math.log(last), name, "" if slope is None else _slope_text(slope), line_color(5 - number)))
     _axes(axes, result)
-    plot.axis_titles(axes, "corrupted copies m (dashed: c/√m)", "‖Wₘ − W‖ / ‖W‖")
+    plot.axis_titles(axes, tr("corrupted copies m (dashed: c/√m)"), "‖Wₘ − W‖ / ‖W‖")
     _end_labels(plot, axes, box, ends)
     _draw_tiles(plot, result, style, (2.0 * s, plot.height - tiles - 4.5 * s, width - 4.0 * s, tiles))
+
+
+def _slope_text(slope: float) -> str:
+    return tr("slope {slope}", slope=f"{slope:.2f}".replace("-", "−"))
 
 
 def _draw_line(axes: Axes, result: CopiesResult, feature: int | None, color: str, s: float) -> float | None:
@@ -117,22 +131,21 @@ def _axes(axes: Axes, result: CopiesResult) -> None:
 
 
 def _end_labels(
-    plot: Plot, axes: Axes, box: tuple[float, float, float, float], ends: list[tuple[float, str, str]]
+    plot: Plot, axes: Axes, box: tuple[float, float, float, float], ends: list[tuple[float, str, str, str]]
 ) -> None:
     """Name the lines at their ends, one below the other."""
     x, y, w, h = box
     low, high = (math.log(limit) for limit in axes.get_ylim())
     gap = 2.6 * plot.scale
     places: list[float] = []
-    for value, text, color in sorted(ends, key=lambda end: -end[0]):
+    for value, name, slope, color in sorted(ends, key=lambda end: -end[0]):
         at = y + h * (1 - (value - low) / (high - low))
         at = max(at, places[-1] + gap) if places else at
         places.append(at)
-        for line, part in enumerate(text.split(", slope ")):
-            words = part if line == 0 else f"slope {part}"
+        for line, words in enumerate(filter(None, (name, slope))):
             plot.text(x + w + 3.0 * plot.scale, at + line * 2.3 * plot.scale, words, SMALL_SIZE, va="center")
         plot.text(x + w + 1.2 * plot.scale, at, "●", SMALL_SIZE, color=color, va="center")
-        places[-1] += 2.3 * plot.scale if ", slope " in text else 0.0
+        places[-1] += 2.3 * plot.scale if slope else 0.0
 
 
 def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: tuple[float, float, float, float]) -> None:
@@ -143,9 +156,9 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: tuple[float
     scale = ColorScale.symmetric(style.colors, peak)
     error = float(result.point.row_errors[0, result.feature])
     titles = (
-        (f"Wₘ, m = {result.shown}, seed 0", estimate, ""),
-        (f"W, the limit (±{peak:.2g})", limit_row, ""),
-        ("Wₘ − W, same levels", estimate - limit_row, f"relative error {error:.3g}"),
+        (tr("Wₘ, m = {n}, seed 0", n=result.shown), estimate, ""),
+        (tr("W, the limit (±{peak:.2g})", peak=peak), limit_row, ""),
+        (tr("Wₘ − W, same levels"), estimate - limit_row, tr("relative error {error:.3g}", error=error)),
     )
     x, y, w, h = box
     gap = 4.0 * s

@@ -22,7 +22,8 @@ from slide_gui.figures.canvas import (
 )
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
-from slide_gui.text import count, dataset_title
+from slide_gui.language import tr
+from slide_gui.text import count, counted, dataset_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,11 +55,14 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
         If there is nothing to draw.
     """
     if not curves.points:
-        raise ValueError("there is nothing to draw: at least one point is needed")
+        raise ValueError(tr("there is nothing to draw: at least one point is needed"))
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
     names = [_label(depth) for depth in curves.depths]
-    plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error", _second(curves))
+    title = dataset_title(curves.dataset, curves.generated)
+    validated = curves.evaluate == "validation"
+    title = tr("{data}: validation error", data=title) if validated else tr("{data}: test error", data=title)
+    plot.title(title, _second(curves))
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
     axes = plot.axes(box, "error against noise")
@@ -68,12 +72,13 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     if chosen:
         _ring(axes, chosen, s)
     _set_limits(axes, curves, marks)
-    plot.axis_titles(axes, "noise 1 − p", f"{curves.evaluate} error (%)")
+    error = tr("validation error (%)") if validated else tr("test error (%)")
+    plot.axis_titles(axes, tr("noise 1 − p"), error)
     ends = [(100 * curves.line(d)[-1].rate.error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
     plot.end_labels(axes, box, ends)
     if marks:
         _draw_marks(axes, marks, s)
-        note = "○ published error; the noise behind it is not published: " + marks[0].place
+        note = tr("○ published error; the noise behind it is not published: {place}", place=marks[0].place)
         room = plot.width - 4.0 * s
         _note(plot, note, room)
 
@@ -98,14 +103,17 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
 
 
 def _label(depth: int) -> str:
-    return "raw input" if depth == 0 else f"{depth} layer{'s' if depth > 1 else ''}"
+    return tr("raw input") if depth == 0 else counted(depth, "layer")
 
 
 def _second(curves: ErrorCurves) -> str:
     runs, n_test = max(q.rate.n_splits for q in curves.points), max(q.rate.n for q in curves.points)
-    what = f"{curves.method}, {count(n_test)} {curves.evaluate} rows"
-    what += f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals"
-    return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
+    if curves.evaluate == "validation":
+        what = tr("{method}, {n} validation rows", method=curves.method, n=count(n_test))
+    else:
+        what = tr("{method}, {n} test rows", method=curves.method, n=count(n_test))
+    what += tr(", mean of {n} runs; 95 % intervals", n=runs) if runs > 1 else tr("; 95 % intervals")
+    return what + (tr("; ringed: best on validation") if any(q.chosen for q in curves.points) else "")
 
 
 def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:

@@ -18,7 +18,8 @@ from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fi
 from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
-from slide_gui.text import count, dataset_title, duration
+from slide_gui.language import in_english, tr
+from slide_gui.text import count, counted, dataset_title, duration
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,18 +48,27 @@ __all__ = [
 COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "pca-svm", "white-svm")
 """Methods in the order of the paper's Table 1, SLIDE-SVM with median widths beside SLIDE-SVM."""
 
-INTERVALS = (
-    "Mean test error over the splits and its 95 % interval, both in %: Student’s t with k − 1 degrees of freedom for k "
-    "splits, Wilson’s interval for one. Parameters are chosen on validation rows only."
-)
+
+def _intervals() -> str:
+    return tr(
+        "Mean test error over the splits and its 95 % interval, both in %: Student’s t with k − 1 degrees of freedom "
+        "for k splits, Wilson’s interval for one. Parameters are chosen on validation rows only."
+    )
+
+
+def _marks() -> str:
+    return tr(
+        "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
+        "comparisons of the table. Over several splits it is the corrected resampled t-test (Nadeau and Bengio 2003: "
+        "variance × (1/k + n_test/n_train)); on one split, or where all splits differ by the same, McNemar’s exact "
+        "test on the same test rows."
+    )
+
+
+INTERVALS = _intervals()
 """What stands beside an error."""
 
-MARKS = (
-    "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
-    "comparisons of the table. Over several splits it is the corrected resampled t-test (Nadeau and Bengio 2003: "
-    "variance × (1/k + n_test/n_train)); on one split, or where all splits differ by the same, McNemar’s exact test "
-    "on the same test rows."
-)
+MARKS = _marks()
 """What the marks of the table mean, in this order."""
 
 _MISSING = "–"
@@ -67,7 +77,7 @@ _NAMES = {method.text for method in METHODS.values()}
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of texts."""
+    """A table of texts, in English: it is written into files, and said on a terminal."""
 
     title: str
     head: tuple[str, ...]
@@ -76,6 +86,7 @@ class TextTable:
     notes: tuple[str, ...]
 
 
+@in_english()
 def error_table(state: EvaluationState) -> TextTable:
     """Return the error rates: for each data set a row of ours and one of the paper's."""
     methods = [name for name in COLUMNS if name in state.methods]
@@ -92,8 +103,8 @@ def error_table(state: EvaluationState) -> TextTable:
     names = {cell.method: cell.name for cell in state.cells}
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
-        INTERVALS,
-        f"(+), (−): {MARKS}",
+        _intervals(),
+        f"(+), (−): {_marks()}",
         "[k/n]: k of n splits are done. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) and 1 "
         "(MNIST) splits.",
         *(info.reduced for info in state.data if info.reduced),
@@ -122,8 +133,11 @@ def unlearned(data: Sequence[DataInfo]) -> list[str]:
     """Return a sentence for each data set where SLIDE-SVM learns no widths."""
     plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
     return [
-        f"{info.title}: no widths are learned there, as in the paper for its ten classes; SLIDE-SVM is SLIDE-SVM with "
-        "median widths."
+        tr(
+            "{data}: no widths are learned there, as in the paper for its ten classes; SLIDE-SVM is SLIDE-SVM with "
+            "median widths.",
+            data=info.title,
+        )
         for info in data
         if info.key in plain
     ]
@@ -141,6 +155,7 @@ def _other_notes(state: EvaluationState) -> list[str]:
     return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
 
 
+@in_english()
 def time_table(rows: Sequence[TimeRow]) -> TextTable:
     """Return the running times of feature generation, and how many times faster SLIDE is."""
     head = ("Time", *(dataset_title(row.data.title, row.data.generated) for row in rows))
@@ -162,7 +177,7 @@ def time_table(rows: Sequence[TimeRow]) -> TextTable:
             f"* {len(units)} × {units[0]} units, {epochs} epochs a layer, one row a step: EXTRAPOLATED from one epoch "
             f"of {first.rows} rows a layer, not measured whole."
         )
-    notes += [f"SdA on {row.data.title}: {row.sda_chosen}." for row in rows if row.sda_chosen]
+    notes += [f"SdA on {row.data.title}: {row.sda_recorded}." for row in rows if row.sda_recorded]
     return TextTable(
         "Running time of feature generation",
         head,
@@ -221,6 +236,7 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
     write_whole(Path(path), lambda file: file.write(text.encode()))
 
 
+@in_english()
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write one line a cell, with all that is known of it; then one line for each error that others published."""
     head = [
@@ -233,7 +249,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             other = state.comparison(cell)
             tested = [None] * 4 if other is None else [other.difference, other.p, other.adjusted, other.test]
             rows.append([
-                info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.chosen, cell.features,
+                info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.recorded, cell.features,
                 *tested, cell.paper and cell.paper.error, None,
             ])  # fmt: skip
         rows += [
@@ -241,9 +257,10 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             for one in published(info.key)
             if one.method not in _NAMES
         ]
-    save_table(path, head, rows, notes=[INTERVALS, f"p by Holm < 0.05: {MARKS}", *unlearned(state.data)])
+    save_table(path, head, rows, notes=[_intervals(), f"p by Holm < 0.05: {_marks()}", *unlearned(state.data)])
 
 
+@in_english()
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     """Write one line a data set, in seconds."""
     head = ["dataset", "generated", "SLIDE (s)", "SdA as chosen (s)", "SdA tutorial, extrapolated (s)", "speed-up"]
@@ -251,7 +268,7 @@ def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     lines = [
         [
             row.data.title, row.data.generated, row.slide, row.sda, row.tutorial and row.tutorial.seconds, row.speedup,
-            row.tutorial_speedup, row.paper_slide, row.paper_sda, row.paper_speedup, row.sda_chosen,
+            row.tutorial_speedup, row.paper_slide, row.paper_sda, row.paper_speedup, row.sda_recorded,
         ]
         for row in rows
     ]  # fmt: skip
@@ -263,15 +280,15 @@ COLORS = {"reference": "#1D1F24", "better": "#0072B2", "worse": "#D55E00", "equa
 
 _WORDS = {
     "reference": "SLIDE-SVM",
-    "better": "significantly fewer errors",
-    "worse": "significantly more errors",
-    "equal": "no significant difference",
+    "better": tr("significantly fewer errors than SLIDE-SVM"),
+    "worse": tr("significantly more errors than SLIDE-SVM"),
+    "equal": tr("no significant difference from SLIDE-SVM"),
 }
 _ROW = 3.6  # mm, one method
 _HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm of a panel: its title, its axis; between panels
 _LEGEND = 7.5
 _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # points; mm from line to line
-_NOTES = (INTERVALS, f"Colours: {MARKS}")
+_NOTES = (INTERVALS, tr("Colours: {marks}", marks=MARKS))
 
 
 def standing(state: EvaluationState, cell: Cell) -> str:
@@ -300,7 +317,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     panels = [(info, _ordered(state, info)) for info in state.data]
     panels = [(info, cells) for info, cells in panels if any(cell.rate for cell in cells)]
     if not panels:
-        raise ValueError("there is nothing to draw: no cell has an answer yet")
+        raise ValueError(tr("there is nothing to draw: no cell has an answer yet"))
     abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
     lines = -(-len(panels) // abreast)
     s = style.scale
@@ -313,7 +330,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     ]
     foot = _LEGEND + _NOTE_LINE * len(notes)
     plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + foot)
-    plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
+    plot.title(tr("Test error of all methods"), tr("● ours with its 95 % interval, ○ the paper’s; ordered by ours"))
     width = plot.width / abreast
     room = (plot.height - 9.0 * s - foot * s) / lines  # a slide has a height of its own
     for number, (info, cells) in enumerate(panels):
@@ -335,11 +352,18 @@ def _draw_panel(
     s, (x, y, w, h) = plot.scale, box
     asked = max(cell.asked for cell in cells)
     least, n_test = min(len(cell.answers) for cell in cells), cells[0].answers[0].n_test
-    splits = f"{asked} split{'s' if asked > 1 else ''}" if least == asked else f"{least} to {asked} splits"
+    splits = counted(asked, "split") if least == asked else tr("{least} to {n} splits", least=least, n=asked)
     title, size = fitted(dataset_title(info.title, info.generated), TEXT_SIZE * s, w - 6.0 * s, "bold")
     plot.text(x + 2.0 * s, y + 3.0 * s, title, size / s, weight="bold")
     counts = " / ".join(count(n) for n in (info.n_train, n_test))
-    plot.text(x + w - 3.0 * s, y + 3.0 * s, f"{splits}, {counts} rows", 4.5, color=MUTED, ha="right")
+    plot.text(
+        x + w - 3.0 * s,
+        y + 3.0 * s,
+        tr("{splits}, {counts} rows", splits=splits, counts=counts),
+        4.5,
+        color=MUTED,
+        ha="right",
+    )
     left, right = 19.0 * s, 25.0 * s
     axes = plot.axes((x + left, y + 5.0 * s, w - left - right, h - (5.0 + _FOOT) * s), f"errors {info.key}")
     for place, cell in enumerate(cells):
@@ -348,7 +372,7 @@ def _draw_panel(
     _name_lines(axes, [fitted(cell.name, SMALL_SIZE * s, left - 2.0 * s)[0] for cell in cells], s)
     low, high = axes.get_xlim()
     axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
-    axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
+    axes.set_xlabel(tr("test error (%)"), fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
     inner = (h - (5.0 + _FOOT) * s) / len(cells)
     for place, cell in enumerate(cells):
         assert cell.rate is not None
@@ -391,10 +415,7 @@ def _draw_legend(plot: Plot, bottom: float) -> None:
     for number, (key, words) in enumerate(_WORDS.items()):
         row, column = divmod(number, 2)
         x, y = 2.0 * s + column * step, bottom - (5.2 - 2.8 * row) * s
-        text = (
-            words if key == "reference" else f"{words} than SLIDE-SVM" if key != "equal" else f"{words} from SLIDE-SVM"
-        )
-        text, size = fitted(text, SMALL_SIZE * s, step - 4.0 * s)
+        text, size = fitted(words, SMALL_SIZE * s, step - 4.0 * s)
         plot.key(x, y, text, COLORS[key], size / s)
 
 
@@ -412,11 +433,12 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         If there is nothing to draw.
     """
     if not any(row.slide or row.sda or row.tutorial for row in rows):
-        raise ValueError("there is nothing to draw: no time was measured yet")
+        raise ValueError(tr("there is nothing to draw: no time was measured yet"))
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
     plot.title(
-        "Running time of feature generation", "● measured here, ◆ extrapolated from one short epoch, ○ the paper’s"
+        tr("Running time of feature generation"),
+        tr("● measured here, ◆ extrapolated from one short epoch, ○ the paper’s"),
     )
     left, right, top, bottom = 21.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
@@ -426,13 +448,13 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         _draw_time(axes, row, place, s)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _name_lines(axes, [fitted(row.data.title, SMALL_SIZE * s, left - 3.0 * s)[0] for row in rows], s)
-    axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
+    axes.set_xlabel(tr("seconds (log)"), fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
     each = (plot.height - top - bottom) / len(rows)
     for place, row in enumerate(rows):
-        for shift, text in ((-1.2, _faster(row.speedup, "SdA")), (1.2, _faster(row.tutorial_speedup, "tutorial"))):
+        for shift, text in ((-1.2, _faster(row.speedup, "SdA")), (1.2, _faster(row.tutorial_speedup, tr("tutorial")))):
             plot.text(plot.width - right + 1.5 * s, top + (place + 0.5) * each + shift * s, text, 4.2, va="center")
     for number, (name, color) in enumerate(
-        (("SLIDE", INK), ("SdA as chosen", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
+        (("SLIDE", INK), (tr("SdA as chosen"), _SDA), (tr("SdA, tutorial’s recipe"), _TUTORIAL))
     ):
         x = 2.0 * s + number * (plot.width - 4.0 * s) / 3
         plot.key(x, plot.height - 2.4 * s, name, color)
@@ -442,7 +464,7 @@ _SDA, _TUTORIAL = "#D55E00", "#E69F00"
 
 
 def _faster(ratio: float | None, over: str) -> str:
-    return "" if ratio is None else f"× {ratio:.0f} over {over}" if ratio >= 10 else f"× {ratio:.1f} over {over}"
+    return "" if ratio is None else tr("× {ratio} over {other}", ratio=_times(ratio), other=over)
 
 
 def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:

@@ -32,8 +32,9 @@ from slide_gui.figures.weights import (
     noise_text,
     tile_limits,
 )
+from slide_gui.language import tr
 from slide_gui.progress import Progress
-from slide_gui.text import pixel_name
+from slide_gui.text import dataset_title, pixel_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,8 +42,8 @@ if TYPE_CHECKING:
 __all__ = ["ANIMATIONS", "NOISES", "draw_layer", "layers_animation", "noise_animation"]
 
 ANIMATIONS = table_of(
-    Choice("noise", "the weights against the noise", "one weight figure a noise, 0 to 0.95 in steps of 0.05"),
-    Choice("layers", "the layers one by one", "the rows of one layer after the other, in the same place"),
+    Choice("noise", tr("the weights against the noise"), tr("one weight figure a noise, 0 to 0.95 in steps of 0.05")),
+    Choice("layers", tr("the layers one by one"), tr("the rows of one layer after the other, in the same place")),
 )
 """What can be animated of rows of W."""
 
@@ -164,11 +165,13 @@ def draw_layer(figure: Figure, rows: WeightRows, layer: int, style: Style) -> No
 
 def _draw_head(canvas: Canvas, rows: WeightRows, layer: int, limit: float, box: Box, style: Style) -> None:
     s = canvas.scale
-    number = f"layer {layer} of {rows.depth}"
+    number = tr("layer {layer} of {depth}", layer=layer, depth=rows.depth)
     numbered = width_mm(number, _LAYER_SIZE * s, "bold")
     canvas.text(box.x + box.w, box.y + 4.0 * s, number, _LAYER_SIZE * s, ha="right", weight="bold")
-    name = f"{rows.dataset} (generated)" if rows.generated else rows.dataset
+    name = dataset_title(rows.dataset, rows.generated)
     name, size = fitted(name, _TITLE_SIZE * s, box.w - numbered - 2 * s, "bold", 5.0 * s)
     canvas.text(box.x, box.y + 4.0 * s, name, size, weight="bold", color=INK)
-    said = noise_text(rows) + (f", limits {limit_text(limit)}" if style.levels == "layer" else "")
+    said = noise_text(rows)
+    if style.levels == "layer":
+        said += tr(", limits {limits}", limits=limit_text(limit))
     canvas.text_within(box.x, box.y + 7.6 * s, said, _SMALL_SIZE, box.w, color=MUTED)
