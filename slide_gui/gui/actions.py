@@ -46,7 +46,7 @@ class Action(QAction):
         self.setShortcut(QKeySequence(command.shortcut))
         self.setCheckable(command.checked is not None)
         self._keys = self.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        self._describe(command.tip or command.text.rstrip("…"))
+        self._describe(command.tip or command.text.rstrip(" …"))
         self.triggered.connect(self._run)
         parent.addAction(self)  # the shortcut works everywhere in it
 
@@ -86,7 +86,7 @@ class ShortcutList(QDialog):
             if command.menu not in menus:
                 menus[command.menu] = QTreeWidgetItem(self.list, [MENUS[command.menu]])
             keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-            QTreeWidgetItem(menus[command.menu], [command.text.rstrip("…"), keys]).setToolTip(0, command.tip)
+            QTreeWidgetItem(menus[command.menu], [command.text.rstrip(" …"), keys]).setToolTip(0, command.tip)
         self.list.expandAll()
         self.list.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
         self.list.header().setStretchLastSection(False)

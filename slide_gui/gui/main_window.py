@@ -89,7 +89,7 @@ class TitleBar(QFrame):
         action = self._actions[name]
         button = QPushButton(action.text() if name in ("open", "export") else "", self)
         button.setToolTip(action.toolTip())
-        button.setAccessibleName(action.text().rstrip("…"))
+        button.setAccessibleName(action.text().rstrip(" …"))
         button.clicked.connect(action.trigger)
         if name == "export":
             button.setProperty("kind", "primary")

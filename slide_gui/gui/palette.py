@@ -106,7 +106,7 @@ class CommandPalette(QDialog):
 
     def _read(self) -> None:
         actions = [
-            PaletteEntry(action.text().rstrip("…"), _keys(action), action.trigger, tip=action.toolTip())
+            PaletteEntry(action.text().rstrip(" …"), _keys(action), action.trigger, tip=action.toolTip())
             for action in self._actions
             if action.isEnabled()
         ]

@@ -147,7 +147,9 @@ class SplitControls(QWidget):
         row = nested(column, QHBoxLayout(), spacing=4)
         self.share = self._number(tr("Share held out"), tr("How much of each class is held out, 5 to 90 %"), 5, 90, row)
         self.share.setSuffix(" %")
-        self.fold = self._number(tr("Fold"), tr("Which of them is the test part of what is shown"), 1, 20, row)
+        self.fold = self._number(
+            tr("Fold that is tested on"), tr("Which of them is the test part of what is shown"), 1, 20, row
+        )
         self.fold.setPrefix(tr("fold "))
         self.folds = self._number(tr("Folds"), tr("Into how many folds the rows are dealt, 2 to 20"), 2, 20, row)
         self.folds.setPrefix(tr("of "))
