@@ -13,7 +13,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from slide_gui.core.choices import Choice
-from slide_gui.core.svm.criteria import LEARNED_BY, resolved
+from slide_gui.core.svm.criteria import CRITERIA, LEARNED_BY, resolved
 from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
@@ -34,8 +34,9 @@ from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll, add_button, add_choices, label
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
+from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import count, counted, label_names
+from slide_gui.text import count, counted, fixed, label_names
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -49,7 +50,9 @@ class ClassifierPage(Page):
     """Trains the multi-width SVM on the layers set in the panel."""
 
     def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        super().__init__("Classifier", "an RBF support vector machine with one learned width a layer", parent=parent)
+        super().__init__(
+            tr("Classifier"), tr("an RBF support vector machine with one learned width a layer"), parent=parent
+        )
         self._workspace, self._controller = workspace, controller
         self._steps = 0
         self._shown: RunResult | None = None
@@ -60,11 +63,11 @@ class ClassifierPage(Page):
         body = flush(QHBoxLayout(whole.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
-        self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
-        self._shares.set_placeholder("Each layer’s share of the exponent comes with the widths.")
+        self.criterion.set_placeholder(tr("Press Train: the criterion is drawn as the widths are learned."))
+        self._shares.set_placeholder(tr("Each layer’s share of the exponent comes with the widths."))
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
-        self.confusion.set_placeholder("The confusion matrix comes with the test error.")
-        self.gallery.set_placeholder("Misclassified images come with the test error.")
+        self.confusion.set_placeholder(tr("The confusion matrix comes with the test error."))
+        self.gallery.set_placeholder(tr("Misclassified images come with the test error."))
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True)
@@ -78,7 +81,7 @@ class ClassifierPage(Page):
         filtered = nested(right, QHBoxLayout(), spacing=8)
         self.filter = ElidedLabel("", self)
         filtered.addWidget(self.filter, 1)
-        self.show_all = add_button(self, filtered, "Show all", "Every misclassified image again", kind="small")
+        self.show_all = add_button(self, filtered, tr("Show all"), tr("Every misclassified image again"), kind="small")
         self.show_all.clicked.connect(self._widen)
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
@@ -91,16 +94,16 @@ class ClassifierPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         self.train_button = add_button(
-            self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
+            self, row, tr("Train"), tr("Learn widths and C, train on the whole training part, test"), kind="primary"
         )
         self.train_button.clicked.connect(self._toggle)
         methods = [method for method in METHODS.values() if method.plain]
-        tip = "Widths learned (§5), the paper’s commented variant, or the raw input"
-        self._method = self._choice(row, "Method", tip, methods)
-        tip = "What is minimised over the widths σ_t and C by gradient descent"
-        self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
-        tip = "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM"
-        self._loss = self._choice(row, "Loss", tip, LOSSES.values())
+        tip = tr("Widths learned (§5), the paper’s commented variant, or the raw input")
+        self._method = self._choice(row, tr("Method"), tip, methods)
+        tip = tr("What is minimised over the widths σ_t and C by gradient descent")
+        self._by = self._choice(row, tr("Widths by"), tip, LEARNED_BY.values())
+        tip = tr("Squared hinge is the one whose widths are learned; hinge is the ordinary SVM")
+        self._loss = self._choice(row, tr("Loss"), tip, LOSSES.values())
         self._loss.setMinimumContentsLength(4 + max(len(loss.text) for loss in LOSSES.values()))
         self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the others give way first
         row.addStretch(1)
@@ -188,28 +191,31 @@ class ClassifierPage(Page):
 
     def why_nothing_to_export(self) -> str:
         if self._controller.result is not None:
-            return "The result shown is of other data; open those to export it."
-        return "There is no result; press Train, or load a run."
+            return tr("The result shown is of other data; open those to export it.")
+        return tr("There is no result; press Train, or load a run.")
 
     def tables(self) -> tuple[NumberTable, ...]:
         result, tables = self._controller.result, []
         if result is not None:
             names, counts = self._names(result), result.confusion.tolist()
-            heads = tuple(f"taken for {name}" for name in names)
-            tables.append(NumberTable("Confusion matrix", ("class",), [(name,) for name in names], heads, counts))
+            heads = tuple(tr("taken for {name}", name=name) for name in names)
+            rows = [(name,) for name in names]
+            tables.append(NumberTable(tr("Confusion matrix"), (tr("class"),), rows, heads, counts))
         shares, steps, images = self._shares.shares, self.criterion.steps(), self.gallery.images
         if shares:
             cells = [(100 * each.share, each.sigma) for each in shares]
             layers = [(str(each.layer),) for each in shares]
-            tables.append(NumberTable("Share of each layer in the kernel", ("layer",), layers, ("share %", "σ"), cells))
+            title, heads = tr("Share of each layer in the kernel"), (tr("share %"), "σ")
+            tables.append(NumberTable(title, (tr("layer"),), layers, heads, cells))
         if steps:
             places = [(str(step.start + 1), str(step.iteration)) for step in steps]
             course = [(step.criterion, step.C, step.support) for step in steps]
-            title, heads = self.criterion.accessibleName().removesuffix(": plot"), ("criterion", "C", "support vectors")
-            tables.append(NumberTable(title, ("start", "iteration"), places, heads, course))
+            heads = (tr("criterion"), "C", tr("support vectors"))
+            keys = (tr("start"), tr("iteration"))
+            tables.append(NumberTable(self.criterion.name(), keys, places, heads, course))
         if images:
             rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
-            tables.append(NumberTable("Misclassified, as shown", ("test row",), rows, ("what",), notes))
+            tables.append(NumberTable(tr("Misclassified, as shown"), (tr("test row"),), rows, (tr("what"),), notes))
         return tuple(tables)
 
     # What is shown ---------------------------------------------------------------------------------------------
@@ -220,8 +226,8 @@ class ClassifierPage(Page):
         controller = self._controller
         if not self.isVisible():
             return
-        self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
-        problem = "Training starts as soon as the data are open." if self._waiting else controller.why_not()
+        self.train_button.setText(tr("Cancel") if controller.training.running or self._waiting else tr("Train"))
+        problem = tr("Training starts as soon as the data are open.") if self._waiting else controller.why_not()
         self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
         if problem:
             self.details.setText(problem)
@@ -232,7 +238,7 @@ class ClassifierPage(Page):
         else:
             self.rate.setText("")
             self.details.setText(problem)
-            self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
+            self.criterion.set_placeholder(tr("Press Train: the criterion is drawn as the widths are learned."))
             self.criterion.set_steps([])
             self._shares.set_shares([])
             self.confusion.set_counts([], ())
@@ -240,20 +246,21 @@ class ClassifierPage(Page):
             self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress) -> None:
-        self.criterion.set_placeholder("The criterion is drawn as the widths are learned.")
+        self.criterion.set_placeholder(tr("The criterion is drawn as the widths are learned."))
         if seen.history and not self._steps:
-            self.criterion.set_name(f"Criterion: {self._asked()}, with its prior")
+            self.criterion.set_name(_criterion_title(self._asked()))
         self._set_history(seen.history)
         if seen.test is not None and seen.test.done:
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
-            self.details.setText(f"test error so far, {done} of {total} images")
+            self.details.setText(tr("test error so far, {done} of {total} images", done=done, total=total))
             return
         self.rate.setText("…")
         chosen, solver = seen.chosen, seen.training
         parts = [_doing(seen, self._controller.spec)]
         if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
-            parts.append(f"gap {solver.solver.gap:.3g}, {counted(solver.solver.n_support, 'support vector')}")
+            vectors = counted(solver.solver.n_support, "support vector")
+            parts.append(tr("gap {gap:.3g}, {vectors}", gap=solver.solver.gap, vectors=vectors))
         if chosen is not None:
             parts.append(describe_widths(chosen.name))
         self.details.setText(" · ".join(parts))
@@ -289,28 +296,22 @@ class ClassifierPage(Page):
         self.criterion.set_stale(stale)
         over_folds = self._controller.folds_rate
         self.rate.setText(str(result.rate if over_folds is None else over_folds))
-        at = f"noise {asked.noise:.2f}, depth {asked.depth}"
-        svm = (
-            ""
-            if classifier is None
-            else f"C = {classifier.C:.3g} · {counted(classifier.n_support, 'support vector')} of "
-            f"{count(result.n_train)} rows · "
-        )
         chosen = None if classifier is None else classifier.chosen
-        if chosen is not None:
-            svm = f"{describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name)} · {svm}"
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
-        self.criterion.set_name("Criterion" if chosen is None else f"Criterion: {chosen.criterion}, with its prior")
-        behind = f" · of {at}, not of the panel’s parameters" if stale else f" · {at}"
-        behind += "" if result.is_current else f" · by version {result.numerics} of the numbers, not this program’s"
-        rows = "images" if self._workspace.dataset is None or self._workspace.dataset.image_shape else "rows"
-        judged = f"test error on {count(result.n_test)} {rows} with its 95 % interval"
-        if over_folds is not None:
-            judged = f"test error over all folds, {count(over_folds.n)} {rows} each judged once · "
-        if result.spec.held_out is not None:
-            judged += f"below: {result.spec.held_out}, {result.rate}" if over_folds else f" · {result.spec.held_out}"
-        said = f"{judged}{behind} · training error {100 * result.train_error:.2f} % · {svm}{result.timings.total:.1f} s"
-        self.details.setText(said + self._elsewhere(result))
+        self.criterion.set_name(tr("Criterion") if chosen is None else _criterion_title(chosen.criterion))
+        at = tr("noise {noise}, depth {depth}", noise=fixed(asked.noise, 2), depth=asked.depth)
+        parts = [self._judged(result), tr("of {at}, not of the panel’s parameters", at=at) if stale else at]
+        if not result.is_current:
+            version = result.numerics
+            parts.append(tr("by version {version} of the numbers, not this program’s", version=version))
+        parts.append(tr("training error {error:.2f} %", error=100 * result.train_error))
+        if chosen is not None:
+            parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
+        if classifier is not None:
+            vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
+            parts += [f"C = {classifier.C:.3g}", tr("{vectors} of {rows} rows", vectors=vectors, rows=rows)]
+        parts += [f"{result.timings.total:.1f} s", self._elsewhere(result)]
+        self.details.setText(" · ".join(filter(None, parts)))
         names = self._names(result)
         if result is not self._shown:
             self._shown = result
@@ -319,6 +320,33 @@ class ClassifierPage(Page):
         self.confusion.set_counts(result.confusion, names, stale)
         self._show_gallery(result, self.confusion.chosen, stale)
 
+    def _judged(self, result: RunResult) -> str:
+        """Say on which rows the errors are, and of which folds."""
+        images, held_out = self._are_images(), result.spec.held_out
+        whole = self._controller.folds_rate
+        if whole is None:
+            n = count(result.n_test)
+            judged = (
+                tr("test error on {n} images with its 95 % interval", n=n)
+                if images
+                else tr("test error on {n} rows with its 95 % interval", n=n)
+            )
+            return judged if held_out is None else f"{judged} · {held_out}"
+        n = count(whole.n)
+        judged = (
+            tr("test error over all folds, {n} images each judged once", n=n)
+            if images
+            else tr("test error over all folds, {n} rows each judged once", n=n)
+        )
+        if held_out is None:
+            return judged
+        return f"{judged} · {tr('below: {fold}, {error}', fold=held_out, error=result.rate)}"
+
+    def _are_images(self) -> bool:
+        """Whether rows are images, as far as is known."""
+        dataset = self._workspace.dataset
+        return dataset is None or dataset.image_shape is not None
+
     def _elsewhere(self, result: RunResult) -> str:
         """Say why another stored run of the same noise and depth has another error; nothing where none has."""
         other = self._controller.other_error(result.spec, result.error)
@@ -326,8 +354,10 @@ class ClassifierPage(Page):
         if other is None or setting is None:
             return ""
         why = Setting.of(result.spec).difference(setting, self._controller.n_classes)
-        split = "" if (other.split, other.seed) == (result.spec.split, result.spec.seed) else ", another split or seed"
-        return f" · another run here has {other.rate.value} %: {why or 'made in the same way'}{split}"
+        whys = [why or tr("made in the same way")]
+        if (other.split, other.seed) != (result.spec.split, result.spec.seed):
+            whys.append(tr("another split or seed"))
+        return tr("another run here has {error} %: {why}", error=other.rate.value, why=", ".join(whys))
 
     def _is_stale(self, result: RunResult) -> bool:
         """Whether the layers set in the panel are not those of the result."""
@@ -352,9 +382,13 @@ class ClassifierPage(Page):
             self._narrow(self.confusion.chosen)
 
     def _show_filter(self, shown: int, total: int, words: str) -> None:
-        rows = "image" if self._workspace.dataset is None or self._workspace.dataset.image_shape else "row"
-        said = f"{count(shown)} of {counted(total, f'misclassified {rows}')}: {words}" if words else ""
-        self.filter.setText(said or (counted(total, f"misclassified {rows}") if total else ""))
+        images = self._are_images()
+        mistakes = counted(total, "misclassified image") if images else counted(total, "misclassified row")
+        if words:
+            said = tr("{shown} of {mistakes}: {which}", shown=count(shown), mistakes=mistakes, which=words)
+        else:
+            said = mistakes if total else ""
+        self.filter.setText(said)
         self.show_all.setVisible(bool(words))
 
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
@@ -377,13 +411,13 @@ class ClassifierPage(Page):
             was = names[true] if true >= 0 else "?"
             said = names[int(predicted)]
             caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {said}"
-            items.append(
-                Thumbnail(int(row), shaped, caption, f"test image {count(int(row) + 1)}: {was}, taken for {said}")
-            )
+            note = tr("test image {n}: {true}, taken for {name}", n=count(int(row) + 1), true=was, name=said)
+            items.append(Thumbnail(int(row), shaped, caption, note))
         if not len(result.misclassified):
-            self.gallery.set_placeholder(f"None of the {counted(len(dataset.test), 'test row')} is misclassified.")
+            rows = counted(len(dataset.test), "test row")
+            self.gallery.set_placeholder(tr("None of the {rows} is misclassified.", rows=rows))
         self.gallery.set_images(items, stale)
-        words = "" if cell is None else f"{names[cell[0]]}, taken for {names[cell[1]]}"
+        words = "" if cell is None else tr("{true}, taken for {name}", true=names[cell[0]], name=names[cell[1]])
         self._show_filter(len(items), len(result.misclassified), words)
 
 
@@ -399,12 +433,17 @@ def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[n
 
 
 _PHASES = {
-    "fit": "fitting the layers",
-    "learn": "learning the widths",
-    "train": "counting training errors",
-    "validation": "counting validation errors",
-    "test": "testing",
+    "fit": tr("fitting the layers"),
+    "learn": tr("learning the widths"),
+    "train": tr("counting training errors"),
+    "validation": tr("counting validation errors"),
+    "test": tr("testing"),
 }
+
+
+def _criterion_title(criterion: str) -> str:
+    name = CRITERIA[criterion].text.partition(" (")[0] if criterion in CRITERIA else criterion
+    return tr("Criterion: {criterion}, with its prior", criterion=name)
 
 
 def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
@@ -414,5 +453,5 @@ def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
         done = 0 if seen.stack is None else len(seen.stack.layers)
         return str(Stage(_PHASES["fit"], min(done, depth - 1), depth) if depth else Stage(_PHASES["fit"]))
     if seen.phase == "learn" and seen.stage is None and solver is not None:
-        return str(Stage("training", solver.pair, solver.n_pairs if solver.n_pairs > 1 else 0))
+        return str(Stage(tr("training"), solver.pair, solver.n_pairs if solver.n_pairs > 1 else 0))
     return str(seen.stage or _PHASES[seen.phase])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -43,8 +44,9 @@ from slide_gui.gui.widgets.evaluation_table import (
     EvaluationTable,
     StandingLegend,
 )
+from slide_gui.language import tr
 from slide_gui.progress import Progress
-from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, time_left
+from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent, time_left
 
 __all__ = ["EvaluationPage"]
 
@@ -67,36 +69,43 @@ class EvaluationControls(QWidget):
         super().__init__(parent)
         self._controller = controller
         row = flush(QHBoxLayout(self))
-        tip = "Run what is chosen and not done yet; finished runs are kept, also after a crash"
-        self._buttons = StartPause(("Start", "Cancel"), tip, "benchmark", self)
+        tip = tr("Run what is chosen and not done yet; finished runs are kept, also after a crash")
+        self._buttons = StartPause((tr("Start"), tr("Cancel")), tip, tr("benchmark"), self)
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
         self.pause_button.clicked.connect(controller.runs.toggle_pause)
         row.addWidget(self._buttons)
         row.addSpacing(8)
         self._extent = QComboBox(self)
-        for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
+        for key, title in (("full", tr("Full protocol")), ("quick", tr("Quick protocol"))):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
-            "Full: all rows, the candidates of the protocol, hours. Quick: 600 training and 2\u202f000 test rows, few "
-            "candidates, about a minute; not the paper’s figures"
+            tr(
+                "Full: all rows, the candidates of the protocol, hours. Quick: 600 training and 2\u202f000 "
+                "test rows, few candidates, about a minute; not the paper’s figures"
+            )
         )
-        name_box(self._extent, "Protocol")
+        name_box(self._extent, tr("Protocol"))
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(self._extent)
-        row.addWidget(label("Splits", self))
-        self._splits = spin_box("Splits", 0, _MOST_SPLITS, self)
-        self._splits.setSpecialValueText("protocol’s")
+        row.addWidget(label(tr("Splits"), self))
+        self._splits = spin_box(tr("Splits"), 0, _MOST_SPLITS, self)
+        self._splits.setSpecialValueText(tr("protocol’s"))
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and Rectangles-Images, "
-            "1 on MNIST). The paper has 50, 10, 10 and 1"
+            tr(
+                "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and "
+                "Rectangles-Images, 1 on MNIST). The paper has 50, 10, 10 and 1"
+            )
         )
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
         data = {key: entry(key).title for key in controller.choice.data}
         methods = {key: METHODS[key].text for key in controller.choice.methods}
-        self.data_sets, self.methods = _Several("Data sets", data, self), _Several("Methods", methods, self)
+        tip = tr("Which data sets are run; the others show what is in the store")
+        self.data_sets = _Several(tr("Data sets"), tip, data, self)
+        tip = tr("Which methods are run; the others show what is in the store")
+        self.methods = _Several(tr("Methods"), tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
             row.addWidget(button)
@@ -140,7 +149,7 @@ class _Several(QPushButton):
     ticked = Signal()
     """A person ticked a box, or took a tick away."""
 
-    def __init__(self, title: str, choices: Mapping[str, str], parent: QWidget) -> None:
+    def __init__(self, title: str, tip: str, choices: Mapping[str, str], parent: QWidget) -> None:
         super().__init__(parent)
         self._title = title
         menu = QMenu(self)
@@ -155,7 +164,7 @@ class _Several(QPushButton):
             box.toggled.connect(self.ticked)
             self.boxes[key] = box
         self.setMenu(menu)
-        self.setToolTip(f"Which {title.lower()} are run; the others show what is in the store")
+        self.setToolTip(tip)
         self.choose(tuple(choices))
 
     def chosen(self) -> tuple[str, ...]:
@@ -169,15 +178,16 @@ class _Several(QPushButton):
             box.setChecked(key in keys)
             box.blockSignals(False)
         names = [box.text() for key, box in self.boxes.items() if key in keys]
-        said = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
-        self.setText(f"{self._title}: {said if names else 'none'}")
+        said = tr("all") if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
+        self.setText(f"{self._title}: {said if names else tr('none')}")
 
 
-_NOTES = (
-    "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by Holm’s correction over the "
-    "table; the corrected resampled t-test over splits, McNemar’s on one."
+_NOTES = tr(
+    "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by "
+    "Holm’s correction over the table; the corrected resampled t-test over splits, McNemar’s "
+    "on one."
 )
-_QUICK = "quick: 600 training rows, not the paper’s figures"
+_QUICK = tr("quick: 600 training rows, not the paper’s figures")
 
 
 class EvaluationPage(Page):
@@ -186,17 +196,17 @@ class EvaluationPage(Page):
     def __init__(
         self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
     ) -> None:
-        super().__init__("Benchmark", "", views, parent=parent)
+        super().__init__(tr("Benchmark"), "", views, parent=parent)
         self._controller = controller
         self._subtitles = [view.about for view in views]
         self.tabs.idClicked.connect(self._show_view)
-        export = add_button(self, self.head, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
+        export = add_button(self, self.head, tr("Export tables…"), tr("As figure, LaTeX, CSV or Markdown (Ctrl+E)"))
         export.clicked.connect(self.export_requested)
         self.controls = EvaluationControls(controller, self)
         self.controls.changed.connect(self.chosen)
         self.column.addWidget(self.controls)
         self._build_course(nested(self.column, QHBoxLayout(), spacing=12))
-        self.errors = EvaluationTable(self, name="Error rates")
+        self.errors = EvaluationTable(self, name=tr("Error rates"))
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._ask_runs)
         self._views = QStackedWidget(self)
@@ -206,8 +216,9 @@ class EvaluationPage(Page):
         self._legend = StandingLegend(self)
         self.column.addWidget(self._legend)
         self._notes = label(_NOTES, self, wraps=True)
-        self._notes.setToolTip(f"{INTERVALS}\n\nMarks: {MARKS}")
-        self._notes.setAccessibleDescription(f"{INTERVALS} Marks: {MARKS}")
+        marks = tr("Marks: {marks}", marks=MARKS)
+        self._notes.setToolTip(f"{INTERVALS}\n\n{marks}")
+        self._notes.setAccessibleDescription(f"{INTERVALS} {marks}")
         self.column.addWidget(self._notes)
         controller.changed.connect(self.refresh)
 
@@ -216,7 +227,7 @@ class EvaluationPage(Page):
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(160, 4)
-        self._bar.setAccessibleName("Share of the runs done")
+        self._bar.setAccessibleName(tr("Share of the runs done"))
         self.course = label("", self)
         row.addStrut(16)
         row.addWidget(self._bar)
@@ -224,21 +235,24 @@ class EvaluationPage(Page):
 
     def _build_times(self) -> QWidget:
         view = QWidget(self)
-        self.running_times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
+        self.running_times = EvaluationTable(view, name=tr("Running time of feature generation"), ordered=False)
         column = flush(QVBoxLayout(view))
         column.addWidget(self.running_times, 1)
         row = nested(column, QHBoxLayout(), spacing=12)
         self._time = add_button(
             view,
             row,
-            "Time the tutorial’s SdA",
-            "Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe",
+            tr("Time the tutorial’s SdA"),
+            tr("Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe"),
         )
         self._time.clicked.connect(self._controller.time_tutorial)
         note = label(
-            "Fit of the representation and features of the training rows; no classifier, no choice of parameters. "
-            "SLIDE and SdA as chosen are measured whole, by the runs of the benchmark; the tutorial’s recipe "
-            "(3 × 1000 units, 15 epochs a layer) is extrapolated from one short epoch, not measured whole.",
+            tr(
+                "Fit of the representation and features of the training rows; no classifier, no choice "
+                "of parameters. SLIDE and SdA as chosen are measured whole, by the runs of the "
+                "benchmark; the tutorial’s recipe (3 × 1000 units, 15 epochs a layer) is extrapolated "
+                "from one short epoch, not measured whole."
+            ),
             view,
             wraps=True,
         )
@@ -310,16 +324,16 @@ class EvaluationPage(Page):
         options = []
         if any(cell.answers for cell in state.cells):
             options.append(
-                ExportOption("errors", "the table of error rates", partial(_errors_export, state), kinds=TABLES)
+                ExportOption("errors", tr("the table of error rates"), partial(_errors_export, state), kinds=TABLES)
             )
         if any(_timed(row) for row in times):
             options.append(
-                ExportOption("times", "the table of running times", partial(_times_export, times), kinds=TABLES)
+                ExportOption("times", tr("the table of running times"), partial(_times_export, times), kinds=TABLES)
             )
         return tuple(options if self._views.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:
-        return "No cell has a result yet; press Start."
+        return tr("No cell has a result yet; press Start.")
 
     def tables(self) -> tuple[NumberTable, ...]:
         if not self.export_options():
@@ -350,26 +364,34 @@ class EvaluationPage(Page):
         self._bar.setVisible(controller.runs.running)
         if controller.runs.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
-            left = "" if live.seconds_left is None else f" · about {time_left(live.seconds_left)}"
-            held = " · paused" if controller.runs.paused else ""
-            faults = f" · {len(live.faults)} damaged runs made again" if live.faults else ""
-            self.course.setText(f"{live.done} of {live.total} runs{left}{held}{faults}")
+            said = [tr("{n} of {total} runs", n=live.done, total=live.total)]
+            if live.seconds_left is not None:
+                said.append(tr("about {left}", left=time_left(live.seconds_left)))
+            if controller.runs.paused:
+                said.append(tr("paused"))
+            if live.faults:
+                said.append(tr("{n} damaged runs made again", n=len(live.faults)))
+            self.course.setText(" · ".join(said))
         elif controller.runs.running:
             self._bar.setValue(0)
-            self.course.setText("opening the data…")
+            self.course.setText(tr("opening the data…"))
         elif controller.timing.running:
-            self.course.setText("timing the tutorial’s autoencoders…")
+            self.course.setText(tr("timing the tutorial’s autoencoders…"))
         elif not controller.known:
-            self.course.setText("reading the runs…" if controller.is_reading else "")
+            self.course.setText(tr("reading the runs…") if controller.is_reading else "")
         else:
             cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]
             done, asked = sum(min(len(c.answers), c.asked) for c in cells), sum(c.asked for c in cells)
-            self.course.setText(
-                controller.why_not()
-                or (f"all {asked} splits are done" if done == asked else f"{done} of {asked} splits are done")
-                + (": Start goes on where it was" if 0 < done < asked else "")
-            )
+            self.course.setText(controller.why_not() or _done(done, asked))
+
+
+def _done(done: int, asked: int) -> str:
+    if done == asked:
+        return tr("all {n} splits are done", n=asked)
+    if not done:
+        return tr("{n} of {total} splits are done", n=done, total=asked)
+    return tr("{n} of {total} splits are done: Start goes on where it was", n=done, total=asked)
 
 
 def _errors_export(state: EvaluationState, _progress: Progress) -> FigureExport:
@@ -391,7 +413,13 @@ def _timed(row: TimeRow) -> bool:
 # What each cell says ------------------------------------------------------------------------------------------
 
 _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
-_PHASES = {"fit": "fitting", "learn": "learning", "train": "training", "validation": "judging", "test": "judging"}
+_PHASES = {
+    "fit": tr("fitting"),
+    "learn": tr("learning"),
+    "train": tr("training"),
+    "validation": tr("judging"),
+    "test": tr("judging"),
+}
 
 
 def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
@@ -401,10 +429,12 @@ def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evalu
     for key in dict.fromkeys(cell.data for cell in choice.table()):
         info, known = infos.get(key), entry(key)
         if info is None:
-            note = "no runs yet"
+            note = tr("no runs yet")
         else:
-            note = f"{'generated' if info.generated else 'real'}, {count(info.n_train)} / {count(info.n_test)}"
-        tip = f"{known.title}: training / test rows\nClick to put the methods in the order of this data set"
+            note = f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
+        tip = tr(
+            "{data}: training / test rows\nClick to put the methods in the order of this data set", data=known.title
+        )
         heads.append(EvaluationHead(known.title, note, tip))
     return tuple(heads)
 
@@ -448,7 +478,8 @@ def error_rows(
 def _published(name: str, place: str, error: float | None) -> EvaluationCell:
     if error is None:
         return EvaluationCell()
-    return EvaluationCell(aside=fixed(error, 2), tip=f"{name}: {fixed(error, 2)}{THIN}%, published by {place}")
+    tip = tr("{method}: {error}, published by {place}", method=name, error=per_cent(error), place=place)
+    return EvaluationCell(aside=fixed(error, 2), tip=tip)
 
 
 def _said(
@@ -460,10 +491,10 @@ def _said(
     paused: bool,
 ) -> EvaluationCell:
     if cell is None:
-        return EvaluationCell(note="not in the protocol")
+        return EvaluationCell(note=tr("not in the protocol"))
     asked = cell.data in choice.data and cell.method in choice.methods
     here = running and state.current is not None and state.current[:2] == (cell.data, cell.method)
-    aside = "" if cell.paper is None else f"paper {fixed(100 * cell.paper.error, 2)}"
+    aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
     fraction = None
     if here and state.current is not None:
         note, fraction = _course(state, state.current[2], cell.asked, paused)
@@ -471,9 +502,9 @@ def _said(
     elif cell.complete:
         note = counted(cell.asked, "split")
     else:
-        done = f"{len(cell.answers)} of {cell.asked} splits"
-        why = "not asked" if not asked else "waiting" if running else ""
-        note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
+        done = tr("{n} of {total} splits", n=len(cell.answers), total=cell.asked)
+        why = tr("not asked") if not asked else tr("waiting") if running else ""
+        note = ", ".join(filter(None, (done, why))) if cell.answers else why or tr("not run yet")
     rate, other, main, rank = cell.rate, state.comparison(cell), "", None
     stands = standing(state, cell)
     if rate is not None:
@@ -487,22 +518,28 @@ def _said(
 
 def _course(state: EvaluationState, split: int, asked: int, paused: bool) -> tuple[str, float]:
     """Return what the running split is at, and the share of it that is done."""
+    said, fraction = _doing(state, paused)
+    where = tr("split {n} of {total}", n=split + 1, total=asked) if asked > 1 else ""
+    return ": ".join(filter(None, (where, said))), fraction
+
+
+def _doing(state: EvaluationState, paused: bool) -> tuple[str, float]:
     done, of = state.stage
-    where = f"split {split + 1} of {asked}: " if asked > 1 else ""
     if paused:
-        return f"{where}paused", 0.0
+        return tr("paused"), 0.0
     if of > 1:
-        return f"{where}choosing {done} / {of}", done / (of + 1)
+        return tr("choosing {n} / {total}", n=done, total=of), done / (of + 1)
     live = state.live
     if live is None:
-        return f"{where}running", 0.0
+        return tr("running"), 0.0
     if live.epochs is not None and live.epochs.epochs and live.test is None:
         last = live.epochs.epochs[-1]
-        layer = f" layer {last.layer}" if last.layer else ""
-        return f"{where}{last.phase}{layer}, epoch {last.epoch}", 0.0
+        if last.layer:
+            return tr("pre-training layer {layer}, epoch {epoch}", layer=last.layer, epoch=last.epoch), 0.0
+        return tr("fine-tuning, epoch {epoch}", epoch=last.epoch), 0.0
     within = _within(live)
-    per_cent = f" {100 * within:.0f}{THIN}%" if within else ""
-    return f"{where}{_PHASES.get(live.phase, live.phase)}{per_cent}", 0.9 * within
+    share = f" {per_cent(100 * within, 0)}" if within else ""
+    return f"{_PHASES.get(live.phase, live.phase)}{share}", 0.9 * within
 
 
 def _within(live: RunProgress) -> float:
@@ -511,26 +548,33 @@ def _within(live: RunProgress) -> float:
 
 def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
     data = entry(cell.data).title
-    lines = [f"{cell.name} on {dataset_title(data, info is not None and info.generated)}"]
+    title = dataset_title(data, info is not None and info.generated)
+    lines = [tr("{method} on {data}", method=cell.name, data=title)]
     rate = cell.rate
     if rate is None:
-        lines.append(f"No result: {note}")
+        lines.append(tr("No result: {why}", why=note))
+    elif rate.n_splits > 1:
+        over = tr("mean of {splits} splits, each n = {n} test rows", splits=rate.n_splits, n=count(rate.n))
+        lines.append(f"{rate}; {over}")
     else:
-        over = f"mean of {rate.n_splits} splits, each" if rate.n_splits > 1 else "one split,"
-        lines.append(f"{rate}; {over} n = {count(rate.n)} test rows")
+        lines.append(f"{rate}; {tr('one split, n = {n} test rows', n=count(rate.n))}")
     if cell.chosen:
-        lines.append(f"Chosen on validation: {cell.chosen}")
+        lines.append(tr("Chosen on validation: {chosen}", chosen=cell.chosen))
     if other is not None:
-        p = f"{_probability(other.p)}; by Holm {_probability(other.adjusted)}"
-        rows = ""
+        said = [_probability(other.p), tr("by Holm {p}", p=_probability(other.adjusted))]
         if other.rows is not None:
-            rows = f"; {count(other.rows.only_first)} rows only here wrong, {count(other.rows.only_second)} only there"
-        lines.append(f"Against SLIDE-SVM ({other.test}): {p}{rows}")
+            here, there = count(other.rows.only_first), count(other.rows.only_second)
+            said.append(tr("{here} rows only here wrong, {there} only there", here=here, there=there))
+        lines.append(tr("Against SLIDE-SVM ({test}): {answer}", test=other.test, answer="; ".join(said)))
     if cell.paper is not None:
-        lines.append(f"Paper: {fixed(100 * cell.paper.error, 2)}{THIN}%")
+        lines.append(tr("Paper: {error}", error=per_cent(100 * cell.paper.error)))
     if cell.answers:
-        lines.append("Click or Enter: its runs on the Runs page")
+        lines.append(tr("Click or Enter: its runs on the Runs page"))
     return "\n".join(lines)
+
+
+def _kind(info: DataInfo) -> str:
+    return tr("generated") if info.generated else tr("real")
 
 
 def _probability(p: float) -> str:
@@ -552,9 +596,9 @@ def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
     return tuple(
         EvaluationHead(
             row.data.title,
-            f"{'generated' if row.data.generated else 'real'}, {count(row.data.n_train)} rows"
+            f"{_kind(row.data)}, {tr('{n} rows', n=count(row.data.n_train))}"
             if row.data.fingerprint
-            else "no runs yet",
+            else tr("no runs yet"),
             row.data.title,
         )
         for row in rows
@@ -563,24 +607,28 @@ def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     """Return the rows of the table of running times: measured here, and beside it the paper's."""
-    gpu = "on a GPU in the paper"
+    gpu = tr("on a GPU in the paper")
     return (
         _time_row("SLIDE", "", [(_seconds(r.slide), _paper(_seconds(r.paper_slide)), "") for r in rows], True),
         _time_row(
-            "SdA, as chosen",
+            tr("SdA, as chosen"),
             gpu,
             [(_seconds(r.sda), _paper(_seconds(r.paper_sda)), _short(r.sda_chosen)) for r in rows],
             tips=[r.sda_chosen for r in rows],
         ),
         _time_row(
-            "Speed-up", "over SdA as chosen", [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows]
+            tr("Speed-up"),
+            tr("over SdA as chosen"),
+            [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows],
         ),
         _time_row(
-            "Tutorial’s SdA",
-            "EXTRAPOLATED",
+            tr("Tutorial’s SdA"),
+            tr("EXTRAPOLATED"),
             [(_seconds(r.tutorial.seconds if r.tutorial else None), "", _scaled(r)) for r in rows],
         ),
-        _time_row("Speed-up", "over the tutorial’s", [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]),
+        _time_row(
+            tr("Speed-up"), tr("over the tutorial’s"), [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]
+        ),
     )
 
 
@@ -589,9 +637,10 @@ def _time_row(
 ) -> EvaluationRow:
     said = []
     for number, (main, aside, below) in enumerate(cells):
-        lines = [title + (f", {note}" if note else ""), main or "not measured yet", below, aside]
+        lines = [title + (f", {note}" if note else ""), main or tr("not measured yet"), below, aside]
         lines += [tips[number]] if tips and tips[number] else []
-        said.append(EvaluationCell(main, aside, below if main else "not measured", tip="\n".join(filter(None, lines))))
+        tip = "\n".join(filter(None, lines))
+        said.append(EvaluationCell(main, aside, below if main else tr("not measured"), tip=tip))
     return EvaluationRow("", title, tuple(said), note=note, strong=strong)
 
 
@@ -604,22 +653,24 @@ def _ratio(ratio: float | None) -> str:
 
 
 def _paper(text: str) -> str:
-    return f"paper {text}" if text else ""
+    return tr("paper {value}", value=text) if text else ""
 
 
 def _short(chosen: str) -> str:
     """Return the units and noise of what was chosen, which is all there is room for."""
     units, *rest = chosen.split(", ")[:2]
-    sizes = units.removeprefix("units ").split("–")
+    sizes = re.findall(r"\d+", units)
     if len(sizes) > 1 and len(set(sizes)) == 1:
-        units = f"{len(sizes)} × {sizes[0]} units"
+        units = tr("{n} × {size} units", n=len(sizes), size=sizes[0])
     return ", ".join((units, *rest))
 
 
 def _scaled(row: TimeRow) -> str:
     tutorial = row.tutorial
-    return "" if tutorial is None else f"from {duration(tutorial.measured)} on {tutorial.rows} rows"
+    if tutorial is None:
+        return ""
+    return tr("from {measured} on {rows} rows", measured=duration(tutorial.measured), rows=tutorial.rows)
 
 
 def _from(row: TimeRow) -> str:
-    return "" if row.tutorial is None else "extrapolated"
+    return "" if row.tutorial is None else tr("extrapolated")

@@ -12,6 +12,7 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.weight_tiles import Tile
+from slide_gui.language import tr
 
 __all__ = ["TileSource", "row_tile"]
 
@@ -30,8 +31,8 @@ class TileSource:
         self.color_map = "blue-white-red"
         self._limits: list[float] = []
         self._layer_limits: dict[tuple[Layer, bool], float] = {}
-        self._cache: dict[tuple[object, int, ColorScale, bool], Tile] = {}
-        self._used: dict[tuple[object, int, ColorScale, bool], Tile] = {}
+        self._cache: dict[tuple[object, int, ColorScale, str], Tile] = {}
+        self._used: dict[tuple[object, int, ColorScale, str], Tile] = {}
         self._judged: tuple[Dataset | None, tuple[Layer, ...]] = (None, ())
         self._drowned = False
 
@@ -65,11 +66,15 @@ class TileSource:
         known = [(k, row) for k, row in enumerate(rows, 1) if row is not None]
         if not known:
             return None
-        what = "Contributions to" if self.shows_contributions() else "Weights of"
-        heads = tuple(f"layer {k}" for k, _ in known)
-        names = [(name,) for name in [*self.names(), "bias"]]
-        title = f"{what} {self._workspace.feature_name(feature)}, by layer"
-        return NumberTable(title, ("from",), names, heads, np.array([row for _, row in known]).T)
+        pixel = self._workspace.feature_name(feature)
+        title = (
+            tr("Contributions to {pixel}, by layer", pixel=pixel)
+            if self.shows_contributions()
+            else tr("Weights of {pixel}, by layer", pixel=pixel)
+        )
+        heads = tuple(tr("layer {k}", k=k) for k, _ in known)
+        names = [(name,) for name in [*self.names(), tr("bias")]]
+        return NumberTable(title, (tr("from"),), names, heads, np.array([row for _, row in known]).T)
 
     def pictures(self, feature: int) -> list[NumberTable]:
         """Return each tile of a feature, pixel by pixel as it lies in the image; none where features are no image."""
@@ -77,10 +82,10 @@ class TileSource:
         for k in range(1, self._workspace.state.parameters.depth + 1):
             row = self.shown(feature, k)
             if shape is not None and row is not None:
-                title = f"The same as a picture, layer {k}"
+                title = tr("The same as a picture, layer {k}", k=k)
                 names = [(str(i),) for i in range(shape[0])]
-                heads = tuple(f"column {j}" for j in range(shape[1]))
-                tables.append(NumberTable(title, ("row",), names, heads, row[:-1].reshape(shape)))
+                heads = tuple(tr("column {j}", j=j) for j in range(shape[1]))
+                tables.append(NumberTable(title, (tr("row"),), names, heads, row[:-1].reshape(shape)))
         return tables
 
     def shows_contributions(self) -> bool:
@@ -121,16 +126,16 @@ class TileSource:
         row = self.shown(feature, layer)
         if row is None:
             return None
-        contributions = self.shows_contributions()
+        quantity = self.quantity()
         preview = self._workspace.preview
         previewed = layer == 1 and preview is not None and feature in preview.rows
         stack = self._workspace.stack
         origin: object = preview if previewed or stack is None else stack.layers[layer - 1]
         scale = self._scale_of(row, feature, layer)
-        key = (origin, feature, scale, contributions)
+        key = (origin, feature, scale, quantity)
         tile = self._used.get(key) or self._cache.get(key)
         if tile is None:
-            tile = row_tile(row, self._shape, scale, feature, "contribution" if contributions else "")
+            tile = row_tile(row, self._shape, scale, feature, quantity)
         self._used[key] = tile
         return tile
 
@@ -139,8 +144,8 @@ class TileSource:
         stack = self._workspace.stack
         pending = stack is None or layer > len(stack.layers)
         if pending or self._workspace.state.selection.levels != "layer":
-            return f"layer {layer}"
-        return f"layer {layer} · ±{_short(self._limit_of(layer))}"
+            return tr("layer {k}", k=layer)
+        return f"{tr('layer {k}', k=layer)} · ±{_short(self._limit_of(layer))}"
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the scale of a whole layer, as in the mosaic."""
@@ -161,12 +166,13 @@ class TileSource:
         level = self._workspace.state.selection.levels
         if level == "global":
             return ColorScale.symmetric(self.color_map, self._global_limit()), self.quantity(), ()
-        labels = ("−limit", "−½", "0", "+½", "+limit")
-        return ColorScale.symmetric(self.color_map, 1.0), self.quantity() or f"per {level}", labels
+        labels = (tr("−limit"), "−½", "0", "+½", tr("+limit"))
+        per = tr("per tile") if level == "tile" else tr("per layer")
+        return ColorScale.symmetric(self.color_map, 1.0), self.quantity() or per, labels
 
     def quantity(self) -> str:
         """Return what stands in place of weights, empty where nothing does."""
-        return "contribution" if self.shows_contributions() else ""
+        return tr("contribution") if self.shows_contributions() else ""
 
     def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
         level = self._workspace.state.selection.levels
