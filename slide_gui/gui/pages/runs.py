@@ -287,8 +287,8 @@ class ComparisonView(QWidget):
                 if rows.contributions
                 else tr("Weights of {pixel} in A and B", pixel=name)
             )
-            cells, names = list(zip(*columns.values(), strict=True)), [(x,) for x in (*named, tr("bias"))]
-            tables.append(NumberTable(title, (tr("from"),), names, tuple(columns), cells))
+            cells, sources = list(zip(*columns.values(), strict=True)), [(x,) for x in (*named, tr("bias"))]
+            tables.append(NumberTable(title, (tr("from"),), sources, tuple(columns), cells))
         return tuple(tables)
 
     def changeEvent(self, event: Any) -> None:

@@ -16,6 +16,7 @@ from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button, label
+from slide_gui.language import tr
 
 __all__ = ["AllRows"]
 
@@ -30,7 +31,7 @@ class AllRows(View):
         super().__init__(context, parent)
         self._shows: tuple[Any, ...] = ()
         self.mosaic = Mosaic(self)
-        self.mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
+        self.mosaic.setToolTip(tr("Wheel zooms, drag moves, double-click fits, a click pins the pixel"))
         self.mosaic.pixel_hovered.connect(self._hover)
         self.mosaic.pixel_clicked.connect(self._pin_field)
         self._choice = LayerChoice(self)
@@ -46,9 +47,11 @@ class AllRows(View):
         grid.addWidget(tools, 0, 0, Qt.AlignmentFlag.AlignLeft)
         above = flush(QHBoxLayout(tools))
         above.addWidget(self._choice)
-        wall = add_button(tools, above, "Wall", "All layers on the whole screen, morphing with the noise (F11)", "flat")
+        wall = add_button(
+            tools, above, tr("Wall"), tr("All layers on the whole screen, morphing with the noise (F11)"), "flat"
+        )
         wall.clicked.connect(self.wall_requested)
-        self._nothing = label("There is no layer: the depth is 0", self)
+        self._nothing = label(tr("There is no layer: the depth is 0"), self)
         grid.addWidget(self._nothing, 1, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.mosaic, 1, 0)
         grid.addWidget(self._bar, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)
@@ -103,8 +106,13 @@ class AllRows(View):
         names, layer = self._source.names(), stack.layers[number - 1]
         rms = self._source.rms(number) if self._source.shows_contributions() else None
         weights = layer.weights if rms is None else layer.weights * np.append(rms, 1.0)
-        title = f"{'Weights' if rms is None else 'Contributions'} of every row of W, layer {number}"
-        return (NumberTable(title, ("row of",), [(name,) for name in names], (*names, "bias"), weights),)
+        title = (
+            tr("Weights of every row of W, layer {k}", k=number)
+            if rms is None
+            else tr("Contributions of every row of W, layer {k}", k=number)
+        )
+        rows, heads = [(name,) for name in names], (*names, tr("bias"))
+        return (NumberTable(title, (tr("row of"),), rows, heads, weights),)
 
     @Slot()
     def _moved(self) -> None:

@@ -18,6 +18,7 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import LowScroll
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
+from slide_gui.language import tr
 from slide_gui.text import count, fixed, layer_name, number, significant
 
 __all__ = ["ExplainedWeight", "lines_of"]
@@ -31,43 +32,47 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     s_ab, s_aa, p_ab = _amount(e.s_ab), _amount(e.s_aa), _amount(e.p_ab)
     q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
     same = e.a == e.b
+    over, one_pixel, two_pixels = tr("over {n} samples", n=count(e.n)), tr("eq. 10, α = β"), tr("eq. 10, α ≠ β")
     return (
         ExplainLine(
-            "S_{ab}", "Σ_{i} x_{ia} x_{ib}", f"over {count(e.n)} samples", s_ab, "§3",
-            "Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n",
+            "S_{ab}", "Σ_{i} x_{ia} x_{ib}", over, s_ab, "§3",
+            tr("Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n"),
         ),
-        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", f"over {count(e.n)} samples", s_aa, "§3", "How much a is lit"),
+        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", over, s_aa, "§3", tr("How much a is lit")),
         ExplainLine(
-            "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", q_a, "§3",
-            "Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the bias",
+            "q_{a}", tr("p = 1 − noise"), f"1 − {fixed(e.noise, 2)}", q_a, "§3",
+            tr(
+                "Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the "
+                "bias"
+            ),
         ),
         ExplainLine(
-            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, "§3, below eq. 10",
-            "Expected product of the clean a with the corrupted b: only b may be blanked",
+            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, tr("§3, below eq. 10"),
+            tr("Expected product of the clean a with the corrupted b: only b may be blanked"),
         ),
         ExplainLine(
             "E[Q]_{ab}",
             "S_{aa} q_{a}" if same else "S_{ab} q_{a} q_{b}",
             f"{s_aa} · {q_a}" if same else f"{s_ab} · {q_a} · {q_b}",
             _amount(e.q_ab),
-            "eq. 10, α = β" if same else "eq. 10, α ≠ β",
-            "Expected product of a and b, both corrupted: both must survive",
+            one_pixel if same else two_pixels,
+            tr("Expected product of a and b, both corrupted: both must survive"),
         ),
         ExplainLine(
-            "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), "eq. 10, α = β",
-            "A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares",
+            "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), one_pixel,
+            tr("A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares"),
         ),
         ExplainLine(
-            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), "eq. 8, Algorithm 1",
-            "Weight with which a is reconstructed from b: the solution of all equations at once",
+            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), tr("eq. 8, Algorithm 1"),
+            tr("Weight with which a is reconstructed from b: the solution of all equations at once"),
         ),
         ExplainLine(
-            "W_{a,d+1}", "bias", "of the constant 1", signed(e.bias, 4), "§3",
-            "What the reconstruction of a starts from: the weight of the constant that is never corrupted",
+            "W_{a,d+1}", tr("bias"), tr("of the constant 1"), signed(e.bias, 4), "§3",
+            tr("What the reconstruction of a starts from: the weight of the constant that is never corrupted"),
         ),
         ExplainLine(
-            "check", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(e.product), "eq. 8",
-            "Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution",
+            tr("check"), "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(e.product), tr("eq. 8"),
+            tr("Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution"),
         ),
     )  # fmt: skip
 
@@ -86,7 +91,7 @@ class ExplainedWeight(View):
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
         self.panel = ExplainPanel(self)
-        self.tiles = self._add_tiles("Row a of S, E[P], E[Q] and W")
+        self.tiles = self._add_tiles(tr("Row a of S, E[P], E[Q] and W"))
         layout = flush(QVBoxLayout(self))
         layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
         body = LowScroll(self.panel.sizeHint().height() + _TILES, self)
@@ -107,24 +112,25 @@ class ExplainedWeight(View):
         if dataset is None:
             return
         shape = dataset.image_shape
-        noun = "pixel" if shape else "feature"
         if depth == 0:
-            self._say(f"Depth 0: no {noun} is reconstructed", "Raise the depth to explain a weight.")
+            title = tr("Depth 0: no pixel is reconstructed") if shape else tr("Depth 0: no feature is reconstructed")
+            self._say(title, tr("Raise the depth to explain a weight."))
             return
         row = self._source.row(a, layer)
         if row is None or stack is None or len(stack.layers) < layer or stack.layers[layer - 1].scatter is None:
             return
         scatter = stack.layers[layer - 1].scatter
         assert scatter is not None
-        b, why = self._other(row, a, noun)
+        b, why = self._other(row, a, shape is not None)
         preview = self._workspace.preview
         previewed = layer == 1 and preview is not None and a in preview.rows
         parameters = preview.parameters if previewed and preview is not None else stack.parameters
         explanation = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
         stale = self._source.is_stale(a, layer)
-        title = f"Layer {layer}: a = {self._workspace.feature_name(a)} from b = {self._workspace.feature_name(b)}"
-        fitted_on = "x" if layer == 1 else layer_name(layer - 1)
-        self.panel.set_lines(title, f"{why} The layer is fitted on {fitted_on}.", lines_of(explanation), stale)
+        name_a, name_b = self._workspace.feature_name(a), self._workspace.feature_name(b)
+        title = tr("Layer {k}: a = {a} from b = {b}", k=layer, a=name_a, b=name_b)
+        fitted_on = tr("The layer is fitted on {input}.", input="x" if layer == 1 else layer_name(layer - 1))
+        self.panel.set_lines(title, f"{why} {fitted_on}", lines_of(explanation), stale)
         self._show_rows(explanation, shape, stale)
         self.tiles.set_crosshair(b)
         self.numbers_changed.emit()
@@ -132,17 +138,22 @@ class ExplainedWeight(View):
     def tables(self) -> tuple[NumberTable, ...]:
         lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.panel.lines()]
         plain = [tuple(map(plain_math, cells)) for cells in lines]
-        heads = ("formula", "numbers", "value", "in the paper")
-        title = plain_math(self.panel.title)
-        return (NumberTable(title, ("what",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),) if plain else ()
+        if not plain:
+            return ()
+        title, heads = plain_math(self.panel.title), (tr("formula"), tr("numbers"), tr("value"), tr("in the paper"))
+        return (NumberTable(title, (tr("what"),), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
 
-    def _other(self, row: NDArray[np.float64], a: int, noun: str) -> tuple[int, str]:
+    def _other(self, row: NDArray[np.float64], a: int, are_pixels: bool) -> tuple[int, str]:
         source = self._pixels.source
-        if source is None:
-            return strongest(
-                row, a
-            ), f"b has the strongest weight but a’s own; move over an image below for another {noun}."
-        return source, f"b is the {noun} under the cursor."
+        if source is not None:
+            why = tr("b is the pixel under the cursor.") if are_pixels else tr("b is the feature under the cursor.")
+            return source, why
+        why = (
+            tr("b has the strongest weight but a’s own; move over an image below for another pixel.")
+            if are_pixels
+            else tr("b has the strongest weight but a’s own; move over an image below for another feature.")
+        )
+        return strongest(row, a), why
 
     def _say(self, title: str, second: str) -> None:
         self.panel.set_lines(title, second, ())
@@ -157,10 +168,10 @@ class ExplainedWeight(View):
             shown = signed(at_b, 4) if values is explanation.w_row else significant(at_b, 4)
             heads.append(f"{column} · ±{significant(limit, 3)}")
             scale = ColorScale.symmetric(self._source.color_map, limit)
-            tiles.append(Tile.of(values, shape, scale, f"at b {shown}", explanation.a))
+            tiles.append(Tile.of(values, shape, scale, tr("at b {value}", value=shown), explanation.a))
         row = TileRow(
             self._workspace.feature_name(explanation.a),
-            "row a",
+            tr("row a"),
             QColor(theme_of(self).accent),
             False,
             tuple(tiles),

@@ -12,6 +12,7 @@ from slide_gui.gui.layouts import flush
 from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button
+from slide_gui.language import tr
 from slide_gui.text import count, label_names
 
 __all__ = ["ImageRow", "ShownImage"]
@@ -59,9 +60,8 @@ class ShownImage(QObject):
         """Show an image of the test part until another sample is chosen."""
         dataset = self._workspace.dataset
         if dataset is not None and 0 <= row < len(dataset.test) and row != self._test_row:
-            self._workspace.history.push(
-                Step(f"showing test image {count(row + 1)}", self._show_test, self._test_row, row)
-            )
+            text = tr("showing test image {n}", n=count(row + 1))
+            self._workspace.history.push(Step(text, self._show_test, self._test_row, row))
             self._show_test(row)
 
     @Slot(object)
@@ -72,7 +72,7 @@ class ShownImage(QObject):
         elif dataset is not None:
             labels = dataset.test_labels
             of_class = "" if labels is None else _class_caption(dataset, int(labels[row]))
-            self._show(dataset.test[row], f"test {count(row + 1)}{of_class}")
+            self._show(dataset.test[row], f"{tr('test {n}', n=count(row + 1))}{of_class}")
 
     def _show_sample_again(self) -> None:
         """Let the sample take the place of an image of the test part, where one is shown."""
@@ -101,7 +101,7 @@ class ShownImage(QObject):
         if self._mean is None:
             some = dataset.train[:: max(1, len(dataset.train) // 2000)]
             self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-        self._show(self._mean, f"mean of {count(len(dataset.train))}", True)
+        self._show(self._mean, tr("mean of {n}", n=count(len(dataset.train))), True)
 
     @Slot(object)
     def _forget(self, _dataset: Dataset) -> None:
@@ -124,14 +124,14 @@ class ImageRow(QWidget):
         row = flush(QHBoxLayout(self), 4)
         row.addWidget(self._caption, 1)
         for text, tip, slot in (
-            ("◀", "Previous image (Ctrl+Left)", shown.previous),
-            ("▶", "Next image (Ctrl+Right)", shown.next),
+            ("◀", tr("Previous image (Ctrl+Left)"), shown.previous),
+            ("▶", tr("Next image (Ctrl+Right)"), shown.next),
         ):
             button = add_button(self, row, text, tip, "flat")
             button.setFixedWidth(28)
             button.setAccessibleName(tip.split(" (")[0])
             button.clicked.connect(slot)
-        self._mean = add_button(self, row, "mean", "Show the mean of the training images (Ctrl+M)", "flat")
+        self._mean = add_button(self, row, tr("mean"), tr("Show the mean of the training images (Ctrl+M)"), "flat")
         self._mean.setCheckable(True)
         self._mean.clicked.connect(shown.toggle_mean)
         shown.changed.connect(self._follow)
@@ -144,11 +144,11 @@ class ImageRow(QWidget):
 
 
 def _sample_caption(dataset: Dataset, sample: int) -> str:
-    text = f"{count(sample + 1)} of {count(len(dataset.train))}"
+    text = tr("{n} of {total}", n=count(sample + 1), total=count(len(dataset.train)))
     labels = dataset.train_labels
     return text if labels is None else text + _class_caption(dataset, int(labels[sample]))
 
 
 def _class_caption(dataset: Dataset, label: int) -> str:
     (name,) = label_names((label,), dataset.label_names)
-    return f" · label {label}" if name == str(label) else f" · {name}"
+    return f" · {tr('label {label}', label=label)}" if name == str(label) else f" · {name}"

@@ -83,7 +83,7 @@ class View(QWidget):
     def _add_tiles(self, name: str) -> WeightTiles:
         """Make tiles: what is hovered in them is the weight looked at, what is clicked with Ctrl is pinned."""
         tiles = WeightTiles(self)
-        tiles.setAccessibleName(f"{name}: tiles")
+        tiles.setAccessibleName(tr("{name}: tiles", name=name))
         tiles.pixel_hovered.connect(self._look_at)
         tiles.pixel_clicked.connect(self._pin)
         tiles.hint = tr("Ctrl+click: pin the pixel")
@@ -217,14 +217,14 @@ class LayerChoice(QWidget):
         self._buttons = ChoiceButtons(self)
         self._buttons.idClicked.connect(self._choose)
         self._row = flush(QHBoxLayout(self), 4)
-        self._row.addWidget(label("layer", self))
+        self._row.addWidget(label(tr("layer"), self))
 
     def set_depth(self, depth: int) -> None:
         """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""
         self.layer = max(1, min(self.layer, depth))
         for k in range(len(self._buttons.buttons()) + 1, depth + 1):
             button = self._buttons.add(k, str(k), self)
-            button.setAccessibleName(f"layer {k}")
+            button.setAccessibleName(tr("layer {k}", k=k))
             self._row.addWidget(button)
         for k, each in enumerate(self._buttons.buttons(), start=1):
             each.setVisible(k <= depth)

@@ -34,6 +34,7 @@ from slide_gui.gui.widgets.motion import motion_allowed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import STALE, Pointed, focus_ring, frame, snapped
 from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image, integer_scale, ring
+from slide_gui.language import tr
 from slide_gui.text import count, counted, significant
 
 __all__ = ["LayerWall", "WallLayer", "WallView"]
@@ -95,7 +96,7 @@ class WallView(Pointed):
         self._morph.valueChanged.connect(self._morphed)
         self._share = 1.0  # of the pictures that are new
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName("All rows of all layers: mosaics of images")
+        self.setAccessibleName(tr("All rows of all layers: mosaics of images"))
 
     def set_layers(
         self, layers: tuple[WallLayer, ...], grid: tuple[int, int], shape: tuple[int, int], transposed: bool
@@ -260,8 +261,11 @@ class WallView(Pointed):
                 f"{each // self._shape[1]}, {each % self._shape[1]}" if self._shape[0] > 1 else str(each)
                 for each in (pixel, inside)
             ]
-            weights = [f"layer {k} {signed(float(x.fields[pixel, inside]), 3)}" for k, x in enumerate(self._layers, 1)]
-            said = [f"row of W of {places[0]}, from {places[1]}", *weights, *said]
+            weights = [
+                f"{tr('layer {k}', k=k)} {signed(float(x.fields[pixel, inside]), 3)}"
+                for k, x in enumerate(self._layers, 1)
+            ]
+            said = [tr("row of W of {row}, from {source}", row=places[0], source=places[1]), *weights, *said]
         self.setAccessibleDescription("; ".join(said))
 
     # Painting
@@ -347,13 +351,13 @@ class LayerWall(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self._workspace, self._source, self._pixels = context.workspace, context.tiles, context.pixels
         self._fields: dict[tuple[Any, ...], tuple[NDArray[np.float32], NDArray[np.float64]]] = {}
-        self.setWindowTitle("Wall of layers")
+        self.setWindowTitle(tr("Wall of layers"))
         self.setObjectName("wall")
         self.view = WallView(self)
         self.view.pixel_hovered.connect(self._hover)
         self.noise = NumberSlider(
-            *("Noise 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
-            "The first layer follows at once, deeper ones as soon as they are fitted",
+            *(tr("Noise 1 − p"), 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
+            tr("The first layer follows at once, deeper ones as soon as they are fitted"),
             self,
         )
         self.noise.setFixedWidth(420)
@@ -365,7 +369,7 @@ class LayerWall(QWidget):
         row = nested(column, QHBoxLayout(), spacing=24)
         row.addWidget(self.noise)
         row.addWidget(self._said, 1)
-        leave = add_button(self, row, "Leave", "Back to the window (Esc)")
+        leave = add_button(self, row, tr("Leave"), tr("Back to the window (Esc)"))
         leave.clicked.connect(self.hide)
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self).activated.connect(self.hide)
         self._workspace.state_changed.connect(self._show_state)
@@ -445,7 +449,7 @@ class LayerWall(QWidget):
         scale = replace(whole, low=_STRENGTH * whole.low, high=_STRENGTH * whole.high)
         parameters = self._workspace.state.parameters
         stale = not self._workspace.layer_is_fresh(k) if preview is None else preview.parameters != parameters
-        return WallLayer(f"layer {k} · ±{significant(scale.high, 2)}", fields, biases, scale, stale)
+        return WallLayer(f"{tr('layer {k}', k=k)} · ±{significant(scale.high, 2)}", fields, biases, scale, stale)
 
     @Slot(object)
     def _hover(self, _target: tuple[int, int] | None) -> None:
@@ -456,6 +460,15 @@ class LayerWall(QWidget):
         dataset = workspace.dataset
         if dataset is None:
             return
-        what = self._source.quantity() or "weight"
-        pointed = "point at a field" if pixel is None else f"{workspace.feature_name(pixel)} in every layer"
-        self._said.setText(f"{dataset.name} · each {what} of {count(dataset.n_features)} fields a layer · {pointed}")
+        n = count(dataset.n_features)
+        fields = (
+            tr("each contribution of {n} fields a layer", n=n)
+            if self._source.shows_contributions()
+            else tr("each weight of {n} fields a layer", n=n)
+        )
+        pointed = (
+            tr("point at a field")
+            if pixel is None
+            else tr("{pixel} in every layer", pixel=workspace.feature_name(pixel))
+        )
+        self._said.setText(f"{dataset.name} · {fields} · {pointed}")
