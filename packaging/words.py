@@ -4,6 +4,7 @@ Collects what `tr`, `plural` and `counted` are called with, sorts it into resour
 without a translation, what nobody says any longer goes), and compiles those, which is what the program reads.
 """
 
+import ast
 import io
 import re
 import sys
@@ -11,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.messages import Catalog
-from babel.messages.extract import extract_from_file
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
@@ -27,11 +27,26 @@ def in_code():
     said = Catalog()
     for file in sorted((ROOT / "slide_gui").rglob("*.py")):
         place = [(file.relative_to(ROOT).as_posix(), None)]
-        for keywords in ({"tr": None, "plural": (1, 2)}, {"counted": (2,)}):
-            for _line, message, _comments, _context in extract_from_file("python", file, keywords=keywords):
-                counted = "counted" in keywords
-                said.add((message, f"{message}s") if counted else message, locations=place)
+        calls = [node for node in ast.walk(ast.parse(file.read_bytes())) if isinstance(node, ast.Call)]
+        for call in sorted(calls, key=lambda node: (node.lineno, node.col_offset)):
+            message = _message(call)
+            if message is not None:
+                said.add(message, locations=place)
     return said
+
+
+def _message(call):
+    """Return what a call looks up: a text, or one and many; None where it is another call, or not of literals."""
+    name = call.func.id if isinstance(call.func, ast.Name) else ""
+    texts = [arg.value if isinstance(arg, ast.Constant) and isinstance(arg.value, str) else None for arg in call.args]
+    match name, texts:
+        case "tr", [str(text)]:
+            return text
+        case "plural", [str(one), str(many), _]:
+            return one, many
+        case "counted", [_, str(noun)]:
+            return noun, f"{noun}s"
+    return None
 
 
 def catalogue(language):
