@@ -178,11 +178,7 @@ class StoredRun:
     @property
     def split_name(self) -> str:
         """Which rows were trained on, what took the place of a test part, and judged where it was not that."""
-        name = tr("whole") if self.training == "whole" else str(self.split)
-        if self.held_out:
-            short, _ = _divided(self.held_out)
-            name = short if self.training == "whole" else f"{name}, {short}"
-        return name if self.evaluate == "test" else tr("{split}, val.", split=name)
+        return _split_name(self.training, self.split, self.held_out, self.evaluate)
 
     @property
     def date(self) -> str:
@@ -217,6 +213,15 @@ def _note(version: str | None) -> str:
     if version == str(numerics()):
         return ""
     return tr("Version {version} of the numbers: answers nothing asked now", version=version or tr("unknown"))
+
+
+@lru_cache(maxsize=512)
+def _split_name(training: str, split: int, held_out: str | None, evaluate: str) -> str:
+    name = tr("whole") if training == "whole" else str(split)
+    if held_out:
+        short, _ = _divided(held_out)
+        name = short if training == "whole" else f"{name}, {short}"
+    return name if evaluate == "test" else tr("{split}, val.", split=name)
 
 
 @lru_cache(maxsize=64)

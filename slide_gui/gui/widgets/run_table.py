@@ -63,9 +63,6 @@ __all__ = ["PADDING", "TEXT", "RunModel", "RunRow", "RunTable"]
 
 Index = QModelIndex | QPersistentModelIndex
 NONE = QModelIndex()
-_SPOKEN = {tr("noise").lower(): "noise", tr("depth").lower(): "depth", tr("seed").lower(): "seed"}
-"""What a person may call a number that runs are searched by → what they call it themselves."""
-_NAMED = re.compile(rf"\b({'|'.join({**_SPOKEN, 'noise': '', 'depth': '', 'seed': ''})})[ =:]+(\d+\.?\d*)(?![\d.])")
 
 
 class RunRow(Protocol):
@@ -138,7 +135,7 @@ class RunModel(QAbstractTableModel):
 
         A number after "noise", "depth" or "seed", also in the language spoken, stands for just that value.
         """
-        words = tuple(_SPOKEN.get(word, word) for word in _NAMED.sub(_named, text.lower()).split())
+        words = _words_of(text)
         if words != self._words:
             self.beginResetModel()
             self._words = words
@@ -230,9 +227,17 @@ class RunModel(QAbstractTableModel):
         return True
 
 
-def _named(match: re.Match[str]) -> str:
-    name, value = _SPOKEN.get(match[1], match[1]), match[2]
-    return f" {name}={float(value):.2f}; " if name == "noise" else f" {name}={float(value):.0f}; "
+def _words_of(text: str) -> tuple[str, ...]:
+    """Return what the words of a filter are in the runs that are searched, which name their numbers in English."""
+    numbers = {tr("noise").lower(): "noise", tr("depth").lower(): "depth", tr("seed").lower(): "seed"}
+    numbers |= {name: name for name in tuple(numbers.values())}
+
+    def exact(match: re.Match[str]) -> str:
+        name, value = numbers[match[1]], float(match[2])
+        return f" {name}={value:.2f}; " if name == "noise" else f" {name}={value:.0f}; "
+
+    named = rf"\b({'|'.join(numbers)})[ =:]+(\d+\.?\d*)(?![\d.])"
+    return tuple(numbers.get(word, word) for word in re.sub(named, exact, text.lower()).split())
 
 
 def _is_missing(value: Any) -> bool:
