@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
@@ -81,8 +82,9 @@ def test_that_each_page_is_shown_and_a_link_turns_to_another(guide):
         assert guide.tabs.currentIndex() == number
 
 
-def test_that_the_tour_has_five_steps_each_of_which_leads_to_a_place_of_the_window():
-    _, *steps = resource("help").joinpath("tour.md").read_text(encoding="utf-8").split("\n## ")
+@pytest.mark.parametrize("tour", sorted(resource("help").rglob("tour.md")), ids=lambda tour: tour.parent.name)
+def test_that_the_tour_has_five_steps_each_of_which_leads_to_a_place_of_the_window(tour):
+    _, *steps = tour.read_text(encoding="utf-8").split("\n## ")
     assert [step[:2] for step in steps] == ["1.", "2.", "3.", "4.", "5."]
     assert all("](command:" in step for step in steps)
 
@@ -116,11 +118,47 @@ def test_that_a_link_to_data_opens_them(window, guide):
     wait(lambda: window.workspace.dataset.n_features == 784 and not window.lane.busy, 60)
 
 
-def test_that_the_glossary_is_in_the_order_of_the_alphabet():
-    text = resource("help").joinpath("glossary.md").read_text(encoding="utf-8")
-    words = re.findall(r"^\*\*([^*]+)\.\*\*", text, re.M)
+@pytest.mark.parametrize("page", sorted(resource("help").rglob("glossary.md")), ids=lambda page: page.parent.name)
+def test_that_the_glossary_is_in_the_order_of_the_alphabet(page):
+    words = re.findall(r"^\*\*([^*]+)\.\*\*", page.read_text(encoding="utf-8"), re.M)
     assert len(words) > 25
-    assert words == sorted(words, key=str.lower)
+    plain = str.maketrans("äöüß", "aous")
+    assert words == sorted(words, key=lambda word: word.lower().translate(plain))
+
+
+TRANSLATED = sorted(
+    path for path in resource("help").rglob("*.md") if path.parent.name in LANGUAGES and path.parent.name != "en"
+)
+
+
+@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: f"{page.parent.name}-{page.stem}")
+def test_that_a_translated_page_says_what_the_english_one_does(page):
+    translated = page.read_text(encoding="utf-8")
+    english = resource("help").joinpath(page.name).read_text(encoding="utf-8")
+    assert translated.splitlines()[0] != english.splitlines()[0]
+    for what in (_headings, _links, _tables, _commands, _numbers):
+        assert what(translated) == what(english)
+
+
+def _headings(text: str) -> list[int]:
+    return [len(marks) for marks in re.findall(r"^(#+) ", text, re.M)]
+
+
+def _links(text: str) -> Counter[str]:
+    return Counter(link.replace("../../", "../") for link in re.findall(r"\]\(([^)]+)\)", text))
+
+
+def _tables(text: str) -> list[int]:
+    return [line.count("|") for line in text.splitlines() if line.startswith("|")]
+
+
+def _commands(text: str) -> list[str]:
+    blocks = re.findall(r"^```\w+\n(.*?)^```", text, re.S | re.M)
+    return [re.split(r"\s+#", line)[0].rstrip() for block in blocks for line in block.splitlines()]
+
+
+def _numbers(text: str) -> Counter[str]:
+    return Counter(re.findall(r"(?<![A-Za-z])\d+(?:\.\d+)?", text))
 
 
 def test_that_the_search_marks_one_place_after_another_and_says_what_is_not_there(guide):
