@@ -63,10 +63,13 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
         second = top + high + (_LINE + _DOWN + _HEAD) * s
     p = model.stack.parameters
     words = tr(
-        "{image}; noise 1 − p = {noise:g}, corruption seed {seed}", image=result.image, noise=p.noise, seed=result.seed
+        "{image}; noise 1 − p = {noise:g}, corruption seed {seed}",
+        image=result.caption,
+        noise=p.noise,
+        seed=result.seed,
     )
     if result.seed is None:
-        words = tr("{image}, not corrupted; fitted with noise 1 − p = {noise:g}", image=result.image, noise=p.noise)
+        words = tr("{image}, not corrupted; fitted with noise 1 − p = {noise:g}", image=result.caption, noise=p.noise)
     data = dataset_title(model.dataset, model.generated)
     plot.title(tr("{data}: one image through {n} layers", data=data, n=columns - 1), words)
     painter = _Painter(plot, result, style, wide, high)

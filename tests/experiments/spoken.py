@@ -138,7 +138,7 @@ def exports(
         replace(confusion_export(last, dataset.label_names), name="confusion-alone"),
         replace(widths_export(learned), name="widths-alone"),
         weights_export([weight_rows(model, (0, 3))], [source]),
-        flow_export(flow_result(model, dataset.train[0], "row 1", 0), source),
+        flow_export(flow_result(model, dataset.train[0], "row 1", 0, language.tr("row 1")), source),
         copies_export(CopiesResult(model, copies, 0, 4), source),
         errors_export(evaluation),
         times_export(time_rows(evaluation)),

@@ -81,15 +81,18 @@ class FlowResult:
     Attributes
     ----------
     image : str
-        Which image it is, e.g. "training image 17".
+        Which image it is, e.g. "training image 17", as files have it.
     seed : int or None
         Of the corruption; None if there was none.
+    caption : str
+        Which image it is, for people.
     """
 
     model: FittedModel
     image: str
     seed: int | None
     flow: Flow
+    caption: str
 
 
 def survivors(n_features: int, noise: float, seed: int) -> NDArray[np.bool_]:
@@ -156,8 +159,17 @@ def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:
     return np.ascontiguousarray(weights[:, :-1]), weights[:, -1]
 
 
-def flow_result(model: FittedModel, image: NDArray[Any], name: str, seed: int | None) -> FlowResult:
+def flow_result(
+    model: FittedModel, image: NDArray[Any], name: str, seed: int | None, caption: str | None = None
+) -> FlowResult:
     """Send one image through a fitted model, corrupted by its noise unless `seed` is None.
+
+    Parameters
+    ----------
+    name : str
+        Of the image, as files have it.
+    caption : str, optional
+        For people, where that is another text.
 
     Raises
     ------
@@ -166,4 +178,4 @@ def flow_result(model: FittedModel, image: NDArray[Any], name: str, seed: int | 
     """
     noise = model.stack.parameters.noise
     surviving = None if seed is None else survivors(image.size, noise, seed)
-    return FlowResult(model, name, seed, Forward().flow(model.stack, image, surviving))
+    return FlowResult(model, name, seed, Forward().flow(model.stack, image, surviving), caption or name)

@@ -26,7 +26,7 @@ from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
 from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.widgets.pixels import INK
-from slide_gui.language import tr
+from slide_gui.language import in_english, tr
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, layer_name, power
 
@@ -180,20 +180,23 @@ class FlowPart(View):
         model, source, image = self._workspace.model(), self._workspace.source, self._image
         if model is None or source is None or image is None:
             return ()
-        name = (
-            tr("image {caption}, drawn on", caption=self._shown.caption)
-            if self.view.canvas.is_drawn_on
-            else tr("image {caption}", caption=self._shown.caption)
-        )
+        caption = self._caption()
+        with in_english():
+            name = self._caption()
         seed = self._seed if self._corrupt.isChecked() else None
 
         def export(_progress: Progress) -> FigureExport:
             from slide_gui.experiments.inspection.flow import flow_result
             from slide_gui.figures.flow import flow_export
 
-            return flow_export(flow_result(model, image, name, seed), source)
+            return flow_export(flow_result(model, image, name, seed, caption), source)
 
         return (ExportOption("flow", tr("the flow of this image"), export, style),)
+
+    def _caption(self) -> str:
+        if self.view.canvas.is_drawn_on:
+            return tr("image {caption}, drawn on", caption=self._shown.caption)
+        return tr("image {caption}", caption=self._shown.caption)
 
     def tables(self) -> tuple[NumberTable, ...]:
         flow, names = self._flow, self._source.names()

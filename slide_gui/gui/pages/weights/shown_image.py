@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
@@ -35,10 +38,15 @@ class ShownImage(QObject):
         self._mean: NDArray[np.float32] | None = None
         self._test_row: int | None = None  # shown in place of the sample
         self.values: NDArray[np.float32] | None = None
-        self.caption = ""
+        self._said: Callable[[], str] = str
         self.is_mean = False
         workspace.dataset_changed.connect(self._forget)
         workspace.state_changed.connect(self._follow)
+
+    @property
+    def caption(self) -> str:
+        """Which image it is."""
+        return self._said()
 
     @Slot()
     def next(self) -> None:
@@ -70,9 +78,7 @@ class ShownImage(QObject):
         if row is None:
             self._show_sample()
         elif dataset is not None:
-            labels = dataset.test_labels
-            of_class = "" if labels is None else _class_caption(dataset, int(labels[row]))
-            self._show(dataset.test[row], f"{tr('test {n}', n=count(row + 1))}{of_class}")
+            self._show(dataset.test[row], partial(_test_caption, dataset, row))
 
     def _show_sample_again(self) -> None:
         """Let the sample take the place of an image of the test part, where one is shown."""
@@ -87,8 +93,8 @@ class ShownImage(QObject):
             shown = ~sample if sample < 0 else sample
             self._workspace.select(gesture="sample", sample=(shown + step) % len(dataset.train))
 
-    def _show(self, values: NDArray[np.float32], caption: str, is_mean: bool = False) -> None:
-        self.values, self.caption, self.is_mean = values, caption, is_mean
+    def _show(self, values: NDArray[np.float32], said: Callable[[], str], is_mean: bool = False) -> None:
+        self.values, self._said, self.is_mean = values, said, is_mean
         self.changed.emit()
 
     def _show_sample(self) -> None:
@@ -96,12 +102,12 @@ class ShownImage(QObject):
         if dataset is None:
             return
         if sample >= 0:
-            self._show(dataset.train[sample], _sample_caption(dataset, sample))
+            self._show(dataset.train[sample], partial(_sample_caption, dataset, sample))
             return
         if self._mean is None:
             some = dataset.train[:: max(1, len(dataset.train) // 2000)]
             self._mean = some.mean(axis=0, dtype=np.float64).astype(np.float32)
-        self._show(self._mean, tr("mean of {n}", n=count(len(dataset.train))), True)
+        self._show(self._mean, partial(_mean_caption, dataset), True)
 
     @Slot(object)
     def _forget(self, _dataset: Dataset) -> None:
@@ -147,6 +153,15 @@ def _sample_caption(dataset: Dataset, sample: int) -> str:
     text = tr("{n} of {total}", n=count(sample + 1), total=count(len(dataset.train)))
     labels = dataset.train_labels
     return text if labels is None else text + _class_caption(dataset, int(labels[sample]))
+
+
+def _test_caption(dataset: Dataset, row: int) -> str:
+    text, labels = tr("test {n}", n=count(row + 1)), dataset.test_labels
+    return text if labels is None else text + _class_caption(dataset, int(labels[row]))
+
+
+def _mean_caption(dataset: Dataset) -> str:
+    return tr("mean of {n}", n=count(len(dataset.train)))
 
 
 def _class_caption(dataset: Dataset, label: int) -> str:
