@@ -335,11 +335,11 @@ QPushButton[kind="small"] { padding: 0 8px; min-height: 18px; font-size: 11px; }
 QToolButton { background: transparent; border: 1px solid transparent; border-radius: 5px; padding: 3px; }
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }
-QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-radius: 0; padding: 8px 3px 6px 0;
+QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-radius: 0; padding: 8px 2px 6px 0;
     min-width: 66px; max-width: 66px; min-height: 42px; font-size: 11px; color: $muted; }
 QToolButton[kind="nav"]:hover { background: $hover; color: $text; }
 QToolButton[kind="nav"]:checked { background: $accent_wash; color: $accent_text; border-left-color: $accent; }
-QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3px; padding: 6px 1px 4px 0; }
+QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3px; padding: 6px 0 4px 0; }
 QPlainTextEdit, QTextEdit { background: $panel; color: $text; border: 1px solid $edge; border-radius: 4px;
     padding: 4px; selection-background-color: $accent; selection-color: $on_accent; }
 QPlainTextEdit:focus, QTextEdit:focus { border-color: $accent; }

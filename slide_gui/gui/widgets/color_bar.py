@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtGui import QColor, QFontMetricsF, QImage, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QHBoxLayout, QSizePolicy, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
@@ -48,7 +48,10 @@ class ColorBar(QWidget):
             Evenly spaced from the lower limit to the upper in place of the scale's own values, e.g.
             ``("−max", "0", "+max")`` where every tile has its own limits.
         """
+        width = self.sizeHint().width()
         self._scale, self._note, self._labels = scale, note, labels
+        if self.sizeHint().width() != width:
+            self.updateGeometry()
         ends = "" if scale is None else tr("{low} to {high}", low=scale.label(scale.low), high=scale.label(scale.high))
         self.setAccessibleDescription(" ".join(filter(None, (note, " ".join(labels) or ends))))
         self.update()
@@ -59,10 +62,12 @@ class ColorBar(QWidget):
         return self._scale
 
     def sizeHint(self) -> QSize:
-        return QSize(68, 320)
+        advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
+        widest = max(map(advance, self._labels), default=0.0)
+        return QSize(max(68, math.ceil(self.bar().right() + TICK + 5 + widest)), 320)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(68, 120)
+        return QSize(self.sizeHint().width(), 120)
 
     def set_head(self, height: int) -> None:
         """Let the colours begin at a height; the note stands above."""

@@ -112,7 +112,10 @@ class Readout(QWidget):
         middle = int(Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
-        painter.drawText(QRectF(EDGE, 0, first + step, HEAD), middle, self._title)
+        metrics = QFontMetricsF(small)
+        room = first + step - 2 * EDGE - (metrics.horizontalAdvance(titles[0]) if titles else 0.0)
+        title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(EDGE, 0, first + step, HEAD), middle, title)
         for number, title in enumerate(titles):
             painter.drawText(QRectF(first + number * step, 0, step, HEAD), right, title)
         body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # a size smaller where it is narrow

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QFontMetricsF
 
 from slide_gui.figures.color_scale import ColorScale
-from slide_gui.gui.theme import LIGHT
+from slide_gui.gui.theme import LIGHT, SECONDARY, figure_font
 from slide_gui.gui.widgets.color_bar import ColorBar
 
 SCALE = ColorScale.symmetric("blue-white-red", 0.6)
@@ -48,3 +48,12 @@ def test_that_without_a_scale_there_is_an_empty_frame(bar: ColorBar) -> None:
     bar.set_scale(None, "no rows yet")
     shot = bar.grab().toImage()
     assert shot.pixelColor(bar.bar().center().toPoint()) == QColor(LIGHT.background)
+
+
+def test_that_the_bar_is_wide_enough_for_its_longest_label_and_as_wide_as_ever_for_short_ones(bar: ColorBar) -> None:
+    assert bar.sizeHint().width() == 68
+    bar.set_scale(SCALE, labels=("−limit", "0", "+limit"))
+    assert bar.sizeHint().width() == 68
+    bar.set_scale(SCALE, labels=("−a much longer limit", "0", "+a much longer limit"))
+    label = QFontMetricsF(figure_font(bar, SECONDARY)).horizontalAdvance("+a much longer limit")
+    assert bar.sizeHint().width() > bar.bar().right() + label
