@@ -79,6 +79,7 @@ def entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(
             **{
+                "licence": tr("not stated"),
                 **table,
                 "label_names": tuple(table["label_names"]),
                 "sets": tuple(tuple(names) for names in table["sets"]),
