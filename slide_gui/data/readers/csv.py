@@ -455,7 +455,8 @@ def _split(
     else:
         why_not = tr("its last column does not hold whole numbers")
     guess = Guess(tr("no labels"), why_not, sure=last.min() < last.max())
-    return everything, None, None, (guess,), f"{why_not}; say which column holds labels of two classes or more"
+    remedy = tr("{reason}; say which column holds labels of two classes or more", reason=why_not)
+    return everything, None, None, (guess,), remedy
 
 
 def _look_like_labels(values: NDArray[np.floating]) -> bool:
