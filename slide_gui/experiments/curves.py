@@ -55,7 +55,7 @@ class ErrorCurves:
     dataset : str
         Name of the data set.
     method : str
-        Name of the method, for people.
+        Name of the method, as in files.
     points : tuple of CurvePoint
         By depth, then noise.
     """
@@ -102,7 +102,7 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
     for depth, noise in sorted(groups):
         here = list(groups[depth, noise].values())
         points.append(CurvePoint(noise, depth, mean_rate(here), _mean_validation(here), (noise, depth) in chosen))
-    return ErrorCurves(dataset.name, dataset.generated, METHODS[method].text, evaluate, tuple(points))
+    return ErrorCurves(dataset.name, dataset.generated, METHODS[method].name, evaluate, tuple(points))
 
 
 def _mean_validation(answers: Sequence[PointResult]) -> float | None:
@@ -261,7 +261,7 @@ def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurve
 
 
 def _name(spec: RunSpec) -> str:
-    method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method].text
+    method = str(spec.classifier) if spec.classifier is not None else METHODS[spec.method].name
     if spec.stack.depth == 0:
         return method
     return f"{method}, fitted on {'all' if spec.fit_rows == 'training' else 'labelled'} rows"

@@ -29,6 +29,8 @@ class Method(Choice):
         The linear map that is its representation.
     takes_parts : bool
         Whether a transformer of scikit-learn may stand in SLIDE’s place, a classifier in the SVM's.
+    in_files : str
+        Its name in English, where that is not its name in every language.
     """
 
     stacked: bool = False
@@ -37,6 +39,12 @@ class Method(Choice):
     fine_tunes: bool = False
     projection: Projection | None = None
     takes_parts: bool = False
+    in_files: str = ""
+
+    @property
+    def name(self) -> str:
+        """As in the paper and in files, whatever the language."""
+        return self.in_files or self.text
 
     @property
     def plain(self) -> bool:
@@ -49,9 +57,10 @@ METHODS = table_of(
     Method("raw-svm", "Raw-SVM", tr("an SVM on the input, one width and C by cross-validation")),
     Method(
         "median",
-        "SLIDE-SVM, median widths",
+        tr("SLIDE-SVM, median widths"),
         tr("an SVM on SLIDE’s layers, median widths times one scale, that and C by cross-validation"),
         stacked=True,
+        in_files="SLIDE-SVM, median widths",
     ),
     Method(
         "pca-svm",

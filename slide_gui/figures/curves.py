@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.experiments.curves import CurvePoint, ErrorCurves, LabelCurves
 from slide_gui.experiments.evaluation.protocol import Published
+from slide_gui.experiments.methods import METHODS
 from slide_gui.figures.canvas import (
     INK,
     MUTED,
@@ -108,10 +109,11 @@ def _label(depth: int) -> str:
 
 def _second(curves: ErrorCurves) -> str:
     runs, n_test = max(q.rate.n_splits for q in curves.points), max(q.rate.n for q in curves.points)
+    method = next((each.text for each in METHODS.values() if each.name == curves.method), curves.method)
     if curves.evaluate == "validation":
-        what = tr("{method}, {n} validation rows", method=curves.method, n=count(n_test))
+        what = tr("{method}, {n} validation rows", method=method, n=count(n_test))
     else:
-        what = tr("{method}, {n} test rows", method=curves.method, n=count(n_test))
+        what = tr("{method}, {n} test rows", method=method, n=count(n_test))
     what += tr(", mean of {n} runs; 95 % intervals", n=runs) if runs > 1 else tr("; 95 % intervals")
     return what + (tr("; ringed: best on validation") if any(q.chosen for q in curves.points) else "")
 

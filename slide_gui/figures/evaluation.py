@@ -72,7 +72,7 @@ MARKS = _marks()
 """What the marks of the table mean, in this order."""
 
 _MISSING = "–"
-_NAMES = {method.text for method in METHODS.values()}
+_NAMES = {method.name for method in METHODS.values()}
 
 
 @dataclass(frozen=True)
@@ -369,7 +369,7 @@ def _draw_panel(
     for place, cell in enumerate(cells):
         _draw_cell(axes, state, cell, place, s)
     axes.set_ylim(len(cells) - 0.4, -0.6)
-    _name_lines(axes, [fitted(cell.name, SMALL_SIZE * s, left - 2.0 * s)[0] for cell in cells], s)
+    _name_lines(axes, [fitted(cell.title, SMALL_SIZE * s, left - 2.0 * s)[0] for cell in cells], s)
     low, high = axes.get_xlim()
     axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
     axes.set_xlabel(tr("test error (%)"), fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)

@@ -114,6 +114,7 @@ def evaluated(results: list[RunResult]) -> EvaluationState:
     cells = (
         Cell("rectangles", "slide-svm", 2, (answers[0],)),
         Cell("rectangles", "sda", 2, (answers[1],)),
+        Cell("rectangles", "median", 2, (answers[1],)),
         Cell("rectangles", "raw-svm", 2, (answers[1], replace(answers[0], split=1))),
     )
     return EvaluationState((info,), tuple(cell.method for cell in cells), cells)

@@ -374,7 +374,12 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """Name of the method, as in the paper."""
+        """Name of the method, as in the paper and in files."""
+        return METHODS[self.method].name
+
+    @property
+    def title(self) -> str:
+        """Name of the method for people."""
         return METHODS[self.method].text
 
     @property

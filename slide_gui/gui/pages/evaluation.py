@@ -307,7 +307,7 @@ class EvaluationPage(Page):
         cell = self._controller.state().cell(data, method)
         info = next((info for info in self._controller.state().data if info.key == data), None)
         if cell is not None and info is not None:
-            self.page_requested.emit("runs", RunSelection(keys, f"{info.title} {cell.name}"))
+            self.page_requested.emit("runs", RunSelection(keys, f"{info.title} {cell.title}"))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -458,7 +458,7 @@ def error_rows(
     rows = []
     for method in COLUMNS:
         cells = [state.cell(key, method) for key in keys]
-        name = next((cell.name for cell in cells if cell is not None), "")
+        name = next((cell.title for cell in cells if cell is not None), "")
         if name:
             said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
             title, _, note = name.partition(", ")
@@ -549,7 +549,7 @@ def _within(live: RunProgress) -> float:
 def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
     data = entry(cell.data).title
     title = dataset_title(data, info is not None and info.generated)
-    lines = [tr("{method} on {data}", method=cell.name, data=title)]
+    lines = [tr("{method} on {data}", method=cell.title, data=title)]
     rate = cell.rate
     if rate is None:
         lines.append(tr("No result: {why}", why=note))
