@@ -181,8 +181,9 @@ class StartPause(QWidget):
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
         self.pause = add_button(self, row, tr("Pause"), tr("Hold the {work}, or let it go on", work=work))
-        self.start.setMinimumWidth(80)  # so that nothing moves when their words change
-        self.pause.setMinimumWidth(72)
+        # So that nothing moves when their words change, and none is cut.
+        self.start.setMinimumWidth(_widest(self.start, 80, words))
+        self.pause.setMinimumWidth(_widest(self.pause, 72, (tr("Pause"), tr("Go on"))))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
         """Show what can be done now; `ready` is whether the work could be started."""
@@ -190,6 +191,13 @@ class StartPause(QWidget):
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
         self.pause.setText(tr("Go on") if paused else tr("Pause"))
+
+
+def _widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:
+    """Return the width that a button needs for the longest of the words it will say."""
+    button.ensurePolished()
+    beside = button.sizeHint().width() - button.fontMetrics().horizontalAdvance(button.text())
+    return max(least, *(button.fontMetrics().horizontalAdvance(word) + beside for word in words))
 
 
 class LowScroll(QScrollArea):
