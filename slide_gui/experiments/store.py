@@ -333,11 +333,10 @@ class RunStore:
         if not schema and not read_only and not arrays:
             return
         if not schema:
-            raise DataError(
-                "is empty, which no store of runs is; put a copy back"
-                + (f", or move the arrays beside it away ({self.folder})" if arrays else ""),
-                str(self.path),
-            )
+            said = tr("is empty, which no store of runs is; put a copy back")
+            if arrays:
+                said += tr(", or move the arrays beside it away ({folder})", folder=self.folder)
+            raise DataError(said, str(self.path))
         if application != _APPLICATION:
             raise DataError(tr("is a database of another program; give another name"), str(self.path))
         if version > FORMAT:
@@ -434,7 +433,9 @@ class RunStore:
         document, name, recorded = row["document"], row["file"], row["sha256"]
         for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
-                raise self._damaged_row(row["hash"], f"{column} is {ascii(row[column])[:40]}")
+                raise self._damaged_row(
+                    row["hash"], tr("{name} is {value}", name=column, value=ascii(row[column])[:40])
+                )
         file = self.folder / name
         place = str(file)
         content = _content(file)

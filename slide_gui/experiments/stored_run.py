@@ -140,7 +140,7 @@ class StoredRun:
         bad = bad or ("n_test" if values["n_test"] < 1 else None)
         bad = bad or ("created" if not is_time(values["created"]) else None)
         if bad is not None:
-            raise ValueError(f"{bad} is {ascii(values[bad])[:40]}")
+            raise ValueError(tr("{name} is {value}", name=bad, value=ascii(values[bad])[:40]))
         for name in _FLAGS:
             values[name] = bool(values[name])
         values["data"] = unmarked(values["data"], values["generated"])
