@@ -115,13 +115,15 @@ class TitleBar(QFrame):
             self._buttons[name].setIcon(icon(_ICONS[name], theme))
 
 
+_RAIL, _BESIDE = 72, 8  # least width of the navigation, and what is beside its widest word
+
+
 class Navigation(QFrame):
     """A button for every page."""
 
     def __init__(self, actions: Mapping[str, QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setProperty("role", "panel")
-        self.setFixedWidth(72)
         column = flush(QVBoxLayout(self), 0, (0, 8, 0, 8))
         self._buttons, self._icons = {}, {spec.name: spec.icon for spec in PAGES}
         for spec in PAGES:
@@ -133,7 +135,7 @@ class Navigation(QFrame):
             button.setAutoExclusive(True)
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
             button.setIconSize(QSize(20, 20))
-            button.setFixedSize(72, 56)
+            button.setFixedHeight(56)
             button.setToolTip(action.toolTip())
             button.clicked.connect(action.trigger)
             self._buttons[spec.name] = button
@@ -143,10 +145,15 @@ class Navigation(QFrame):
         self._panel.setProperty("kind", "nav")
         self._panel.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextUnderIcon)
         self._panel.setIconSize(QSize(20, 20))
-        self._panel.setFixedSize(72, 48)
+        self._panel.setFixedHeight(48)
         self._panel.clicked.connect(actions["panel"].trigger)
         self._panel_action = actions["panel"]
         column.addWidget(self._panel)
+        self._panel.ensurePolished()
+        words = [*(spec.text for spec in PAGES), tr("Fold"), tr("Unfold")]
+        width = max(_RAIL, _BESIDE + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
+        for each in (self, *self._buttons.values(), self._panel):
+            each.setFixedWidth(width)
 
     def follow_actions(self) -> None:
         """Enable the button of the panel where there is one, and let it say what it would do."""

@@ -336,7 +336,7 @@ QToolButton { background: transparent; border: 1px solid transparent; border-rad
 QToolButton:hover { background: $hover; }
 QToolButton:focus { border-color: $accent; }
 QToolButton[kind="nav"] { border: 0; border-left: 3px solid transparent; border-radius: 0; padding: 8px 2px 6px 0;
-    min-width: 66px; max-width: 66px; min-height: 42px; font-size: 11px; color: $muted; }
+    min-height: 42px; font-size: 11px; color: $muted; }
 QToolButton[kind="nav"]:hover { background: $hover; color: $text; }
 QToolButton[kind="nav"]:checked { background: $accent_wash; color: $accent_text; border-left-color: $accent; }
 QToolButton[kind="nav"]:focus { border: 2px solid $accent; border-left-width: 3px; padding: 6px 0 4px 0; }
