@@ -290,7 +290,8 @@ def _animation(suffix: str, export: FigureExport, style: Style, session: str, pr
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
     """Write the figure, its numbers, and the commands and the Python script that make them again.
 
-    The session, as in `save_figure`, gets a file of its own, so that the script makes the same pictures.
+    The session, as in `save_figure`, gets a file of its own, so that the script makes the same pictures, with English
+    words. All but the pictures is the same in every language.
 
     Parameters
     ----------
