@@ -14,7 +14,7 @@ from slide_gui.figures.export import save_export
 from slide_gui.figures.style import Style
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.main_window import MainWindow
-from slide_gui.gui.pages.evaluation import error_rows
+from slide_gui.gui.pages.evaluation_cells import error_rows
 from slide_gui.gui.state import evaluation as evaluation_module
 from slide_gui.gui.state.evaluation import EvaluationChoice, merged
 from slide_gui.progress import NO_PROGRESS

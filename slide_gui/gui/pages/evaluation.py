@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -23,30 +22,23 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.entries import entry
-from slide_gui.experiments.evaluation.protocol import published, published_seconds
-from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, DataInfo, EvaluationState
+from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.methods import METHODS
-from slide_gui.experiments.run import RunProgress
-from slide_gui.figures.evaluation import COLUMNS, INTERVALS, MARKS, standing
+from slide_gui.figures.evaluation import INTERVALS, MARKS
 from slide_gui.figures.export import FigureExport
 from slide_gui.gui.export.option import TABLES, ExportOption
 from slide_gui.gui.layouts import flush, nested
+from slide_gui.gui.pages.evaluation_cells import all_times, error_heads, error_rows, time_heads, time_rows_of
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationController
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
-from slide_gui.gui.widgets.evaluation_table import (
-    EvaluationCell,
-    EvaluationHead,
-    EvaluationRow,
-    EvaluationTable,
-    StandingLegend,
-)
+from slide_gui.gui.widgets.evaluation_table import EvaluationTable, StandingLegend
 from slide_gui.language import tr
 from slide_gui.progress import Progress
-from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent, time_left
+from slide_gui.text import time_left
 
 __all__ = ["EvaluationPage"]
 
@@ -408,269 +400,3 @@ def _times_export(rows: tuple[TimeRow, ...], _progress: Progress) -> FigureExpor
 
 def _timed(row: TimeRow) -> bool:
     return bool(row.slide or row.sda or row.tutorial)
-
-
-# What each cell says ------------------------------------------------------------------------------------------
-
-_ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
-_PHASES = {
-    "fit": tr("fitting"),
-    "learn": tr("learning"),
-    "train": tr("training"),
-    "validation": tr("judging"),
-    "test": tr("judging"),
-}
-
-
-def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[EvaluationHead, ...]:
-    """Return a column's head for every data set of the table."""
-    infos = {info.key: info for info in state.data}
-    heads = []
-    for key in dict.fromkeys(cell.data for cell in choice.table()):
-        info, known = infos.get(key), entry(key)
-        if info is None:
-            note = tr("no runs yet")
-        else:
-            note = f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
-        tip = tr(
-            "{data}: training / test rows\nClick to put the methods in the order of this data set", data=known.title
-        )
-        heads.append(EvaluationHead(known.title, note, tip))
-    return tuple(heads)
-
-
-def error_rows(
-    state: EvaluationState, choice: EvaluationChoice, running: bool, paused: bool = False
-) -> tuple[EvaluationRow, ...]:
-    """Return a row for every method in the paper's order, then those that others published.
-
-    Parameters
-    ----------
-    state : EvaluationState
-        Of the whole table.
-    choice : EvaluationChoice
-        What is asked.
-    running, paused : bool
-        Whether it is being worked on, or held.
-    """
-    keys = tuple(dict.fromkeys(cell.data for cell in choice.table()))
-    infos = {info.key: info for info in state.data}
-    rows = []
-    for method in COLUMNS:
-        cells = [state.cell(key, method) for key in keys]
-        name = next((cell.title for cell in cells if cell is not None), "")
-        if name:
-            said = tuple(_said(cell, infos, state, choice, running, paused) for cell in cells)
-            title, _, note = name.partition(", ")
-            rows.append(EvaluationRow(method, title, said, note=note, strong=method == REFERENCE))
-    ours = {row.title for row in rows}
-    others: dict[tuple[str, str], dict[str, float]] = {}
-    for key in keys:
-        for one in published(key):
-            if one.method not in ours:
-                others.setdefault((one.method, one.place), {})[key] = 100 * one.error
-    for (name, place), errors in others.items():
-        said = tuple(_published(name, place, errors.get(key)) for key in keys)
-        rows.append(EvaluationRow("", name, said, note=place))
-    return tuple(rows)
-
-
-def _published(name: str, place: str, error: float | None) -> EvaluationCell:
-    if error is None:
-        return EvaluationCell()
-    tip = tr("{method}: {error}, published by {place}", method=name, error=per_cent(error), place=place)
-    return EvaluationCell(aside=fixed(error, 2), tip=tip)
-
-
-def _said(
-    cell: Cell | None,
-    infos: dict[str, DataInfo],
-    state: EvaluationState,
-    choice: EvaluationChoice,
-    running: bool,
-    paused: bool,
-) -> EvaluationCell:
-    if cell is None:
-        return EvaluationCell(note=tr("not in the protocol"))
-    asked = cell.data in choice.data and cell.method in choice.methods
-    here = running and state.current is not None and state.current[:2] == (cell.data, cell.method)
-    aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
-    fraction = None
-    if here and state.current is not None:
-        note, fraction = _course(state, state.current[2], cell.asked, paused)
-        fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
-    elif cell.complete:
-        note = counted(cell.asked, "split")
-    else:
-        done = tr("{n} of {total} splits", n=len(cell.answers), total=cell.asked)
-        why = tr("not asked") if not asked else tr("waiting") if running else ""
-        note = ", ".join(filter(None, (done, why))) if cell.answers else why or tr("not run yet")
-    rate, other, main, rank = cell.rate, state.comparison(cell), "", None
-    stands = standing(state, cell)
-    if rate is not None:
-        main = rate.cell
-        rank = (float(_ORDER[stands]), rate.error)
-    stands = stands if rate is not None and (other is not None or cell.method == REFERENCE) else ""
-    keys = tuple(answer.spec_hash for answer in cell.answers)
-    tip = _tip(cell, other, infos.get(cell.data), note)
-    return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
-
-
-def _course(state: EvaluationState, split: int, asked: int, paused: bool) -> tuple[str, float]:
-    """Return what the running split is at, and the share of it that is done."""
-    said, fraction = _doing(state, paused)
-    where = tr("split {n} of {total}", n=split + 1, total=asked) if asked > 1 else ""
-    return ": ".join(filter(None, (where, said))), fraction
-
-
-def _doing(state: EvaluationState, paused: bool) -> tuple[str, float]:
-    done, of = state.stage
-    if paused:
-        return tr("paused"), 0.0
-    if of > 1:
-        return tr("choosing {n} / {total}", n=done, total=of), done / (of + 1)
-    live = state.live
-    if live is None:
-        return tr("running"), 0.0
-    if live.epochs is not None and live.epochs.epochs and live.test is None:
-        last = live.epochs.epochs[-1]
-        if last.layer:
-            return tr("pre-training layer {layer}, epoch {epoch}", layer=last.layer, epoch=last.epoch), 0.0
-        return tr("fine-tuning, epoch {epoch}", epoch=last.epoch), 0.0
-    within = _within(live)
-    share = f" {per_cent(100 * within, 0)}" if within else ""
-    return f"{_PHASES.get(live.phase, live.phase)}{share}", 0.9 * within
-
-
-def _within(live: RunProgress) -> float:
-    return live.test.done / live.test.total if live.test is not None and live.test.total else 0.0
-
-
-def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
-    data = entry(cell.data).title
-    title = dataset_title(data, info is not None and info.generated)
-    lines = [tr("{method} on {data}", method=cell.title, data=title)]
-    rate = cell.rate
-    if rate is None:
-        lines.append(tr("No result: {why}", why=note))
-    elif rate.n_splits > 1:
-        over = tr("mean of {splits} splits, each n = {n} test rows", splits=rate.n_splits, n=count(rate.n))
-        lines.append(f"{rate}; {over}")
-    else:
-        lines.append(f"{rate}; {tr('one split, n = {n} test rows', n=count(rate.n))}")
-    if cell.chosen:
-        lines.append(tr("Chosen on validation: {chosen}", chosen=cell.chosen))
-    if other is not None:
-        said = [_probability(other.p), tr("by Holm {p}", p=_probability(other.adjusted))]
-        if other.rows is not None:
-            here, there = count(other.rows.only_first), count(other.rows.only_second)
-            said.append(tr("{here} rows only here wrong, {there} only there", here=here, there=there))
-        lines.append(tr("Against SLIDE-SVM ({test}): {answer}", test=other.test, answer="; ".join(said)))
-    if cell.paper is not None:
-        lines.append(tr("Paper: {error}", error=per_cent(100 * cell.paper.error)))
-    if cell.answers:
-        lines.append(tr("Click or Enter: its runs on the Runs page"))
-    return "\n".join(lines)
-
-
-def _kind(info: DataInfo) -> str:
-    return tr("generated") if info.generated else tr("real")
-
-
-def _probability(p: float) -> str:
-    return "p < 0.0001" if p < 1e-4 else f"p = {p:.2g}"
-
-
-def all_times(rows: Sequence[TimeRow], choice: EvaluationChoice) -> tuple[TimeRow, ...]:
-    """Return a row for every data set of the table, those that were not timed with the paper's figures alone."""
-    known = {row.data.key: row for row in rows}
-    all_rows = []
-    for key in dict.fromkeys(cell.data for cell in choice.table()):
-        empty = DataInfo(key, entry(key).title, False, "", 0, 0)
-        all_rows.append(known.get(key) or TimeRow(empty, None, None, "", None, *published_seconds(key)))
-    return tuple(all_rows)
-
-
-def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
-    """Return a column's head for every data set that was timed."""
-    return tuple(
-        EvaluationHead(
-            row.data.title,
-            f"{_kind(row.data)}, {tr('{n} rows', n=count(row.data.n_train))}"
-            if row.data.fingerprint
-            else tr("no runs yet"),
-            row.data.title,
-        )
-        for row in rows
-    )
-
-
-def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
-    """Return the rows of the table of running times: measured here, and beside it the paper's."""
-    gpu = tr("on a GPU in the paper")
-    return (
-        _time_row("SLIDE", "", [(_seconds(r.slide), _paper(_seconds(r.paper_slide)), "") for r in rows], True),
-        _time_row(
-            tr("SdA, as chosen"),
-            gpu,
-            [(_seconds(r.sda), _paper(_seconds(r.paper_sda)), _short(r.sda_chosen)) for r in rows],
-            tips=[r.sda_chosen for r in rows],
-        ),
-        _time_row(
-            tr("Speed-up"),
-            tr("over SdA as chosen"),
-            [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows],
-        ),
-        _time_row(
-            tr("Tutorial’s SdA"),
-            tr("EXTRAPOLATED"),
-            [(_seconds(r.tutorial.seconds if r.tutorial else None), "", _scaled(r)) for r in rows],
-        ),
-        _time_row(
-            tr("Speed-up"), tr("over the tutorial’s"), [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]
-        ),
-    )
-
-
-def _time_row(
-    title: str, note: str, cells: Sequence[tuple[str, str, str]], strong: bool = False, tips: Sequence[str] = ()
-) -> EvaluationRow:
-    said = []
-    for number, (main, aside, below) in enumerate(cells):
-        lines = [title + (f", {note}" if note else ""), main or tr("not measured yet"), below, aside]
-        lines += [tips[number]] if tips and tips[number] else []
-        tip = "\n".join(filter(None, lines))
-        said.append(EvaluationCell(main, aside, below if main else tr("not measured"), tip=tip))
-    return EvaluationRow("", title, tuple(said), note=note, strong=strong)
-
-
-def _seconds(seconds: float | None) -> str:
-    return "" if seconds is None else duration(seconds)
-
-
-def _ratio(ratio: float | None) -> str:
-    return "" if ratio is None else f"×{THIN}{ratio:.0f}" if ratio >= 10 else f"×{THIN}{ratio:.1f}"
-
-
-def _paper(text: str) -> str:
-    return tr("paper {value}", value=text) if text else ""
-
-
-def _short(chosen: str) -> str:
-    """Return the units and noise of what was chosen, which is all there is room for."""
-    units, *rest = chosen.split(", ")[:2]
-    sizes = re.findall(r"\d+", units)
-    if len(sizes) > 1 and len(set(sizes)) == 1:
-        units = tr("{n} × {size} units", n=len(sizes), size=sizes[0])
-    return ", ".join((units, *rest))
-
-
-def _scaled(row: TimeRow) -> str:
-    tutorial = row.tutorial
-    if tutorial is None:
-        return ""
-    return tr("from {measured} on {rows} rows", measured=duration(tutorial.measured), rows=tutorial.rows)
-
-
-def _from(row: TimeRow) -> str:
-    return "" if row.tutorial is None else tr("extrapolated")

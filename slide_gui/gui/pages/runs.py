@@ -356,14 +356,16 @@ _CONTRIBUTIONS = tr(
 
 
 def _short(result: RunResult) -> str:
-    depth = result.spec.stack.depth
-    return f"{_brief(result)}, {counted(depth, 'layer')}" if depth else _brief(result)
+    stack = result.spec.stack
+    if stack.depth == 0:
+        return tr("no layer")
+    return tr("noise {noise}, {layers}", noise=fixed(stack.noise, 2), layers=counted(stack.depth, "layer"))
 
 
 def _brief(result: RunResult) -> str:
-    """Return the noise alone: the tiles show how many layers there are."""
+    """Return the noise alone, for a narrow place beside tiles, which show how many layers there are."""
     stack = result.spec.stack
-    return tr("noise {noise}", noise=fixed(stack.noise, 2)) if stack.depth else tr("no layer")
+    return tr("noise {noise:.2f}", noise=stack.noise) if stack.depth else tr("no layer")
 
 
 def _describe(result: RunResult) -> str:
