@@ -83,13 +83,13 @@ def main():
         text, compiled = written(after)
         file.write_bytes(text)
         file.with_suffix(".mo").write_bytes(compiled)
-        without = [message.id for message in after if message.id and not all(_forms(message))]
+        without = [message.id for message in after if message.id and not all(forms(message))]
         print(f"{file.relative_to(ROOT)}: {len(after)} words, {len(without)} of them without a translation")
         missing += len(without)
     return 1 if missing else 0
 
 
-def _forms(message):
+def forms(message):
     return message.string if isinstance(message.string, (tuple, list)) else (message.string,)
 
 

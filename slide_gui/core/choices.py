@@ -31,6 +31,11 @@ class Choice:
     text: str
     tip: str
 
+    @property
+    def short(self) -> str:
+        """The text without what stands in brackets at its end."""
+        return self.text.partition(" (")[0]
+
 
 C = TypeVar("C", bound=Choice)
 Documented = TypeVar("Documented", bound=type)

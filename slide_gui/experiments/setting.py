@@ -136,7 +136,7 @@ def _widths(svm: SvmParameters, n_classes: int) -> str:
     if svm.widths == "learn":
         if svm.criterion == AUTO and n_classes > 1:
             return tr("widths by {criterion} (automatic)", criterion=width_criterion(resolved(AUTO, n_classes)))
-        return tr("widths by {criterion}", criterion=LEARNED_BY[svm.criterion].text.partition(" (")[0])
+        return tr("widths by {criterion}", criterion=LEARNED_BY[svm.criterion].short)
     return tr("median widths") if svm.widths == "median" else tr("given widths")
 
 

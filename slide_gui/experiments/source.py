@@ -68,7 +68,7 @@ def width_criterion(chosen_by: str) -> str:
 
     if chosen_by == GUARD:
         return tr("median widths (guard)")
-    return CRITERIA[chosen_by].text.partition(" (")[0] if chosen_by in CRITERIA else chosen_by
+    return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
 
 
 def describe_chosen(chosen: ChosenBy) -> str:

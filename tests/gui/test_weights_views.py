@@ -390,3 +390,18 @@ def test_that_depth_zero_and_plain_features_are_explained_too(window, explained)
     opened(window, plain())
     wait(lambda: "x15" in explained.panel.accessibleDescription())
     assert len(explained.panel.lines()) == 9
+
+
+@pytest.mark.parametrize("view", ["view_pinned", "view_all"])
+def test_that_the_room_of_views_without_a_layer_does_not_depend_on_what_was_shown_before(window, view):
+    window.actions_by_name[view].trigger()
+    rooms = []
+    for depth in (0, 8, 0, 1, 0):
+        window.workspace.set_parameters(depth=depth)
+        wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+        settle()
+        if not depth:
+            shown = [each.text() for each in window.weights_page.shown_view().findChildren(QLabel) if each.isVisible()]
+            assert "There is no layer: the depth is 0" in shown
+            rooms.append((window.weights_page.findChild(SamplePanel).size(), window.weights_page.shown_view().size()))
+    assert all(each == rooms[0] for each in rooms)

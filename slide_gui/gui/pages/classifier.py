@@ -442,7 +442,7 @@ _PHASES = {
 
 
 def _criterion_title(criterion: str) -> str:
-    name = CRITERIA[criterion].text.partition(" (")[0] if criterion in CRITERIA else criterion
+    name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
     return tr("Criterion: {criterion}, with its prior", criterion=name)
 
 

@@ -15,7 +15,7 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
-from slide_gui.gui.widgets.controls import add_button, label
+from slide_gui.gui.widgets.controls import add_button
 from slide_gui.language import tr
 
 __all__ = ["AllRows"]
@@ -51,7 +51,7 @@ class AllRows(View):
             tools, above, tr("Wall"), tr("All layers on the whole screen, morphing with the noise (F11)"), "flat"
         )
         wall.clicked.connect(self.wall_requested)
-        self._nothing = label(tr("There is no layer: the depth is 0"), self)
+        self._nothing = self._in_place_of_layers()
         grid.addWidget(self._nothing, 1, 0, Qt.AlignmentFlag.AlignTop)
         grid.addWidget(self.mosaic, 1, 0)
         grid.addWidget(self._bar, 0, 1, 2, 1, Qt.AlignmentFlag.AlignTop)

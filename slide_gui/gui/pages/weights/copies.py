@@ -17,7 +17,7 @@ from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
+from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
 from slide_gui.gui.plots.copies import CopiesPlot, CopiesSeries
 from slide_gui.gui.state.jobs import sentence
 from slide_gui.gui.theme import theme_of
@@ -222,12 +222,11 @@ class CopiesPart(View):
         )
         if dataset is None or copies is None or copies.limit.shape[0] != dataset.n_features:
             if not self._failed:
-                self.plot.set_placeholder(
-                    tr(
-                        "Press Start: copies are corrupted, up to {most}, while this view is shown.",
-                        most=count(MOST_COPIES),
-                    )
+                start = tr(
+                    "Press Start: copies are corrupted, up to {most}, while this view is shown.",
+                    most=count(MOST_COPIES),
                 )
+                self.plot.set_placeholder(start if self._workspace.state.parameters.depth else NO_LAYER)
             self.plot.set_series((), MOST_COPIES)
             self.tiles.set_content((), ())
             self._status.setText("")

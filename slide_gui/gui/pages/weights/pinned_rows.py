@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import Slot
+from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.weights.view import View, ViewContext
@@ -26,11 +26,16 @@ class PinnedRows(View):
         self.tiles = self._add_tiles(tr("Weights of the pinned pixels, layer by layer"))
         self.tiles.row_removed.connect(self._release)
         self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
-        flush(QHBoxLayout(self)).addWidget(self._beside)
+        self._nothing = self._in_place_of_layers()
+        column = flush(QVBoxLayout(self))
+        column.addWidget(self._nothing, 0, Qt.AlignmentFlag.AlignTop)
+        column.addWidget(self._beside, 1)
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
 
     def width_for(self, width: int, height: int) -> int:
+        if not self._workspace.state.parameters.depth:
+            return min(self._nothing.sizeHint().width(), width)
         beside = self._beside.beside
         return min(math.ceil(self.tiles.layout_of(width - beside, height).needed) + beside, width)
 
@@ -38,6 +43,8 @@ class PinnedRows(View):
     def refresh(self) -> None:
         theme, state, features = theme_of(self), self._workspace.state, self._pixels.features()
         depth = state.parameters.depth
+        self._nothing.setVisible(depth == 0)
+        self._beside.setVisible(depth > 0)
         self.tiles.set_transposed(state.selection.transposed)
         self._source.begin(features)
         rows = []

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
@@ -24,7 +24,9 @@ from slide_gui.language import tr
 if TYPE_CHECKING:
     from slide_gui.gui.state.runs import RunController
 
-__all__ = ["LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
+__all__ = ["NO_LAYER", "LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
+
+NO_LAYER = tr("There is no layer: the depth is 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +81,10 @@ class View(QWidget):
     def tables(self) -> tuple[NumberTable, ...]:
         """Return the numbers shown beside rows of W of the pixels looked at; none if there are none."""
         return ()
+
+    def _in_place_of_layers(self) -> QLabel:
+        """Make what stands where layers would, and is shown while the depth is 0."""
+        return label(NO_LAYER, self)
 
     def _add_tiles(self, name: str) -> WeightTiles:
         """Make tiles: what is hovered in them is the weight looked at, what is clicked with Ctrl is pinned."""
