@@ -276,7 +276,7 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
         header = io.BytesIO(said + stream.read(length))
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
         shape, fortran, dtype = read(header, max_header_size=_LONGEST_HEADER)
-        if not all(-_MOST_ROWS < size < _MOST_ROWS for size in shape):  # too long to be said
+        if not all(type(size) is int and abs(size) < _MOST_ROWS for size in shape):  # a bool, or too long to be said
             raise ValueError
     except Exception as error:  # the header is parsed as Python text, which fails in a dozen ways
         raise DataError(tr("has no readable NumPy header; it is damaged"), place) from error
