@@ -15,6 +15,7 @@ import numpy as np
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
 from slide_gui.language import tr
+from slide_gui.memory import check_free
 from slide_gui.progress import Cancelled
 from slide_gui.resources import how_to_get
 
@@ -89,9 +90,18 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
         raise DataError(tr("there is no such file or folder; check the path"), text)
     with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
+        _check_scatter(rows.shape[1], text)
         return LazyRows(
             path.stem or path.name, rows, _image_shape(rows.shape[1], shape, reading, text), names, _digest(path)
         )
+
+
+def _check_scatter(d: int, text: str) -> None:
+    """Refuse more features than anything can be fitted to here: the sum over all rows is d × d."""
+    try:
+        check_free(8 * d * d, tr("the scatter of {n_features} features", n_features=d), tr("use fewer features"))
+    except MemoryError as error:
+        raise DataError(str(error), text) from None
 
 
 def _refuse_unknown(reading: Reading, text: str) -> None:

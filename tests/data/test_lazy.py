@@ -132,6 +132,12 @@ def test_that_what_cannot_be_read_is_refused_in_one_line_with_its_place(monkeypa
     assert "\n" not in str(refused.value)
 
 
+def test_that_more_features_than_a_scatter_has_memory_for_are_refused_before_anything_is_asked_for(stored):
+    zarr.create_array(str(stored / "wide.zarr"), shape=(3, 2**31), chunks=(1, 1000), dtype="uint8")
+    with pytest.raises(DataError, match=r"wide.zarr: the scatter of 2147483648 features needs .* use fewer features"):
+        open_lazy(f"zarr://{stored / 'wide.zarr'}")
+
+
 @pytest.mark.parametrize("place", ["compressor", "filters"])
 def test_that_a_codec_that_could_run_what_a_file_holds_is_refused_before_anything_is_read(stored, place):
     name = stored / "pickled.zarr"
