@@ -85,6 +85,24 @@ def test_that_the_dialog_suggests_the_name_of_the_figure_and_adds_the_suffix(tra
     wait(lambda: not trained.lane.busy, 60)
 
 
+def test_that_a_dialog_closed_while_its_button_is_down_or_the_place_is_asked_for_writes_nothing(
+    trained, tmp_path, monkeypatch
+):
+    dialog, requests = dialog_of(trained, "classifier"), []
+    dialog.requested.connect(requests.append)
+
+    def ask(*_arguments):
+        dialog.reject()
+        return str(tmp_path / "figure.svg"), ""
+
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", ask)
+    dialog.save_button.click()
+    assert not dialog.isVisible()
+    dialog.save_button.click()
+    wait(lambda: not trained.lane.busy, 60)
+    assert requests == []
+
+
 def test_that_the_dialog_shows_the_figure_before_it_is_written(trained):
     dialog = dialog_of(trained, "classifier")
     wait(lambda: not dialog.preview.pixmap().isNull(), 60)

@@ -325,11 +325,13 @@ class ExportDialog(QDialog):
 
     @Slot()
     def _choose_place(self) -> None:
+        if not self.options:  # closed, while its button was held down
+            return
         kind, option = self.format_box.currentData(), self._option()
         folder = Path(str(self._settings.value("folder/export", "")))
         folder = folder if folder.is_absolute() and folder.is_dir() else Path.home()
         path = self._ask_for_folder(folder) if kind == "bundle" else self._ask_for_file(folder, kind)
-        if path is None:
+        if path is None or not self.options:  # or closed meanwhile
             return
         self._settings.setValue("folder/export", str(path.parent))
         if len(option.kinds) > 1 and option.kinds != ANIMATION:
