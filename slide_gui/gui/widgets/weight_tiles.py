@@ -555,7 +555,12 @@ def _fitting(title: str, metrics: QFontMetrics, width: float) -> str:
 
 
 class TileScroll(QScrollArea):
-    """Tells the tiles how high their place is, so that they are as large as fits."""
+    """Tells the tiles how high their place is, so that they are as large as fits.
+
+    Whether there is a scroll bar is decided here, by the whole place alone: tiles in a narrower one may be so much
+    smaller that they fit without, and Qt, which asks for the bar when it is needed, would take it away and put it back
+    within itself until the stack is full.
+    """
 
     def __init__(self, tiles: WeightTiles, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -565,7 +570,7 @@ class TileScroll(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(tiles)
-        tiles.arranged.connect(self.updateGeometry)
+        tiles.arranged.connect(self._arranged)
         tiles.reached.connect(self._bring_into_sight)
 
     @Slot(object)
@@ -574,6 +579,17 @@ class TileScroll(QScrollArea):
         place = tile.center().toPoint()
         self.ensureVisible(place.x(), place.y(), 0, math.ceil(0.5 * tile.height()) + HEAD)
 
+    @Slot()
+    def _arranged(self) -> None:
+        self._choose_bar()
+        self.updateGeometry()
+
+    def _choose_bar(self) -> None:
+        fits = self._tiles.layout_of(self.width(), self.height()).height <= self.height()
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOff if fits else Qt.ScrollBarPolicy.ScrollBarAlwaysOn
+        self.setVerticalScrollBarPolicy(policy)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
+        self._choose_bar()
         super().resizeEvent(event)
-        self._tiles.set_room(self.viewport().height())
+        self._tiles.set_room(self.height())

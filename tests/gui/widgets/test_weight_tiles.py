@@ -6,14 +6,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, Qt
 from PySide6.QtGui import QColor, QImage
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea
+from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea, QWidget
 
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.theme import LIGHT
-from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
+from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, TileScroll, WeightTiles
 from tests.gui.given import calls_in, wait
 
 Shown = Callable[..., Any]
@@ -337,3 +337,38 @@ def test_that_tooltips_give_value_and_place_of_the_data(view: WeightTiles) -> No
     assert view.tip_at(view.layout_of().label(1).center()) == "6, 20\npinned"
     assert view.tip_at(view.layout_of().remove(1).center()) == "Remove 6, 20 (Delete)"
     assert view.tip_at(view.layout_of().captions(0, 0).center()) == ""
+
+
+class Resizes(QObject):
+    """Counts how often what a scroll area holds is resized, and ends that before the stack is full."""
+
+    def __init__(self, scroll: QScrollArea) -> None:
+        super().__init__(scroll)
+        self.scroll, self.n = scroll, 0
+        scroll.widget().installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        self.n += event.type() == QEvent.Type.Resize
+        if self.n > 60:
+            self.scroll.setWidgetResizable(False)
+        return False
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 6), (2, 8), (3, 6), (4, 6), (5, 1), (8, 6), (12, 4)])
+def test_that_tiles_in_a_place_of_any_size_come_to_rest(
+    shown: Callable[[QWidget, int, int], QWidget], rows: int, columns: int
+) -> None:
+    host = QWidget()
+    tiles = WeightTiles(host)
+    scroll = TileScroll(tiles, host)
+    shown(host, 1000, 800)
+    line = TileRow("", "", QColor("red"), False, (None,) * columns, (False,) * columns)
+    tiles.set_content(tuple(map(str, range(columns))), (line,) * rows)
+    resizes = Resizes(scroll)
+    for height in range(131, 720, 19):
+        for width in range(200, 560, 11):
+            resizes.n = 0
+            scroll.resize(width, height)
+            assert resizes.n < 10, f"{rows} × {columns} tiles in {width} × {height}"
+            bar = scroll.verticalScrollBar()
+            assert bar.isVisible() or bar.maximum() == 0
