@@ -39,7 +39,7 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 import numpy as np
 from PySide6.QtCore import QPoint, QSettings, Qt, QTimer, QtMsgType, qInstallMessageHandler
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtGui import QAction, QDesktopServices
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractSpinBox, QApplication, QComboBox, QDialog, QLineEdit, QMenu, QMessageBox, QWidget
 from shiboken6 import Shiboken
@@ -53,7 +53,7 @@ from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.state.workspace import State
 from tests.gui.given import Given, dataset, labelled, wheel
 
-_OF_THE_PLATFORM = "This plugin does not support"
+_OF_THE_TOOLS = ("This plugin does not support", 'Mouse event "')  # of the platform, and of events that nobody takes
 _REST = 120.0  # seconds within which everything must have come to rest
 _STUCK = 100.0  # seconds after which an act is told where it stands
 _NEVER = {"quit", "show_log"}
@@ -120,7 +120,7 @@ def _watched(account: Account) -> Iterator[None]:
     """Hear of every exception nobody caught and every warning of Qt; keep out of other programs and the network."""
 
     def qt(kind: QtMsgType, _context: object, text: str) -> None:
-        if kind not in (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg) and not text.startswith(_OF_THE_PLATFORM):
+        if kind not in (QtMsgType.QtDebugMsg, QtMsgType.QtInfoMsg) and not text.startswith(_OF_THE_TOOLS):
             account.note(f"Qt said: {text}")
 
     def raised(kind: Any, error: Any, trace: Any) -> None:
@@ -185,6 +185,10 @@ class _Person:
         self._impatience = QTimer()
         self._impatience.timeout.connect(self._leave_what_waits)
         self._impatience.start(150)
+        self._entry: QAction | None = None
+        self._soon = QTimer()
+        self._soon.setSingleShot(True)
+        self._soon.timeout.connect(self._trigger)
         self._acts: list[tuple[Callable[[], None], int]] = [
             (self._click, 30), (self._drag, 15), (self._key, 15), (self._wheel, 8), (self._command, 14),
             (self._type, 4), (self._choose, 5), (self._open, 3), (self._resize, 2), (self._cancel, 4),
@@ -224,6 +228,7 @@ class _Person:
         """Close the window."""
         faulthandler.cancel_dump_traceback_later()
         self._impatience.stop()
+        self._soon.stop()
         tear_down(self.window)
 
     def _open_again(self) -> None:
@@ -241,10 +246,16 @@ class _Person:
                 action = self._chance.choice(waits.actions())
                 if action.isEnabled() and not action.menu() and action is not self.window.actions_by_name["quit"]:
                     self._account.done["entry of a menu"] += 1
-                    QTimer.singleShot(0, action.trigger)  # what it opens waits, and this timer is not called meanwhile
+                    self._entry = action
+                    self._soon.start()  # what it opens waits, and this timer would not be called meanwhile
             if isinstance(waits, QMessageBox) and self._chance.random() < 0.3:
                 waits.accept()
             QTest.keyClick(waits, Qt.Key.Key_Escape)
+
+    def _trigger(self) -> None:
+        entry, self._entry = self._entry, None
+        if entry is not None and Shiboken.isValid(entry) and entry.isEnabled():
+            entry.trigger()
 
     def _widget(self, kind: type[QWidget] = QWidget) -> QWidget | None:
         windows = [each for each in QApplication.topLevelWidgets() if each.isVisible() and each.isEnabled()]

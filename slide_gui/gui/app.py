@@ -81,10 +81,13 @@ def choose_language() -> None:
 
 
 def prepare_interpreter() -> None:
-    """Keep the GUI thread responsive beside a worker, and the start free of searches for reference cycles.
+    """Keep the GUI thread responsive beside a worker, the start free of searches for reference cycles, errors whole.
 
-    `collect_in_turn` looks for them once there is a window.
+    `collect_in_turn` looks for the cycles once there is a window.
     """
+    from slide_gui.gui.faults import keep_errors_whole
+
+    keep_errors_whole()
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
 

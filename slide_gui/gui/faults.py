@@ -6,13 +6,16 @@ import logging
 import sys
 import threading
 import traceback
+from collections.abc import Callable, Iterator
+from functools import wraps
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from types import TracebackType
+from types import FunctionType, TracebackType
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-__all__ = ["FaultReporter", "log_folder"]
+__all__ = ["FaultReporter", "keep_errors_whole", "log_folder"]
 
 _log = logging.getLogger("slide_gui")
 
@@ -22,6 +25,54 @@ def log_folder() -> Path:
     from platformdirs import user_log_path
 
     return Path(user_log_path("slide-gui", appauthor=False))
+
+
+def keep_errors_whole() -> None:
+    """Let an error inside an override of Qt's come out as an error, of classes that there are and of later ones.
+
+    Before Python 3.12 an error that C code raises, as an index out of range is, is a type and a text until somebody
+    catches it; the binding takes the text for the error and ends the program. Caught and raised again it is one.
+    """
+    if sys.version_info >= (3, 12) or hasattr(QObject, _MARK):
+        return
+
+    def make(cls: Any, /, **given: Any) -> None:
+        super(QObject, cls).__init_subclass__(**given)
+        _catch_in(cls)
+
+    setattr(QObject, _MARK, True)
+    QObject.__init_subclass__ = classmethod(make)  # type: ignore[assignment]
+    for each in list(_classes_of(QObject)):
+        _catch_in(each)
+
+
+_MARK = "_errors_are_whole"
+
+
+def _classes_of(base: Any) -> Iterator[type]:
+    for each in base.__subclasses__():
+        if not each.__module__.startswith("PySide6"):
+            yield each
+        yield from _classes_of(each)
+
+
+def _catch_in(cls: type) -> None:
+    """Wrap the functions of a class that stand in place of the binding's."""
+    native = next(base for base in cls.__mro__ if base.__module__.startswith("PySide6"))
+    for name, function in list(vars(cls).items()):
+        if isinstance(function, FunctionType) and not name.startswith("__") and hasattr(native, name):
+            setattr(cls, name, _caught(function))
+
+
+def _caught(function: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(function)
+    def call(*arguments: Any, **given: Any) -> Any:
+        try:
+            return function(*arguments, **given)
+        except BaseException:  # now it is whole
+            raise
+
+    return call
 
 
 class FaultReporter(QObject):

@@ -8,11 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
+from slide_gui.data.dataset import Dataset
 from slide_gui.figures.color_scale import ColorScale
 from slide_gui.gui.pages.weights.wall import WallLayer, WallView
 from slide_gui.gui.theme import LIGHT
 from slide_gui.gui.widgets.motion import REDUCED_MOTION
-from tests.gui.given import settle, wait
+from tests.gui.given import Given, settle, wait
 
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
@@ -127,3 +128,15 @@ def test_that_the_button_of_all_rows_opens_it_and_a_stack_without_layers_has_non
     window.weights_page.wall.hide()
     window.workspace.set_parameters(depth=0)
     assert not window.actions_by_name["wall"].isEnabled()
+
+
+def test_that_a_place_of_data_before_is_forgotten_where_the_data_have_fewer_pixels(wall, window):
+    view = wall.view
+    press(view, view.field_box(view.places()[0], 60).center().toPoint())
+    assert view.pixel == 60
+    rows = np.random.default_rng(0).random((40, 5)).astype("float32")
+    window.workspace.open(Given(Dataset("narrow", rows[:30], rows[30:])))
+    wait(lambda: window.workspace.dataset.name == "narrow" and window.workspace.model() is not None)
+    assert view.pixel is None
+    view.grab()
+    assert "row of W" not in view.accessibleDescription()

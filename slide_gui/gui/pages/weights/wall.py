@@ -122,6 +122,8 @@ class WallView(Pointed):
             self._before = ()
         self._images = {key: image for key, image in self._images.items() if key in wanted}
         self._layers, self._grid, self._shape, self._transposed = layers, grid, shape, transposed
+        if self._current is not None and max(self._current) >= self._features():  # of data before
+            self._current = None
         self._describe()
         self.update()
 
@@ -255,7 +257,7 @@ class WallView(Pointed):
 
     def _describe(self) -> None:
         said = [counted(len(self._layers), "layer")]
-        if self._current is not None and self._current[0] < self._features():
+        if self._current is not None:
             pixel, inside = self._current
             places = [
                 f"{each // self._shape[1]}, {each % self._shape[1]}" if self._shape[0] > 1 else str(each)
@@ -288,7 +290,7 @@ class WallView(Pointed):
             painter.setOpacity(opacity)
             painter.drawImage(place.mosaic, image)
             painter.setOpacity(1.0)
-            if self._current is not None and self._current[0] < self._features():
+            if self._current is not None:
                 self._paint_pixel(painter, layer, place, *self._current)
         focus_ring(painter, self, QRectF(self.rect()).adjusted(1, 1, -1, -1))
         painter.end()

@@ -1,0 +1,48 @@
+"""An error anywhere in the window is told, and the window goes on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import os, sys
+os.environ["QT_QPA_PLATFORM"] = "offscreen"
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+from slide_gui.gui.app import prepare_interpreter
+
+class Before(QWidget):
+    def paintEvent(self, event):
+        {error}
+
+prepare_interpreter()
+
+class After(Before):
+    def paintEvent(self, event):
+        {error}
+
+told = []
+sys.excepthook = lambda kind, error, trace: told.append((kind, str(error)))
+app = QApplication([])
+for make in (Before, After):
+    widget = make()
+    widget.show()
+    QTimer.singleShot(100, app.quit)
+    app.exec()
+    widget.hide()
+print(sorted({{kind.__name__ for kind, _ in told}}), len(told) >= 2)
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [("[][1]", "IndexError"), ("1 / 0", "ZeroDivisionError"), ("int('x')", "ValueError"), ("raise OSError", "OSError")],
+)
+def test_that_an_error_inside_an_override_of_qts_is_told_whoever_raises_it(error: str, kind: str) -> None:
+    script = SCRIPT.format(error=error)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr[-500:]
+    assert done.stdout.strip() == f"['{kind}'] True"
