@@ -81,13 +81,10 @@ def choose_language() -> None:
 
 
 def prepare_interpreter() -> None:
-    """Keep the GUI thread responsive beside a worker, the start free of searches for reference cycles, errors whole.
+    """Keep the GUI thread responsive beside a worker, and the start free of searches for reference cycles.
 
-    `collect_in_turn` looks for the cycles once there is a window.
+    `collect_in_turn` looks for them once there is a window.
     """
-    from slide_gui.gui.faults import keep_errors_whole
-
-    keep_errors_whole()
     gc.disable()
     sys.setswitchinterval(_SWITCH_SECONDS)
 
@@ -131,10 +128,12 @@ def make_application() -> QApplication:
     from PySide6.QtGui import QIcon
     from PySide6.QtWidgets import QApplication
 
+    from slide_gui.gui.faults import keep_errors_whole
     from slide_gui.gui.theme import apply_theme, stored_scale
     from slide_gui.gui.widgets.motion import ask_for_less_motion
     from slide_gui.resources import resource
 
+    keep_errors_whole()
     running, settings = QApplication.instance(), make_settings()
     if running is None and stored_scale(settings) != 1.0:
         os.environ.setdefault("QT_SCALE_FACTOR", str(stored_scale(settings)))

@@ -11,14 +11,14 @@ SCRIPT = """
 import os, sys
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QApplication, QWidget
-from slide_gui.gui.app import prepare_interpreter
+from PySide6.QtWidgets import QWidget
+from slide_gui.gui.app import make_application
 
 class Before(QWidget):
     def paintEvent(self, event):
         {error}
 
-prepare_interpreter()
+app = make_application()
 
 class After(Before):
     def paintEvent(self, event):
@@ -26,7 +26,6 @@ class After(Before):
 
 told = []
 sys.excepthook = lambda kind, error, trace: told.append((kind, str(error)))
-app = QApplication([])
 for make in (Before, After):
     widget = make()
     widget.show()
