@@ -140,3 +140,19 @@ def test_that_a_place_of_data_before_is_forgotten_where_the_data_have_fewer_pixe
     assert view.pixel is None
     view.grab()
     assert "row of W" not in view.accessibleDescription()
+
+
+def test_that_opened_before_layers_of_other_data_are_there_it_points_at_nothing(wall, window):
+    wall.hide()
+    rows = np.random.default_rng(0).random((40, 100)).astype("float32")
+    window.workspace.open(Given(Dataset("wide", rows[:30], rows[30:])))
+    wait(lambda: window.workspace.dataset.name == "wide")
+    window.weights_page.pixels.point_at(99)
+    wall.view.show_pixel(99)  # as it does when it is opened, on the layers that it showed last
+    wall.view.grab()
+    assert "row of W" not in wall.view.accessibleDescription()
+    wait(lambda: window.workspace.model() is not None)
+    wall.showNormal()
+    settle()
+    assert wall.view.pixel == 99
+    assert "row of W of 99" in wall.view.accessibleDescription()

@@ -122,7 +122,7 @@ class WallView(Pointed):
             self._before = ()
         self._images = {key: image for key, image in self._images.items() if key in wanted}
         self._layers, self._grid, self._shape, self._transposed = layers, grid, shape, transposed
-        if self._current is not None and max(self._current) >= self._features():  # of data before
+        if not self._points_at_something():  # what it was is of data before
             self._current = None
         self._describe()
         self.update()
@@ -232,6 +232,10 @@ class WallView(Pointed):
     def _features(self) -> int:
         return len(self._layers[0].fields) if self._layers else 0
 
+    def _points_at_something(self) -> bool:
+        """Whether the layers shown have what is pointed at; until they are of the data open they may not."""
+        return self._current is not None and max(self._current) < self._features()
+
     def _stepped(self, step: tuple[int, int]) -> tuple[int, int] | None:
         if not self._layers:
             return None
@@ -257,7 +261,7 @@ class WallView(Pointed):
 
     def _describe(self) -> None:
         said = [counted(len(self._layers), "layer")]
-        if self._current is not None:
+        if self._points_at_something():
             pixel, inside = self._current
             places = [
                 f"{each // self._shape[1]}, {each % self._shape[1]}" if self._shape[0] > 1 else str(each)
@@ -290,7 +294,7 @@ class WallView(Pointed):
             painter.setOpacity(opacity)
             painter.drawImage(place.mosaic, image)
             painter.setOpacity(1.0)
-            if self._current is not None:
+            if self._points_at_something():
                 self._paint_pixel(painter, layer, place, *self._current)
         focus_ring(painter, self, QRectF(self.rect()).adjusted(1, 1, -1, -1))
         painter.end()
