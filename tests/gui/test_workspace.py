@@ -9,6 +9,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.gui import state
 from slide_gui.gui.app import tear_down
+from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.view import PixelSelection
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import MAX_PINS, Workspace
@@ -180,3 +181,16 @@ def test_that_what_a_window_holds_needs_qtcore_alone():
     imported = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
     assert {name for name in imported if name.startswith("PySide6")} == {"PySide6.QtCore"}
     assert not [node for node in nodes if isinstance(node, ast.Import) and "PySide6" in ast.dump(node)]
+
+
+def test_that_nothing_is_selected_that_the_data_do_not_have(opened):
+    opened.select(pins=(3, 64, 7), sample=10**6)
+    assert opened.state.selection.pins == (3, 7)
+    assert opened.state.selection.sample == len(opened.dataset.train) - 1
+
+
+def test_that_layers_of_fewer_pixels_than_are_asked_for_have_no_row_of_them(opened):
+    source = TileSource(opened)
+    assert source.row(63, 1) is not None
+    assert source.row(64, 1) is None
+    assert source.by_layer(64) is None

@@ -46,11 +46,11 @@ class TileSource:
         self._limits = [max((self._peak(f, k) for f in setting), default=1.0) for k in range(1, depth + 1)]
 
     def row(self, feature: int, layer: int) -> NDArray[np.float64] | None:
-        """Return a row of W, previewed where a preview is newer; None while there is none."""
+        """Return a row of W, previewed where a preview is newer; None while there is none of these data."""
         preview, stack = self._workspace.preview, self._workspace.stack
         if layer == 1 and preview is not None and feature in preview.rows:
             return preview.rows[feature]
-        if stack is not None and layer <= len(stack.layers):
+        if stack is not None and layer <= len(stack.layers) and feature < stack.n_features:
             row: NDArray[np.float64] = stack.layers[layer - 1].weights[feature]
             return row
         return None

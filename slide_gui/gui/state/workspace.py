@@ -383,6 +383,8 @@ class Workspace(QObject):
 
     @Slot(object)
     def _replace(self, state: State) -> None:
+        if self.dataset is not None:  # a step may be of data that are not open any longer
+            state = replace(state, selection=_fitting(state.selection, self.dataset))
         old, self.state = self.state, state
         self.state_changed.emit(state, old)
         if state.parameters != old.parameters:

@@ -493,8 +493,9 @@ class WeightsPage(Page):
         if not view.shows_rows or figure is None:
             return tables
         first, *pins = dict.fromkeys(self.pixels.features())
-        by_layer = list(filter(None, map(self._source.by_layer, (first, *pins))))
-        return (*tables, by_layer[0], *self._source.pictures(first), *by_layer[1:], figure)
+        leads, pinned = self._source.by_layer(first), map(self._source.by_layer, pins)
+        rows = () if leads is None else (leads, *self._source.pictures(first))
+        return (*tables, *rows, *filter(None, pinned), figure)
 
     def table(self) -> str:
         # What is copied of rows of W are those of the figure.
