@@ -145,7 +145,7 @@ class TileSource:
         pending = stack is None or layer > len(stack.layers)
         if pending or self._workspace.state.selection.levels != "layer":
             return tr("layer {k}", k=layer)
-        return f"{tr('layer {k}', k=layer)} · ±{_short(self._limit_of(layer))}"
+        return tr("layer {k} · ±{limit}", k=layer, limit=_short(self._limit_of(layer)))
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the scale of a whole layer, as in the mosaic."""
