@@ -7,25 +7,14 @@ the code ``⟦⟧`` says every text in brackets, in tables of choices too, so th
 from __future__ import annotations
 
 import sys
-from gettext import NullTranslations
 
 from slide_gui import language
-
-
-class Bracketed(NullTranslations):
-    """A language whose every text tells that it was translated."""
-
-    def gettext(self, message: str) -> str:
-        return f"⟦{message}⟧"
-
-    def ngettext(self, one: str, many: str, n: int) -> str:
-        return f"⟦{one if n == 1 else many}⟧"
-
+from tests.bracketed import Bracketed
 
 if sys.argv[1:2] == ["⟦⟧"]:
     language._words = Bracketed()
 
-# ruff: noqa: E402  # a language is chosen before anything that has words is imported
+# a language is chosen before anything that has words is imported
 import hashlib
 import json
 import os

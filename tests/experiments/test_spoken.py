@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from slide_gui import language
-from tests.experiments.spoken import Bracketed
+from tests.bracketed import Bracketed
 
 LANGUAGES = ("en", "⟦⟧")
 

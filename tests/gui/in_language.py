@@ -12,10 +12,10 @@ import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from gettext import NullTranslations
 from pathlib import Path
 
 from slide_gui import language
+from tests.bracketed import Bracketed
 
 MARKED = re.compile(r"⟦[^⟦⟧]*(⟧|$)")  # also a text that is shortened
 KEYS = re.compile(r"\((Ctrl|Shift|Alt|Esc|Del|Return|Enter|F\d)[^)]*\)|tcp://\S+")
@@ -27,16 +27,6 @@ NAMES = re.compile(
 WORD = re.compile(r"[A-Za-z]{3,}")
 
 
-class Marked(NullTranslations):
-    """A language whose words are the English ones in brackets."""
-
-    def gettext(self, message: str) -> str:
-        return f"⟦{message}⟧"
-
-    def ngettext(self, msgid1: str, msgid2: str, n: int) -> str:
-        return f"⟦{msgid1 if n == 1 else msgid2}⟧"
-
-
 def unmarked(text: str) -> str:
     """Return what of a text stands outside of all brackets."""
     while MARKED.search(text):
@@ -46,7 +36,7 @@ def unmarked(text: str) -> str:
 
 def main(name: str) -> None:
     if name == "marked":
-        language._words = Marked()
+        language._words = Bracketed()
     else:
         language.speak(name)
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
