@@ -293,3 +293,36 @@ def test_that_a_cell_of_autoencoders_counts_their_epochs():
     rows = {row.key: row for row in error_rows(state, choice, True)}
     assert rows["sda"].cells[0].note == "pre-training layer 2, epoch 7"
     assert error_rows(state, choice, True, paused=True)[1].cells[0].note == "paused"
+
+
+def test_that_timing_the_tutorial_shows_the_page_all_the_while_and_its_seconds_in_the_end(window, page):
+    controller = window.session.evaluation
+    seen = []
+    controller.changed.connect(lambda: seen.append(controller.times()))
+    controller.time_tutorial()
+    wait(lambda: not controller.timing.running, 120)
+    assert len(seen) > 1
+    (row,) = controller.times()
+    assert (row.data.key, row.data.n_train) == ("rectangles", len(DATA.train))
+    page.tabs.buttons()[1].click()
+    (line,) = (each for each in page.running_times.text().split("\n") if each.startswith("Tutorial"))
+    assert line.count("not measured") == 1  # of two data sets
+    assert [option.name for option in page.export_options()] == ["times"]
+
+
+def test_that_a_page_whose_timing_was_broken_off_is_shown_as_before(window, page, monkeypatch):
+    def heard(rows, progress):
+        progress.report(0.1, SdaHistory())
+        while True:
+            progress.report(0.1)
+
+    monkeypatch.setattr(evaluation_module, "extrapolated_seconds", heard)
+    controller = window.session.evaluation
+    before = controller.times()
+    controller.time_tutorial()
+    wait(lambda: window.lane.busy)
+    settle()
+    window.stop()
+    wait(lambda: not window.lane.busy)
+    assert controller.timing.latest is None
+    assert controller.times() == before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -10,7 +9,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import Cell, EvaluationState, stored_evaluation
+from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, info_of, stored_evaluation
 from slide_gui.experiments.evaluation.timing import Extrapolated, TimeRow, extrapolated_seconds, time_rows
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import subset
@@ -23,6 +22,8 @@ from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 __all__ = ["EvaluationChoice", "EvaluationController"]
+
+_Measured = dict[tuple[str, str], tuple[DataInfo, Extrapolated]]
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ class EvaluationController(QObject):
     reading : Task
         The cells that are stored, with the table they were read for.
     timing : Task
-        The tutorial's autoencoders: `Extrapolated` by extent and data set.
+        The tutorial's autoencoders, by extent and data set: the data and their `Extrapolated` seconds.
 
     Signals
     -------
@@ -90,10 +91,11 @@ class EvaluationController(QObject):
         self._asked = False  # to read what is stored, once the library has listed it
         library.changed.connect(self._listed)
         stopped = tr("The benchmark stopped; finished runs are kept")
-        self.runs = Task(lane, "evaluation", tr("Benchmark"), stopped, self, background=True)
-        self.reading = Task(lane, "evaluation-read", tr("Reading the runs"), tr("The runs could not be read"), self)
-        slow = tr("Timing the tutorial’s SdA")
-        self.timing = Task(lane, "evaluation-times", slow, tr("The autoencoders could not be timed"), self)
+        self.runs = Task(lane, "evaluation", tr("Benchmark"), stopped, EvaluationState, self, background=True)
+        unread = tr("The runs could not be read")
+        self.reading = Task(lane, "evaluation-read", tr("Reading the runs"), unread, tuple, self)
+        slow, untimed = tr("Timing the tutorial’s SdA"), tr("The autoencoders could not be timed")
+        self.timing = Task(lane, "evaluation-times", slow, untimed, dict, self)
         self.runs.ended.connect(self._ran)
         self.reading.ended.connect(self._was_read)
         for task in (self.runs, self.reading, self.timing):
@@ -117,10 +119,13 @@ class EvaluationController(QObject):
         return stored if self.runs.latest is None else merged(stored, self.runs.latest)
 
     def times(self) -> tuple[TimeRow, ...]:
-        """Return the running times of the data sets that are known."""
-        measured: Mapping[tuple[str, str], Extrapolated] = self.timing.latest or {}
-        tutorial = {key: seconds for (extent, key), seconds in measured.items() if extent == self.choice.extent}
-        return time_rows(self.state(), tutorial)
+        """Return the running times of the data sets that are known by their runs or were timed."""
+        measured: _Measured = self.timing.latest or {}
+        timed = {key: each for (extent, key), each in measured.items() if extent == self.choice.extent}
+        state = self.state()
+        infos = {info.key: info for info in (*(info for info, _ in timed.values()), *state.data)}
+        tutorial = {key: seconds for key, (_, seconds) in timed.items()}
+        return time_rows(replace(state, data=tuple(infos.values())), tutorial)
 
     @property
     def is_reading(self) -> bool:
@@ -215,13 +220,14 @@ class EvaluationController(QObject):
         extent, before = self.choice.extent, self.timing.latest or {}
         cells = {cell.data: cell for cell in self.choice.cells()}
 
-        def work(progress: Progress) -> dict[tuple[str, str], Extrapolated]:
+        def work(progress: Progress) -> _Measured:
             measured = dict(before)
             for number, (key, cell) in enumerate(cells.items()):
                 part = progress.part(number / len(cells), (number + 1) / len(cells))
                 whole = load_data(key, part.part(0.0, 0.3))
                 rows = subset(whole, cell.train_rows, cell.test_rows)
-                measured[extent, key] = extrapolated_seconds(rows, progress=part.part(0.3, 1.0))
+                measured[extent, key] = info_of(key, rows), extrapolated_seconds(rows, progress=part.part(0.3, 1.0))
+                part.report(1.0, dict(measured))
             return measured
 
         self.timing.start(work)

@@ -26,7 +26,7 @@ from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.language import tr
-from slide_gui.progress import Progress
+from slide_gui.progress import Progress, Stage
 from slide_gui.text import dataset_title
 
 __all__ = ["RunController"]
@@ -69,10 +69,12 @@ class RunController(QObject):
         super().__init__(parent)
         self._workspace, self.library, self._cluster = workspace, library, cluster
         lane = workspace.lane
-        self.training = Task(lane, "train", tr("Training"), tr("The classifier could not be trained"), self)
-        self.estimate = Task(lane, "estimate", tr("Estimating"), tr("The error could not be estimated"), self)
+        untrained = tr("The classifier could not be trained")
+        self.training = Task(lane, "train", tr("Training"), untrained, (RunProgress, _Trained), self)
+        unknown = tr("The error could not be estimated")
+        self.estimate = Task(lane, "estimate", tr("Estimating"), unknown, RunProgress, self)
         stopped = tr("The sweep stopped; finished points are kept")
-        self.sweep = Task(lane, "sweep", tr("Sweep"), stopped, self, background=True)
+        self.sweep = Task(lane, "sweep", tr("Sweep"), stopped, SweepState, self, background=True)
         self.spec: RunSpec | None = None
         """What `training` or `result` answers."""
         self.result: RunResult | None = None
@@ -88,7 +90,8 @@ class RunController(QObject):
         self._awaited: RunResult | None = None
         self.training.ended.connect(self._trained)
         self.estimate.ended.connect(self._estimated)
-        self.trial = Task(lane, "try", tr("Trying your data"), tr("The data could not be tried"), self)
+        untried = tr("The data could not be tried")
+        self.trial = Task(lane, "try", tr("Trying your data"), untried, (Stage, Trial), self)
         """Its result is a `Trial`."""
         self.sweep.ended.connect(library.refresh)
         self.trial.ended.connect(library.refresh)

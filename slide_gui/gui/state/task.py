@@ -27,6 +27,8 @@ class Task(QObject):
         For the status bar.
     failure : str
         Title of the problem that is told when it fails.
+    shows : type or tuple of type
+        What it may report of itself; reports of the parts that it is made of are passed over.
     parent : QObject
         Its owner.
     background : bool
@@ -44,10 +46,18 @@ class Task(QObject):
     changed = Signal()
 
     def __init__(
-        self, lane: Lane, channel: str, title: str, failure: str, parent: QObject, background: bool = False
+        self,
+        lane: Lane,
+        channel: str,
+        title: str,
+        failure: str,
+        shows: type | tuple[type, ...],
+        parent: QObject,
+        background: bool = False,
     ) -> None:
         super().__init__(parent)
         self._lane, self._channel, self._title, self._failure = lane, channel, title, failure
+        self._shows = shows
         self._background, self._used = background, lane
         self.running = False
         self.latest: Any = None
@@ -96,8 +106,9 @@ class Task(QObject):
 
     @Slot(object)
     def _tell(self, payload: object) -> None:
-        self.latest = payload
-        self.changed.emit()
+        if isinstance(payload, self._shows):
+            self.latest = payload
+            self.changed.emit()
 
     @Slot(object)
     def _finish(self, result: object) -> None:
