@@ -1,6 +1,8 @@
+import inspect
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,11 +18,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from slide_gui import SLIDE
 from slide_gui.core.estimators import layer_sizes
 from slide_gui.core.sampling import stratified_subset
+from slide_gui.core.svm.decomposition import least_memory
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.model import SvmModel, TrainingStep
 from slide_gui.core.svm.pairs import class_scores
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
-from slide_gui.core.svm.selection import median_width_search, stratified_folds
+from slide_gui.core.svm.selection import grid_bytes, median_width_search, stratified_folds
 from slide_gui.core.svm.training import fit_svm
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.progress import Cancelled, Stage
@@ -93,6 +96,17 @@ def test_that_one_vs_one_predicts_and_scores_as_SVC_does():
     assert np.mean(svm.predict(Z[300:]) == svc.predict(_scaled(Z[300:]))) >= 0.98  # SVC breaks ties by order
     assert svm.dual_coef_.shape == (3, len(svm.support_))
     assert svm.n_support_.sum() == len(svm.support_)
+
+
+@pytest.mark.parametrize("data", [layers, three_classes])
+def test_that_margins_are_kernel_values_times_dual_coefficients_plus_the_intercept(data):
+    Z, y = data(150)
+    svm = MultiWidthSVC(SIZES, WIDTHS, C=3.0).fit(Z, y)
+    S = _scaled(Z)
+    kernel = np.exp(-np.square(S[:, None] - S[svm.support_]).sum(-1))
+    margins = kernel @ svm.dual_coef_.T + svm.intercept_
+    expected = margins[:, 0] if data is layers else class_scores(margins, 3)
+    np.testing.assert_allclose(svm.decision_function(Z), expected, atol=1e-4)
 
 
 def test_that_summed_margins_decide_between_equal_votes_only():
@@ -331,6 +345,28 @@ def test_that_the_grid_equals_cross_validation_with_SVC():
         assert abs(point.error - wrong / 120) <= 1 / 120  # a row on the boundary
     assert found.widths[0] == pytest.approx(found.sigma * np.sqrt(median))
     assert min(found.points, key=lambda p: p.error).C == found.C
+
+
+def test_that_two_folds_are_enough_and_one_is_refused():
+    _, y = three_classes(30)
+    assert np.array_equal(np.bincount(3 * stratified_folds(y, 2, 0) + y), np.full(6, 5))
+    with pytest.raises(ValueError, match="n_folds is 1; cross-validation needs at least 2"):
+        stratified_folds(y, 1, 0)
+
+
+def test_that_the_distances_of_a_grid_leave_half_of_the_memory_to_its_trainings():
+    Z, y = layers(100)
+    search = partial(median_width_search, Z, y, factors=(1.0,), Cs=(1.0,))
+    enough = 2 * least_memory(80)  # four fifths of the rows
+    assert len(search(memory=enough).points) == 3
+    with pytest.raises(MemoryError, match="training on 80 points needs at least"):
+        search(memory=enough - 2)
+
+
+def test_that_the_bytes_of_a_grid_are_those_of_its_usual_folds():
+    usual = inspect.signature(median_width_search).parameters["n_folds"].default
+    assert grid_bytes(2500, 784, 2 << 30) == grid_bytes(2500, 784, 2 << 30, usual)
+    assert grid_bytes(2500, 784, 2 << 30, 2) < grid_bytes(2500, 784, 2 << 30, 10)
 
 
 def test_that_median_widths_are_searched_for_several_classes_and_can_be_cancelled():

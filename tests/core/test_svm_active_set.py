@@ -49,6 +49,13 @@ def test_that_active_sets_take_a_hundredth_of_the_steps_where_the_kernel_is_ill_
     assert steps["active sets"] * 100 < steps["pair steps"]
 
 
+def test_that_active_sets_are_tried_once_pair_steps_have_taken_their_time(monkeypatch):
+    kernel, y, box, ridge = _problem(250, 1e4, False)
+    both = minimise(kernel, y, np.zeros(250), box, ridge, 1e-6, 10**7)[2]
+    _only(monkeypatch, "pair steps")
+    assert both * 5 < minimise(kernel, y, np.zeros(250), box, ridge, 1e-6, 10**7)[2]
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_that_active_sets_come_to_the_end_though_rows_stand_twice_and_the_kernel_is_singular(monkeypatch, dtype):
     kernel, y, _, _ = _problem(200, 1e3, False, dtype)

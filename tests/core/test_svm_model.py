@@ -62,6 +62,15 @@ def test_that_the_model_keeps_its_support_vectors_in_the_precision_that_they_nee
         assert np.all(model.coefficients.any(axis=0))
 
 
+def test_that_one_pair_of_classes_with_large_coefficients_is_enough_for_double_precision():
+    Z, codes = layers(150, noise=1.5)
+    Z, codes = np.vstack([Z, Z[:30] + 100.0]), np.append(codes, np.full(30, 2))  # a third class far from both
+    model = fit_svm(Z, codes, SvmParameters(SIZES, (40.0, 30.0, 50.0), loss="hinge", C=1e4))
+    norms = np.linalg.norm(model.coefficients, axis=1)
+    assert norms[0] > 1000.0 > norms[1:].max()
+    assert model.vectors.dtype == np.float64
+
+
 def test_that_too_little_memory_is_refused_and_a_working_set_has_512_points_at_least():
     Z, codes = layers(100)
     with pytest.raises(MemoryError, match="training on 100 rows of 12 columns needs at least"):

@@ -65,6 +65,23 @@ def test_that_newton_takes_as_many_steps_as_a_wide_margin_needs():
     _assert_optimal(newton(kernel, y, 1e-4), kernel, y, 1e4)  # after some thirty steps
 
 
+def test_that_points_on_the_margin_itself_do_not_keep_newton_from_its_end():
+    kernel, y = _problem(80, noise=0.0)
+    svm = newton(kernel, y, 0.1)
+    beyond = np.flatnonzero(y * (kernel @ svm.beta + svm.bias) > 1.0 + 1e-6)
+    assert len(beyond) > 10
+    share = (y[beyond] - svm.bias) / (kernel[beyond] @ svm.beta)  # of their rows, by which others get to f = y
+    assert np.all((share > 0.0) & (share < 1.0))
+    rows = kernel[beyond] * share[:, None]
+    among = kernel[np.ix_(beyond, beyond)] * np.outer(share, share)
+    np.fill_diagonal(among, 1.0)
+    both, labels = np.block([[kernel, rows.T], [rows, among]]), np.append(y, y[beyond])
+    for start in (None, np.append(svm.beta, 1e-9 * y[beyond])):
+        more = newton(both, labels, 0.1, start=start)
+        _assert_optimal(more, both, labels, 10.0)
+        np.testing.assert_allclose(more.beta, np.append(svm.beta, np.zeros(len(beyond))), atol=1e-8)
+
+
 def test_that_newton_agrees_with_libsvm_on_the_ridged_kernel():
     kernel, y = _problem(80)
     svm = newton(kernel, y, 0.1)

@@ -96,6 +96,16 @@ def test_that_too_little_memory_is_refused_with_the_estimate():
         solve(_source(Z), 2.0 * y - 1.0, SolverOptions(False, 1.0, memory=1000))
 
 
+@pytest.mark.parametrize("n", [300, 700])  # the whole matrix, and working sets of 512 points
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_that_the_least_memory_is_enough_and_a_byte_less_is_not(n, dtype):
+    Z, y = layers(n)
+    source, y, least = _source(Z, dtype), 2.0 * y - 1.0, least_memory(n, np.dtype(dtype).itemsize)
+    assert solve(source, y, SolverOptions(False, 1.0, memory=least)).converged
+    with pytest.raises(MemoryError, match=f"training on {n} points needs at least"):
+        solve(source, y, SolverOptions(False, 1.0, memory=least - 1))
+
+
 def test_that_reports_tell_gap_and_support_vectors_never_fall_and_can_cancel(monkeypatch):
     monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
     Z, y = layers(900)

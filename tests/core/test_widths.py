@@ -9,7 +9,7 @@ from slide_gui.core.svm.criteria import CRITERIA, evaluate, press, radius_margin
 from slide_gui.core.svm.kernel import layer_distances
 from slide_gui.core.svm.newton import NotConverged, newton
 from slide_gui.core.svm.widths import WidthOptions, WidthsStep, learn_widths
-from slide_gui.progress import Cancelled
+from slide_gui.progress import Cancelled, Listener
 from tests.core.svm_data import StopAfter, layers, leave_one_out_outputs, three_classes
 
 SIZES = (4, 3, 5)
@@ -180,6 +180,40 @@ def test_that_widths_and_C_go_no_further_than_a_factor_of_e_to_the_4(monkeypatch
     assert np.log(last.widths[0] / first.widths[0]) == pytest.approx(4.0)
     assert np.log(last.C / first.C) == pytest.approx(-4.0)
     assert last.widths[1:] == pytest.approx(first.widths[1:])
+
+
+class Curved(widths_objective.Objective):
+    """A long bent valley above a floor."""
+
+    floor = 0.0
+
+    def __call__(self, theta):
+        x, y = theta[:2]
+        slope = np.zeros(len(theta))
+        slope[:2] = -2.0 * (1.0 - x) - 400.0 * x * (y - x * x), 200.0 * (y - x * x)
+        return self.floor + (1.0 - x) ** 2 + 100.0 * (y - x * x) ** 2, slope
+
+
+def test_that_a_descent_ends_after_three_iterations_in_a_row_that_change_next_to_nothing(monkeypatch):
+    monkeypatch.setattr(widths, "Objective", Curved)
+    Z, codes = layers(60)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions(starts=1))
+    assert len(learned.history) > 10
+    monkeypatch.setattr(Curved, "floor", 1e6)
+    learned = learn_widths(Z, codes, SIZES, WidthOptions(starts=1))
+    assert len(learned.history) == 5  # the start, a first iteration, and three
+
+
+def test_that_every_iteration_is_told_as_its_share_of_the_most_of_its_start(monkeypatch):
+    monkeypatch.setattr(widths, "Objective", Curved)
+    told = []
+    Z, codes = layers(60)
+    listener = Listener(lambda fraction, payload: told.append((fraction, payload)))
+    learn_widths(Z, codes, SIZES, WidthOptions(max_iter=9), progress=listener)
+    for start in (0, 1):
+        shares = [share for share, step in told if isinstance(step, WidthsStep) and step.start == start]
+        assert len(shares) > 5
+        assert shares == pytest.approx([(start + number / 10) / 2 for number in range(1, len(shares) + 1)])
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

@@ -3,6 +3,7 @@ import pytest
 
 from slide_gui.core.sampling import stratified_subset
 from slide_gui.core.svm import selection
+from slide_gui.core.svm.decomposition import least_memory
 from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.core.svm.selection import guarded
@@ -33,6 +34,25 @@ def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared):
     good, widths, _, chosen = _guarded(Z, codes, 1.0, 1.0, squared=squared)
     assert (chosen.guarded, chosen.name) == (False, "radius-margin")
     assert widths == pytest.approx(good)
+
+
+def test_that_classes_in_narrow_stripes_get_narrow_median_widths():
+    across = np.random.default_rng(0).random(150)
+    codes = (across * 16.0).astype(int) % 2
+    wide, widths, _, chosen = _guarded(np.outer(across, np.ones(12)), codes, 1.0, 10.0)
+    assert chosen.guarded
+    assert chosen.median_error < 0.1 < chosen.learned_error
+    assert np.all(widths < 0.5 * wide)
+
+
+def test_that_half_of_the_memory_is_for_kernel_values():
+    sample = WidthsSample.of(*layers(100), SIZES, WidthOptions())
+    step = WidthsStep(0, 0, 0.0, (4.0, 3.0, 5.0), (0.2, 0.3, 0.5), 1.0, 0)
+    learned = LearnedWidths("span", step, (step,), sample.rows)
+    enough = 2 * least_memory(80)  # trainings have four fifths of the rows
+    guarded(sample, learned, squared=True, memory=enough)
+    with pytest.raises(MemoryError, match="training on 80 points needs at least"):
+        guarded(sample, learned, squared=True, memory=enough - 2)
 
 
 def test_that_equals_go_to_the_learned_widths_at_the_learned_C():
