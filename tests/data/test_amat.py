@@ -59,6 +59,33 @@ def test_that_any_values_equal_float_of_their_text_bit_for_bit() -> None:
     assert got.tobytes() == by_python(text).tobytes()
 
 
+def test_that_every_power_of_ten_is_read_as_float_reads_it() -> None:
+    values = np.array([[sign * 1.2345678 * 10.0**k for k in range(-45, 38)] for sign in (1, -1)])
+    text = amat_text(values, np.zeros(2))
+    assert table_of(text).rows.tobytes() == by_python(text)[:, :-1].tobytes()
+
+
+@pytest.mark.parametrize("style", ["%16.7e", " %.7e"])
+def test_that_the_largest_number_of_single_precision_is_read_and_what_rounds_beyond_is_not(style: str) -> None:
+    line = "".join(style % value for value in (0.5, 3.4028235e38, -3.4028235e38, 1))
+    assert table_of(line + "\n").rows.tolist() == [[0.5, np.finfo(np.float32).max, np.finfo(np.float32).min]]
+    for beyond in (line.replace(" 3.4028235", " 3.4028236"), line.replace("-3.4028235", "-3.4028236")):
+        with pytest.raises(DataError, match=r"found '-?3\.4028236e\+38', expected a finite number"):
+            table_of(beyond + "\n")
+
+
+def test_that_one_feature_and_a_label_make_a_row() -> None:
+    table = table_of("0.5 1\n0.25 0\n")
+    assert table.rows.tolist() == [[0.5], [0.25]]
+    assert table.column.tolist() == [1, 0]
+
+
+def test_that_a_blank_in_place_of_a_line_end_does_not_end_a_row() -> None:
+    lines = amat_text(np.full((4, 16), 0.5), np.ones(4)).splitlines(keepends=True)
+    with pytest.raises(DataError, match="line 2 has 34 numbers, expected 17"):
+        table_of(lines[0] + lines[1].replace("\n", " ") + lines[2] + lines[3])
+
+
 def test_that_the_fast_path_takes_the_benchmark_layout_and_only_that() -> None:
     good = b"".join(b"%16.7e" % v for v in (0.5, -1.25, 3e-9)) + b"\n"
     block = np.frombuffer(good, np.uint8).reshape(1, -1)
@@ -142,6 +169,16 @@ def test_that_both_members_of_a_zip_are_read_and_named(tmp_path: Path) -> None:
     parts = {part.role: part for part in read_amat_zip(path)}
     assert parts["train"].rows.shape == (16, 16)
     assert parts["test"].rows.shape == (32, 16)
+
+
+def test_that_progress_over_the_members_of_a_zip_rises_from_nothing_to_one(tmp_path: Path) -> None:
+    text = amat_text(np.eye(16), np.arange(16))
+    path = write_zip(tmp_path / "x.zip", {"x_train.amat": text, "x_test.amat": text})
+    listener = CancelAfter()
+    read_amat_zip(path, progress=listener)
+    assert listener.fractions == sorted(listener.fractions)
+    assert 0.5 in listener.fractions
+    assert (listener.fractions[0], listener.fractions[-1]) == (0.0, 1.0)
 
 
 def _patched(path: Path, member: str, field: int, value: int) -> Path:

@@ -178,6 +178,18 @@ def test_that_labels_that_are_no_classes_are_refused(tmp_path: Path, labels: np.
         read_npz(tmp_path / "x.npz")
 
 
+def test_that_text_is_of_unicode_letters_to_the_last_one_and_of_no_halves_of_pairs(tmp_path: Path) -> None:
+    def read(code: int) -> str:
+        np.savez(tmp_path / "x.npz", X=np.ones((2, 5)), y=np.frombuffer(np.array([65, code], "<u4").tobytes(), "<U1"))
+        return read_npz(tmp_path / "x.npz")[0].label_names[1]
+
+    for code in (0xD7FF, 0xE000, 0x10FFFF):
+        assert read(code) == chr(code)
+    for code in (0xD800, 0xDFFF, 0x110000):
+        with pytest.raises(DataError, match="labels that are no text"):
+            read(code)
+
+
 def test_that_rows_in_text_are_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "x.npz", X=np.array([["a", "b"]]), y=np.array(["c"]))
     with pytest.raises(DataError, match="expected real numbers"):

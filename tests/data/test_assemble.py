@@ -108,6 +108,12 @@ def test_that_a_person_may_say_whether_features_are_scaled() -> None:
         Reading(shape=(2, 3), scaled=True).checked()
 
 
+def test_that_a_feature_that_does_not_vary_is_moved_to_0_and_keeps_its_distances_in_the_test_part() -> None:
+    data = of(part([[5.0, 0.0], [5.0, 10.0]], shape=None), part([[8.0, 5.0]], "test", shape=None))
+    np.testing.assert_array_equal(data.train, [[0.0, 0.0], [0.0, 1.0]])
+    np.testing.assert_array_equal(data.test, [[3.0, 0.5]])
+
+
 def test_that_every_number_is_looked_at_before_images_are_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assemble_module, "_BLOCK", 6)
     values = np.full((5, 6), 200.0)

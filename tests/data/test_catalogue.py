@@ -190,6 +190,30 @@ def test_that_files_are_found_two_folders_deep_and_no_deeper(tmp_path: Path, mon
     assert len(found) == 4
 
 
+def test_that_of_files_of_one_name_the_shallower_is_used_and_none_of_a_hidden_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
+    for place in (".hidden", "b/deep", "b", "c"):
+        (tmp_path / place).mkdir(parents=True, exist_ok=True)
+    (tmp_path / ".hidden" / "rectangles.zip").write_bytes(b"x")
+    assert catalogue.find("rectangles") is None
+    for place in ("b/deep", "c", "b", "."):
+        (tmp_path / place / "rectangles.zip").write_bytes(b"x")
+        assert catalogue.find("rectangles") == [tmp_path / place / "rectangles.zip"]
+
+
+def test_that_a_benchmark_is_known_by_both_counts_or_one_and_by_its_784_features() -> None:
+    places = ["/data/rectangles.zip, rectangles_train.amat"]
+    for counts in ((1200, 50_000), (1200, 0), (50_000, 0)):
+        benchmark = catalogue.recognise(places, *counts, 784)
+        assert benchmark is not None
+        assert benchmark.key == "rectangles"
+    for numbers in ((1200, 50_000, 783), (1200, 49_999, 784), (50_000, 1200, 784), (1199, 0, 784), (1200, 1, 784)):
+        assert catalogue.recognise(places, *numbers) is None
+    assert catalogue.recognise(["/data/mine.amat"], 1200, 50_000, 784) is None
+
+
 def test_that_load_prefers_real_files_and_says_when_it_generates(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

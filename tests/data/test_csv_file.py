@@ -111,6 +111,7 @@ def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None
     [
         ("", "no rows"),
         ("a,b,c,d,label\n", "no rows"),
+        ("# one number a line\n\n5\n6\n", "line 3 has one column; expected numbers with commas"),
         ("1,2,0\n3,4,1\n5,0\n", "line 3 has 2 numbers, expected 3"),
         ("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n", "line 3 has 3 numbers, expected 5"),
         ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: found ''"),
@@ -244,6 +245,13 @@ def test_that_a_table_of_one_class_says_so(tmp_path: Path) -> None:
     assert "of the class cat; a classifier needs two" in named.why_no_classes
 
 
+def test_that_a_table_of_one_row_opens_and_says_that_it_has_no_classes(tmp_path: Path) -> None:
+    data = open_data([write(tmp_path / "x.csv", ".1,.2,.3,.4,1\n")])
+    assert data.train.shape == (1, 5)
+    assert data.train_labels is None
+    assert "last column holds only the value 1" in data.why_no_classes
+
+
 @pytest.mark.parametrize("d", [1, 2, 3])
 @pytest.mark.parametrize(("classes", "codes"), [("pq", [0, 1]), ("01", [0, 1])])
 def test_that_a_table_of_few_features_opens_with_its_classes(
@@ -341,3 +349,11 @@ def test_that_repeated_names_of_columns_are_told_apart(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("a,a,a (2),a,\n" + "1,2,3,4,0.5\n2,1,3,4,0.25\n")
     part = read_csv(tmp_path / "x.csv")
     assert part.feature_names == ("a", "a (2)", "a (2) (3)", "a (4)", "column 5")
+
+
+def test_that_a_column_of_more_than_ten_thousand_different_texts_holds_no_classes(tmp_path: Path) -> None:
+    rows = [f"{k},c{k}\n" for k in range(10_001)]
+    part = read_csv(write(tmp_path / "x.csv", "".join(["a,label\n", *rows[:-1]])))
+    assert len(part.label_names) == 10_000
+    with pytest.raises(DataError, match="column “label” holds more than 10000 different texts, which are no classes"):
+        read_csv(write(tmp_path / "x.csv", "".join(["a,label\n", *rows])))

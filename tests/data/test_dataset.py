@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from slide_gui.data.dataset import Dataset
+from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 
 
@@ -51,9 +51,44 @@ def test_that_arrays_are_read_only() -> None:
         ({"train": rows(4).astype(np.float64)}, "float32"),
         ({"test": rows(2, 5)}, "5"),
         ({"train_labels": np.arange(3)}, "one for each of 4 rows"),
+        ({"train": np.ones((4, 0), np.float32), "test": np.ones((2, 0), np.float32)}, "empty"),
+        ({"train": rows(4).reshape(4, 2, 3)}, "found 3-D float32"),
+        ({"test_labels": np.arange(3)}, "test labels: found .* one for each of 2 rows"),
+        ({"feature_names": ("a", "b")}, "2 names for 6 features"),
         ({"image_shape": (2, 4)}, "6 pixels"),
     ],
 )
 def test_that_arrays_that_do_not_agree_are_refused(given: dict[str, object], said: str) -> None:
     with pytest.raises(DataError, match=said):
         Dataset(**{"name": "a", "train": rows(4), "test": rows(2), **given})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "split", [HeldOut(0.9), HeldOut(0.0), HeldOut(seed=2**32 - 1), HeldOut(folds=2, fold=1), HeldOut(folds=5, fold=0)]
+)
+def test_that_a_split_within_its_bounds_is_accepted(split: HeldOut) -> None:
+    checked = split.checked()
+    assert (checked.share, checked.folds, checked.fold) == (
+        0.0 if split.folds else split.share,
+        split.folds,
+        split.fold,
+    )
+    assert checked.checked() == checked
+
+
+@pytest.mark.parametrize(
+    ("split", "said"),
+    [
+        (HeldOut(0.91), "share held out is 0.91; it must be 0 to 0.9"),
+        (HeldOut(-0.01), "share held out is -0.01"),
+        (HeldOut(float("nan")), "share held out is nan"),
+        (HeldOut(seed=2**32), "seed is 4294967296; it must be a whole number"),
+        (HeldOut(seed=-1), "seed is -1"),
+        (HeldOut(seed=True), "seed is True"),
+        (HeldOut(folds=1), "fold 1 of 1; there must be at least 2"),
+        (HeldOut(folds=3, fold=3), "fold 4 of 3; there must be at least 2, this one among them"),
+    ],
+)
+def test_that_a_split_out_of_its_bounds_is_refused(split: HeldOut, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        split.checked()

@@ -14,6 +14,7 @@ from scipy import ndimage
 from slide_gui.data import generators
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators.convexity import intersections, is_convex, pixels
+from slide_gui.data.generators.digits import _stratified
 from slide_gui.data.generators.rectangles_images import _layers, _pairs
 from slide_gui.data.open import open_data
 from slide_gui.progress import Cancelled
@@ -283,6 +284,17 @@ def test_that_plain_photographs_are_refused(tmp_path: Path) -> None:
         generators.rectangles_images(3, 3, photographs=tmp_path)
 
 
+def test_that_a_photograph_of_28_by_28_pixels_is_large_enough(tmp_path: Path) -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (28, 28), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "small.png")
+    data = generators.rectangles_images(3, 2, photographs=tmp_path)
+    assert (data.train.shape, data.test.shape) == ((3, 784), (2, 784))
+    assert set(np.unique(data.train)) <= set(np.unique(pixels.astype(np.float32) / np.float32(255)))
+    Image.fromarray(pixels[:, 1:]).save(tmp_path / "small.png")
+    with pytest.raises(DataError, match="no pictures of at least 28 × 28"):
+        generators.rectangles_images(3, 2, photographs=tmp_path)
+
+
 def test_that_digits_are_enlarged_stratified_and_named_a_stand_in() -> None:
     data = generators.digits()
     assert (data.train.shape, data.test.shape) == ((1297, 784), (500, 784))
@@ -302,3 +314,12 @@ def test_that_digits_are_enlarged_stratified_and_named_a_stand_in() -> None:
     assert np.allclose(np.sort(both), np.sort(small), atol=0.06)
     distinct = {row.tobytes() for row in np.concatenate([data.train, data.test])}
     assert len(distinct) == len({image.tobytes() for image in load_digits().images})
+
+
+def test_that_classes_of_unlike_sizes_give_their_shares_to_the_test_part_to_within_one() -> None:
+    sizes = np.array([900, 90, 10])
+    labels = np.repeat(np.arange(3), sizes)
+    for n_test in (0, 1, 100, 500, 999):
+        train, test = _stratified(labels, n_test, np.random.default_rng(0))
+        assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(1000))
+        assert np.abs(np.bincount(labels[test], minlength=3) - sizes * n_test / 1000).max() <= 1

@@ -80,6 +80,17 @@ def test_that_a_broken_header_is_refused(tmp_path: Path, content: bytes) -> None
         read_idx(path)
 
 
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_that_arrays_of_one_to_four_axes_are_read_and_no_others(tmp_path: Path, suffix: str) -> None:
+    for axes in (1, 2, 3, 4):
+        array = np.arange(2, dtype=np.uint8).reshape(2, *[1] * (axes - 1))
+        assert np.array_equal(read_idx(write_idx(tmp_path / f"x{suffix}", array)), array)
+    for axes in (0, 5):
+        path = write_idx(tmp_path / f"x{suffix}", np.ones((1,) * axes, np.uint8))
+        with pytest.raises(DataError, match=f"begins with 00 00 08 0{axes}, expected an IDX header"):
+            read_idx(path)
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=80), st.booleans())
 def test_that_random_bytes_raise_nothing_but_data_errors(data: bytes, packed: bool) -> None:

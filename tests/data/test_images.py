@@ -70,6 +70,9 @@ def test_that_a_picture_that_unpacks_to_billions_of_pixels_is_refused(tmp_path: 
 def test_that_a_large_picture_is_refused_before_it_is_unpacked(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="300 × 300 pixels"):
         read_image(save(tmp_path / "0.png", np.zeros((300, 300), np.uint8)))
+    assert read_image(save(tmp_path / "1.png", np.zeros((256, 256), np.uint8))).shape == (256, 256)
+    with pytest.raises(DataError, match="257 × 256 pixels, expected at most 65536"):
+        read_image(save(tmp_path / "2.png", np.zeros((256, 257), np.uint8)))
 
 
 @pytest.mark.parametrize("content", [b"", b"\x89PNG\r\n\x1a\n", b"hello"])

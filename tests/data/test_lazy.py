@@ -175,6 +175,13 @@ def test_that_equal_files_have_equal_fingerprints_wherever_they_stand_and_others
     assert len(open_lazy(f"parquet://{stored / 'one.parquet'}").fingerprint) == 64
 
 
+def test_that_the_names_of_the_files_of_a_table_are_part_of_its_fingerprint(stored):
+    table = stored / "many.parquet"
+    before = open_lazy(f"parquet://{table}").fingerprint
+    (table / "part-2.parquet").rename(table / "part-3.parquet")
+    assert open_lazy(f"parquet://{table}").fingerprint != before
+
+
 def test_that_what_is_missing_is_named_with_what_installs_it(stored):
     script = f"""
 import sys

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
-from slide_gui.data.limits import check_claim, check_memory
+from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory, read_small
 
 GIB = 1 << 30
 
@@ -54,3 +56,26 @@ def test_that_claims_are_held_against_the_bytes_there_and_the_memory(monkeypatch
         check_claim(1065, 100, "a", ratio=10)
     with pytest.raises(DataError, match="more than the"):
         check_claim(5001, 10_000, "a")
+
+
+def test_that_what_deflate_packs_most_tightly_is_not_refused() -> None:
+    """A zero, then copies of 258 zeros in two bits each: codes of 1, 2 and 2 bits for a copy, the zero and the end."""
+    sizes = [(1, 1), (2, 2), (29, 5), (0, 5), (14, 4), *((n, 3) for n in (0, 0, 1, *[0] * 12, 2, 0, 2))]
+    head = "".join(f"{value:0{width}b}"[::-1] for value, width in sizes)
+    codes = "11" + "0" + "1111111" + "0" + "0101011" + "11" + "0" + "1000100" + "10" + "10"
+    bits = head + codes + "10" + "00" * 200_000 + "11"
+    packed = int(bits[::-1], 2).to_bytes(-(-len(bits) // 8), "little")
+    n_bytes = len(zlib.decompress(packed, wbits=-15, bufsize=1 << 26))
+    assert n_bytes == 1 + 200_000 * 258
+    check_claim(n_bytes, len(packed), "a", ratio=DEFLATE_RATIO)
+
+
+def test_that_a_small_file_is_read_whole_up_to_its_bound_and_no_further(tmp_path: Path) -> None:
+    content = bytes(range(256)) * 8192
+    (tmp_path / "x").write_bytes(content)
+    assert read_small(tmp_path / "x", 2 << 20, "a picture") == content
+    (tmp_path / "x").write_bytes(content + b"0")
+    with pytest.raises(DataError, match="x: is larger than 2 MiB, expected a picture"):
+        read_small(tmp_path / "x", 2 << 20, "a picture")
+    with pytest.raises(DataError, match=r"cannot be read \(No such file"):
+        read_small(tmp_path / "absent", 2 << 20, "a picture")

@@ -148,6 +148,21 @@ def test_that_damaged_files_of_texts_raise_nothing_but_data_errors(
             read_mat(path)
 
 
+def test_that_packed_labels_that_unpack_to_much_text_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(matlab, "_MOST_TEXT", 1 << 20)
+    path = tmp_path / "x.mat"
+    for letters, fits in ((300_000, True), (400_000, False)):
+        labels = np.array([kind * letters for kind in "abc"])
+        scipy.io.savemat(path, {"X": np.ones((3, 5)), "y": labels}, do_compression=True)
+        if fits:
+            assert [len(name) for name in read_mat(path)[0].label_names] == [letters] * 3
+            continue
+        with pytest.raises(DataError, match="y: holds more than 1 MiB of text, which are no classes"):
+            read_mat(path)
+
+
 def test_that_texts_that_would_take_much_memory_as_an_array_are_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

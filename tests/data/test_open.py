@@ -104,6 +104,13 @@ def test_that_the_benchmark_is_known_by_names_and_counts(tmp_path: Path) -> None
     assert open_data([write_zip(tmp_path / "b.zip", {"rectangles_train.amat": row * 1199})]).name == "b"
 
 
+def test_that_pixels_of_the_benchmark_are_not_said_to_be_scaled(tmp_path: Path) -> None:
+    row = amat_text(np.zeros((1, 784)), np.ones(1))
+    opened = open_data([write_zip(tmp_path / "any.zip", {"rectangles_train.amat": row * 1200})]).opened
+    assert opened.sure
+    assert not opened.scaled
+
+
 def test_that_a_folder_of_pictures_is_opened(tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
@@ -219,6 +226,8 @@ def test_that_the_shape_said_is_taken_and_what_was_guessed_is_said(tmp_path: Pat
         open_data([tmp_path / "x.npz"], Reading(shape=(5, 9)))
     with pytest.raises(DataError, match="no table of text, which alone has a label column"):
         open_data([tmp_path / "x.npz"], Reading(label_column="y"))
+    with pytest.raises(DataError, match="no table of text, which alone has a line of column names"):
+        open_data([tmp_path / "x.npz"], Reading(header=True))
 
 
 def test_that_images_stored_by_columns_are_turned(tmp_path: Path) -> None:
@@ -245,3 +254,59 @@ def test_that_two_tables_share_the_numbers_of_their_classes(tmp_path: Path) -> N
     assert data.label_names == ("a", "b", "c")
     assert data.train_labels.tolist() == [0, 1, 1]
     assert data.test_labels.tolist() == [2, 1, 0]
+
+
+def test_that_a_test_table_of_fewer_classes_gets_the_numbers_of_the_training_table(tmp_path: Path) -> None:
+    for part, kinds in (("train", "abc"), ("test", "dbc")):
+        lines = [f"1,2,3,4,{kind}\n" for kind in kinds]
+        (tmp_path / f"x_{part}.csv").write_text("p,q,r,s,label\n" + "".join(lines))
+    data = open_data([tmp_path / "x_train.csv", tmp_path / "x_test.csv"])
+    assert data.label_names == ("a", "b", "c", "d")
+    assert data.train_labels.tolist() == [0, 1, 2]
+    assert data.test_labels.tolist() == [3, 1, 2]
+
+
+def test_that_test_rows_without_labels_go_with_training_rows_of_named_classes(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", X_train=np.eye(5), y_train=list("abaca"), X_test=np.ones((2, 5)))
+    data = open_data([tmp_path / "x.npz"])
+    assert data.label_names == ("a", "b", "c")
+    assert data.train_labels.tolist() == [0, 1, 0, 2, 0]
+    assert data.test.shape == (2, 5)
+    assert data.test_labels is None
+
+
+def test_that_two_tables_that_name_their_classes_otherwise_are_refused(tmp_path: Path) -> None:
+    for part, kinds in (("train", "ab"), ("test", "01")):
+        lines = [f"1,2,3,4,{kind}\n" for kind in kinds]
+        (tmp_path / f"x_{part}.csv").write_text("p,q,r,s,label\n" + "".join(lines))
+    with pytest.raises(DataError, match=r"x_test\.csv: names its classes otherwise than the training part"):
+        open_data([tmp_path / "x_train.csv", tmp_path / "x_test.csv"])
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        (Reading(shape=(8,)), "must be rows and columns of an image"),
+        (Reading(shape=(0, 8)), "must be rows and columns of an image, 1 or more each"),
+        (Reading(shape=(), transposed=True), "features that are no picture cannot be transposed"),
+        (Reading(label_column=" "), "the label column has no name"),
+        (Reading(left_out=("a", "")), "a column that is left out has no name"),
+        (Reading("a", left_out=("b", "a")), "column a cannot hold the labels and be left out"),
+    ],
+)
+def test_that_what_cannot_be_said_of_a_file_is_refused_before_it_is_read(
+    tmp_path: Path, reading: Reading, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        open_data([tmp_path / "missing.csv"], reading)
+
+
+def test_that_a_single_pixel_is_an_image_of_one_row_and_column(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", X=np.array([[0.25], [0.5]]))
+    assert open_data([tmp_path / "x.npz"], Reading(shape=(1, 1))).image_shape == (1, 1)
+
+
+def test_that_hidden_files_of_a_folder_are_passed_over(tmp_path: Path) -> None:
+    for name, value in (("x.csv", 1), ("._x.csv", 2)):
+        (tmp_path / name).write_text(f"a,b,c,label\n{value},0,.5,0\n0,.5,1,1\n")
+    assert open_data([tmp_path]).train.tolist() == [[1, 0, 0.5], [0, 0.5, 1]]

@@ -7,7 +7,7 @@ import pytest
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.arrays import known_names, parts_from_named
-from slide_gui.data.readers.parts import role_of, square_shape, whole_labels
+from slide_gui.data.readers.parts import named_labels, role_of, square_shape, whole_labels
 
 
 @pytest.mark.parametrize(
@@ -47,6 +47,14 @@ def test_that_labels_are_whole_numbers_of_any_type_and_the_first_that_is_not_is_
             whole_labels(np.array([0.0, 1.0, wrong, wrong]), "here")
     with pytest.raises(DataError, match="labels are complex128, expected whole numbers"):
         whole_labels(np.array([1j]), "here")
+
+
+def test_that_ten_thousand_different_texts_are_classes_and_more_are_not() -> None:
+    texts = [f"class {k:05}" for k in range(10_001)]
+    labels, names = named_labels(texts[:-1], "here")
+    assert (labels[-1], len(names)) == (9_999, 10_000)
+    with pytest.raises(DataError, match="here: holds more than 10000 different texts, which are no classes"):
+        named_labels(texts, "here")
 
 
 def test_that_names_say_part_and_kind_before_or_behind() -> None:
