@@ -98,6 +98,7 @@ def assemble(
         test = _renamed(test, names)
     if train.label_names != names:
         train = _renamed(train, names)
+    opened = _said(train.opened, scaled, reading)
     return Dataset(
         name=known.title if known else _name(paths),
         train=rows,
@@ -111,7 +112,7 @@ def assemble(
         citation=known.citation if known else "",
         key=known.key if known else "",
         feature_names=() if train.image_shape else train.feature_names,
-        opened=_sure(train.opened) if known else _said(train.opened, scaled, reading),
+        opened=_sure(opened) if known else opened,
     )
 
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from slide_gui.data import assemble as assemble_module
 from slide_gui.data.assemble import assemble
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.parts import Part
 from slide_gui.data.reading import AS_GUESSED, Reading
@@ -93,6 +94,14 @@ def test_that_plain_features_beyond_one_go_from_0_to_1_in_the_training_part(
     np.testing.assert_allclose(data.train[:, varies], ((before - low) / (high - low + ~varies))[:, varies], atol=1e-6)
     expected = (others.astype(np.float64) - low)[:, varies] / (high - low)[varies]
     np.testing.assert_allclose(data.test[:, varies], expected, rtol=1e-6, atol=1e-6)
+    assert [guess.sure for guess in data.opened.guesses] == [True]
+
+
+def test_that_known_files_read_as_plain_features_say_how_these_were_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(assemble_module, "recognise", lambda *_: entry("rectangles"))
+    data = of(part([[0.0, 200.0], [100.0, 0.0]], shape=None))
+    assert data.key == "rectangles"
+    assert data.opened.scaled
     assert [guess.sure for guess in data.opened.guesses] == [True]
 
 

@@ -187,7 +187,7 @@ def read_table(
     ------
     DataError
         For an empty table, a line of the wrong width, what is no finite number (float32), fewer than
-        four columns beside the one kept apart, or more rows than the memory holds.
+        two columns, or more rows than the memory holds.
     """
     sink: _Sink | None = None
     rest, done, line, step = b"", 0, first_line, _BLOCK
