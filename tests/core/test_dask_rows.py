@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import threading
+from functools import partial
 from itertools import pairwise
 
 import dask
@@ -136,6 +137,16 @@ def test_that_a_transform_of_other_rows_is_refused_at_once_and_of_a_nan_when_it_
         slide.transform(chunked(bad)).compute(scheduler="synchronous")
 
 
+def test_that_rows_are_refused_for_their_values_and_not_for_those_that_a_layer_makes_of_them():
+    slide = SLIDE(depth=1, squashing="identity").fit(np.outer(GREY[0], [1.0, 10.0]))
+    rows = np.array([[3e38, 0.0], [1.0, 10.0]], "float32")  # ten times 3e38 is no float32
+    with np.errstate(over="ignore"):
+        expected = slide.transform(rows)
+        found = slide.transform(da.from_array(rows)).compute(scheduler="synchronous")
+    assert np.isinf(expected[0, 3])
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize("parameters", PARAMETERS)
 def test_that_two_workers_give_the_bits_of_one_machine(client, parameters):
     same_layers(fit_stack(chunked(), parameters), fit_stack(blocks(), parameters))
@@ -180,6 +191,17 @@ def slowly():
     return chunked().map_blocks(slow, meta=GREY[:0])
 
 
+def once_there(block, file):
+    """Return a block once a file exists; give up after some seconds."""
+    import time
+
+    for _ in range(600):
+        if file.exists():
+            return block
+        time.sleep(0.05)
+    raise TimeoutError
+
+
 class Once(Progress):
     """Do something at the first report of work that is done."""
 
@@ -190,6 +212,13 @@ class Once(Progress):
         if fraction > 0.05 and self.act is not None:
             act, self.act = self.act, None
             act()
+
+
+def test_that_what_is_done_is_reported_while_workers_are_at_other_chunks(client, tmp_path):
+    first, waiting = GREY[:100], partial(once_there, file=tmp_path / "reported")
+    rows = da.concatenate([da.from_array(first), da.from_array(GREY[100:]).map_blocks(waiting, meta=first[:0])])
+    slide = SLIDE(depth=1).fit(rows, progress=Once(waiting.keywords["file"].touch))
+    assert slide.stack_.n_samples == 1500
 
 
 def cancelled():

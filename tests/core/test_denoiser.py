@@ -142,3 +142,7 @@ def test_that_bad_parameters_are_refused_by_name():
         denoiser_weights(scatter, 0.5, ridge=0.0)
     with pytest.raises(ValueError, match="call add"):
         CorruptedCopies(np.ones((3, 2)), 0.5).weights()
+    dead = CorruptedCopies(np.zeros((3, 2)), 0.5, ridge=0.0)
+    dead.add()
+    with pytest.raises(ValueError, match=r"E\[Q\] is singular to working precision.*use a larger ridge"):
+        dead.weights()

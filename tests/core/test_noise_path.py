@@ -46,6 +46,15 @@ def test_that_dead_pixels_have_zero_rows_and_columns():
     assert not path.weights(0.3)[:, 0].any()
 
 
+def test_that_without_a_ridge_a_dead_pixel_is_left_out_and_the_others_equal_a_refit_of_them_alone():
+    rows = np.random.default_rng(0).random((200, 6))
+    expected = denoiser_weights(scatter_of(rows), 0.3, ridge=0.0)
+    found = NoisePath(scatter_of(np.insert(rows, 2, 0.0, axis=1)), ridge=0.0).weights(0.3)
+    assert not found[2].any()
+    assert not found[:, 2].any()
+    np.testing.assert_allclose(np.delete(np.delete(found, 2, axis=0), 2, axis=1), expected, atol=1e-9)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     seed=st.integers(0, 10_000),

@@ -97,6 +97,13 @@ def test_that_every_epoch_is_reported_after_those_of_pretraining(sda):
     assert listener.fractions == sorted(listener.fractions)
 
 
+def test_that_the_share_of_an_epoch_that_is_done_grows_with_its_mini_batches(sda):
+    listener = StopAfter()
+    one = replace(SMALL, fine_tuning_epochs=1, batch_size=25)
+    fine_tune(sda, *bars(100), 2, parameters=one, progress=listener)
+    assert sorted(set(listener.fractions)) == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
 @pytest.mark.parametrize("stop_at", [1, 5, 200])
 def test_that_a_cancel_stops_in_the_middle_of_an_epoch(sda, stop_at):
     listener = StopAfter(stop_at)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from slide_gui.core.svm.estimator import MultiWidthSVC
+from slide_gui.core.workers import ClusterError, results_of
 from slide_gui.progress import Cancelled, Listener
 
 if TYPE_CHECKING:
@@ -55,3 +57,22 @@ def test_that_training_on_workers_can_be_cancelled(client: Client) -> None:
     with pytest.raises(Cancelled):
         MultiWidthSVC(groups=2, widths=[2.0, 2.0], C=3.0).fit(Z, y, client=client, progress=Listener(hear))
     assert seen
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "cancels"), [("running", Cancelled, True), ("closed", ClusterError, False)]
+)
+def test_that_what_is_left_is_cancelled_on_the_way_out_unless_the_scheduler_is_gone(
+    status: str, error: type[Exception], cancels: bool
+) -> None:
+    ended, left = SimpleNamespace(done=lambda: True), SimpleNamespace(done=lambda: False)
+    cancelled: list[object] = []
+
+    def hear(_fraction: float, _payload: object) -> None:
+        if status == "running":
+            raise Cancelled
+
+    client = SimpleNamespace(status=status, scheduler=None, cancel=cancelled.extend)
+    with pytest.raises(error):
+        results_of(client, [ended, left], Listener(hear))
+    assert cancelled == ([left] if cancels else [])

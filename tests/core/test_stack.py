@@ -1,6 +1,9 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
+from slide_gui import memory
 from slide_gui.core.slide import scatter as scatter_module
 from slide_gui.core.slide import stack as stack_module
 from slide_gui.core.slide.squashing import SQUASHINGS, squash
@@ -173,6 +176,24 @@ def test_that_a_cancel_stops_the_fit(stop_at):
         fit_stack(images(n=5000), StackParameters(depth=4), progress=Recorder(stop_at))
 
 
+def test_that_a_fit_can_be_cancelled_after_every_block_of_rows_that_is_passed_on_to_a_further_layer(monkeypatch):
+    events, dense_rows = [], scatter_module.dense_rows
+
+    def noted(*args):
+        events.append("block")
+        return dense_rows(*args)
+
+    class Listening(Progress):
+        def report(self, fraction, payload=None):
+            events.append("report")
+
+    monkeypatch.setattr(scatter_module, "rows_per_block", lambda d: 16)
+    monkeypatch.setattr(scatter_module, "dense_rows", noted)
+    fit_stack(images(n=200), StackParameters(depth=3), progress=Listening())
+    assert events.count("block") == 13
+    assert all("report" in pair for pair in pairwise(events))
+
+
 def test_that_a_memmap_is_read_in_blocks(tmp_path):
     rows = images(n=3000).astype("float32")
     rows.tofile(tmp_path / "rows.bin")
@@ -273,3 +294,13 @@ def test_that_a_fit_or_transform_beyond_all_memory_is_refused_before_it_starts()
         stack.transform(many, progress=Never())
     with pytest.raises(MemoryError, match="transform fewer rows at a time"):
         stack.transform(np.broadcast_to(np.float32(0.0), (3 * 10**16, 64)), progress=Never())
+
+
+@pytest.mark.parametrize(("n", "size"), [(10**14, r"5\.12e\+07"), (3 * 10**16, r"1\.54e\+10")])
+def test_that_features_beyond_all_memory_are_refused_with_their_size_where_nobody_says_what_is_free(
+    monkeypatch, n, size
+):
+    monkeypatch.setattr(memory, "free_memory", lambda: None)
+    stack = fit_stack(images(n=10), StackParameters(depth=1))
+    with pytest.raises(MemoryError, match=f"needs {size} GB of memory, more than there is; transform fewer rows"):
+        stack.transform(np.broadcast_to(np.float32(0.0), (n, 64)))
