@@ -113,7 +113,6 @@ class SDA(LayeredTransformer):
         self.sda_: Sda = pretrain(into_range(rows, self.range_), parameters, progress=progress)
         self.weights_ = [layer.weights for layer in self.sda_.layers]
         self.losses_ = [epoch.loss for epoch in self.sda_.history.epochs]
-        self._n_features_out = sum(self.sda_.sizes)
         return self
 
     def transform(self, X: Any) -> NDArray[np.floating]:
