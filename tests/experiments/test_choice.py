@@ -9,7 +9,7 @@ import pytest
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.choice import PointResult, choose, final_points, final_spec, pooled
+from slide_gui.experiments.choice import PointResult, best_words, choose, final_points, final_spec, pooled
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 
 FINGERPRINT, RATE = "ab" * 32, ErrorRate.of_run(0.5, 100)
@@ -44,6 +44,13 @@ def test_that_a_point_at_the_end_of_its_axis_counts_the_neighbours_that_it_has()
     first, last = answer(0.1, 0.1), answer(0.1, 0.9)
     assert chosen(first, answer(0.3, 0.2), answer(0.2, 0.8), last) is last
     assert chosen(first, answer(0.2, 0.2), answer(0.3, 0.8), last) is first
+
+
+def test_that_only_the_next_noise_on_either_side_is_a_neighbour() -> None:
+    flanked, level = answer(0.1, 0.3), answer(0.1, 0.8)
+    line = [answer(0.5, 0.1), answer(0.2, 0.2), flanked, answer(0.2, 0.4), answer(0.5, 0.5)]
+    line += [answer(0.25, 0.6), answer(0.25, 0.7), level, answer(0.25, 0.9)]
+    assert chosen(*line) is flanked
 
 
 def test_that_of_equals_again_fewer_layers_win_and_then_less_noise() -> None:
@@ -100,6 +107,14 @@ def test_that_pooled_answers_keep_the_first_split_and_take_the_mean() -> None:
         pooled(answers[:3])
     with pytest.raises(ValueError, match="no validation error"):
         pooled([answer(None, split=0), answer(0.1, split=1)])
+
+
+def test_that_it_is_said_what_is_best_or_why_nothing_can_be_chosen() -> None:
+    assert best_words([]) == ""
+    assert best_words([answer(0.1, 0.3), answer(0.2, 0.6)]) == "best on validation: noise 0.3, depth 1"
+    assert best_words([answer(0.1), answer(None, 0.6)]) == "nothing was held out to choose noise and depth by"
+    unequal = [answer(0.1, 0.3), answer(0.1, 0.6), answer(0.2, 0.3, split=1, training="split")]
+    assert best_words(unequal) == "not all splits have the same noises and depths: nothing can be chosen yet"
 
 
 def test_that_the_final_run_is_the_candidate_on_test_rows_with_all_labels() -> None:

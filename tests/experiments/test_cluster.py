@@ -32,7 +32,7 @@ from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, run_points, run_sweep
 from slide_gui.experiments.trial import try_data
 from slide_gui.progress import Cancelled, Listener
-from tests.experiments.tiny import rectangles, same_numbers
+from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles(60, 100)
 SWEEP = SweepSpec(
@@ -281,6 +281,118 @@ def test_that_nobody_waits_for_a_scheduler_who_no_longer_wants_to(monkeypatch: p
     with pytest.raises(Cancelled):
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:8786"), progress=Listener(cancel))
     assert tried == [("127.0.0.1", 8786)] * 3
+
+
+class Idle:
+    """A client, and a cluster of this computer, whose workers do nothing: it notes what is asked of it."""
+
+    scheduler = None
+
+    def __init__(self, workers: int) -> None:
+        self.n_workers, self.status = workers, "running"
+        self.asked: list[str] = []
+        self.closed: list[float] = []
+
+    def scheduler_info(self, **_options: object) -> dict[str, object]:
+        return {"workers": {f"tcp://there:{number}": {"nthreads": 1} for number in range(self.n_workers)}}
+
+    def run(self, *_arguments: object, **_options: object) -> dict[str, object]:
+        return dict.fromkeys((f"tcp://there:{number}" for number in range(self.n_workers)), versions_here())
+
+    def submit(self, *_arguments: object, key: str, **_options: object) -> LostTask:
+        self.asked.append(key)
+        return LostTask(self)
+
+    def subscribe_topic(self, *_arguments: object) -> None: ...
+
+    def unsubscribe_topic(self, *_arguments: object) -> None: ...
+
+    def cancel(self, *_arguments: object) -> None: ...
+
+    def close(self, timeout: float) -> None:
+        self.closed.append(timeout)
+
+
+class LostTask:
+    """A task that never ends; whoever asks for its result loses the scheduler with it."""
+
+    def __init__(self, client: Idle) -> None:
+        self.client = client
+
+    def add_done_callback(self, called: Callable[[LostTask], None]) -> None:
+        self.called = called
+
+    def done(self) -> bool:
+        return False
+
+    def result(self, **_options: object) -> None:
+        self.client.status = "closed"
+        raise OSError("lost")
+
+
+@pytest.fixture
+def idle(monkeypatch: pytest.MonkeyPatch) -> Idle:
+    client = Idle(1)
+    monkeypatch.setattr(cluster_module, "_connected", lambda *_: (client, client))
+    monkeypatch.setattr(cluster_module, "_LOOK", 0.001)
+    return client
+
+
+def begun(client: Idle, specs: list[RunSpec]) -> list[str]:
+    """Return the hashes of the runs that workers are given before anything comes back."""
+    reports = iter(range(3))
+
+    def wait(_fraction: float, _payload: object) -> None:
+        if next(reports, None) is None:
+            raise Cancelled
+
+    answers = Cluster(ClusterChoice(workers=1)).answers(DATA, specs, progress=Listener(wait))
+    with pytest.raises(Cancelled):
+        next(answers)
+    return [key.removeprefix("slide-run-") for key in client.asked if key.startswith("slide-run-")]
+
+
+def test_that_leaving_a_cluster_ends_its_workers_and_the_connection(idle: Idle) -> None:
+    with Cluster(ClusterChoice(workers=1)):
+        assert idle.closed == []
+    assert len(idle.closed) == 2
+
+
+def test_that_two_runs_a_worker_are_begun_and_some_for_workers_that_are_yet_to_come(
+    idle: Idle, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    specs = [point.spec for point in replace(SWEEP, warm=False).points()]
+    assert len(begun(idle, specs)) == 2
+    idle.n_workers, idle.asked = 3, []
+    assert len(begun(idle, specs)) == 6
+    idle.asked = []
+    monkeypatch.setattr(Cluster, "n_slots", 0)
+    assert len(begun(idle, specs)) > 0
+
+
+def test_that_the_run_from_which_the_longest_chain_starts_is_begun_first(idle: Idle) -> None:
+    first = spec(DATA, 0.2, 1)
+    then, longer = spec(DATA, 0.4, 1, neighbour=first), spec(DATA, 0.2, 2)
+    assert begun(idle, [longer, then]) == [first.hash, longer.hash]
+
+
+def test_that_a_run_lost_with_its_scheduler_is_not_asked_for_again(idle: Idle, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(LostTask, "add_done_callback", lambda task, called: called(task))
+    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
+        next(Cluster(ClusterChoice(workers=1)).answers(DATA, [spec(DATA)]))
+    assert [key for key in idle.asked if "again" in key] == []
+
+
+def test_that_a_scheduler_lost_while_workers_read_the_data_is_named(idle: Idle) -> None:
+    def lose(_fraction: float, _payload: object) -> None:
+        if idle.status == "closed":
+            raise Cancelled
+        idle.status = "closed"
+
+    data = replace(DATA, generated=False)
+    cluster = Cluster(ClusterChoice(workers=1))
+    with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
+        next(cluster.answers(data, [replace(spec(data), source="rows.csv")], progress=Listener(lose)))
 
 
 def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:

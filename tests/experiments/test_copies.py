@@ -95,9 +95,13 @@ def test_that_a_cancelled_study_goes_on_where_it_was_and_ends_the_same() -> None
     assert study.run() is last
 
 
-def test_that_points_come_one_by_one_with_a_fraction_that_never_falls() -> None:
-    progress = Impatient(10_000)
-    result = CopiesStudy(stack_of(), ROWS, most=8, seeds=2).run(progress)
+@pytest.mark.parametrize("layer", [1, 2])
+def test_that_points_come_one_by_one_with_a_fraction_that_never_falls(
+    layer: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stack, progress = stack_of(depth=layer), Impatient(10_000)
+    monkeypatch.setattr("slide_gui.core.slide.stack.rows_per_block", lambda _: 100)  # of 300
+    result = CopiesStudy(stack, ROWS, layer, most=8, seeds=2).run(progress)
     assert progress.seen is result
     assert progress.fractions == sorted(progress.fractions)
     assert progress.fractions[-1] == 1.0

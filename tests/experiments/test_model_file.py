@@ -6,6 +6,7 @@ import io
 import json
 import os
 import struct
+import time
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -88,6 +89,12 @@ def test_that_a_model_comes_back_to_the_bit(
         np.testing.assert_array_equal(one.weights, other.weights)
         assert one.error == other.error
     np.testing.assert_array_equal(again.stack.transform(dataset.train), model.stack.transform(dataset.train))
+
+
+def test_that_a_fit_took_no_longer_than_was_waited_for_it() -> None:
+    before = time.perf_counter()
+    model = fitted(depth=2)
+    assert 0.0 < model.seconds <= time.perf_counter() - before
 
 
 def test_that_equal_models_give_equal_bytes_and_no_leftovers(tmp_path: Path) -> None:
@@ -194,6 +201,7 @@ def test_that_a_header_that_claims_terabytes_is_refused_without_allocating(saved
         (np.full((6, 7), np.nan), "NaN, infinity or numbers beyond float32"),
         (np.full((6, 7), np.inf), "NaN, infinity or numbers beyond float32"),
         (np.full((6, 7), -1e39), "NaN, infinity or numbers beyond float32"),
+        (np.pad([[np.nan]], ((0, 5), (0, 6))), "NaN, infinity or numbers beyond float32"),
     ],
 )
 def test_that_wrong_weights_are_refused(saved: Path, array: np.ndarray, message: str) -> None:

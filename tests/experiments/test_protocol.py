@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.choice import PointResult, choose, final_points
+from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.evaluation import protocol as protocol_module
 from slide_gui.experiments.evaluation import run as benchmark_module
 from slide_gui.experiments.evaluation.protocol import CellPlan, plan, split_seed
@@ -341,6 +344,33 @@ def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState,
         ("rectangles", cell.method, split) for split in (0, 1) for cell in CELLS if split < cell.n_splits
     ]
     assert any(s.seconds_left for s in listener.states)
+
+
+def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[EvaluationState, Path, Listener]) -> None:
+    state, path, _ = whole
+    with RunStore(path) as store:
+        assert state.run_seconds == pytest.approx(sum(line.seconds for line in store.runs()))
+
+
+class SecondEach(CostModel):
+    """Every run takes a second."""
+
+    def left(self, runs: Sequence[RunKind], fraction: float) -> float:
+        return len(runs) - (fraction if runs else 0.0)
+
+
+def test_that_the_seconds_left_count_every_run_that_is_left_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(benchmark_module, "CostModel", SecondEach)
+    cell = CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0)
+    listener = Listener()
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        state = run_evaluation([cell], load, store, progress=listener)
+    live = [each.seconds_left for each in listener.states if each.live is not None]
+    counts = [math.ceil(seconds) for seconds in live if seconds is not None and seconds % 1.0]
+    assert list(dict.fromkeys(counts)) == [6, 5, 4, 3, 2, 1]
+    assert state.total == 6
 
 
 def test_that_a_benchmark_broken_off_goes_on_to_the_same_answers(

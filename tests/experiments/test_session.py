@@ -264,6 +264,11 @@ def test_that_data_that_are_nowhere_or_of_no_known_hash_are_not_recognised(tmp_p
     assert look_for(two, path, []) is None
 
 
+def test_that_nothing_is_looked_for_where_no_data_are_missing(tmp_path: Path) -> None:
+    record, path = moved(tmp_path)
+    assert look_for(replace(record, source=DataSource(paths=("renamed.csv",))), path, []) is None
+
+
 def test_that_a_search_is_bounded_and_can_be_broken_off(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record, path = moved(tmp_path)
 

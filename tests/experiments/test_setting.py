@@ -11,6 +11,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import HeldOut
 from slide_gui.experiments.curves import known_answers
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.run import run
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.spec import RunSpec
@@ -70,6 +71,12 @@ def test_that_the_difference_names_rows_labels_criterion_and_start() -> None:
     assert mine.difference(Setting.of(judged)) == "judged on the validation rows, trained on 80 %"
 
 
+def test_that_a_method_that_learns_no_widths_is_named_in_their_place() -> None:
+    raw, text = Setting.of(replace(BASE, method="raw-svm").checked()), METHODS["raw-svm"].text
+    assert raw.words() == f"test error · trained on all rows · {text}"
+    assert Setting.of(BASE).difference(raw) == text
+
+
 def test_that_answers_are_gathered_by_place_of_one_setting_and_the_run_made_afresh_is_preferred() -> None:
     data = rectangles(40, 30)
     svm = SvmParameters(widths="median", C=1.0)
@@ -90,3 +97,12 @@ def test_that_answers_are_gathered_by_place_of_one_setting_and_the_run_made_afre
         (0.4, 0): (lines[2].hash,),
     }
     assert known_answers(setting, [replace(base, fingerprint="cd" * 32)], lines) == {}
+
+
+@pytest.mark.parametrize(("stored", "said"), [("span", "span"), (None, "")])
+def test_that_an_answer_from_the_store_says_what_chose_its_widths(stored: str | None, said: str) -> None:
+    data = rectangles(40, 30)
+    asked = RunSpec(data.fingerprint, stack=StackParameters(0.2, 1), svm=SvmParameters(widths="median", C=1.0))
+    line = replace(StoredRun.of(run(data, asked)), chosen_by=stored)
+    known = known_answers(Setting.of(asked.checked()), [asked], [line])
+    assert known[0.2, 1][line.hash].chosen_by == said

@@ -386,6 +386,17 @@ def test_that_a_store_is_read_on_a_medium_that_cannot_be_written_to(path: Path, 
     assert said.stdout.split() == ["2", "0"], said.stderr
 
 
+def test_that_nothing_is_put_beside_a_store_where_nothing_may_be_written(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    before = state(path)
+    with RunStore(path, read_only=True) as store:
+        assert [line.hash for line in store.runs()] == [RESULT.spec.hash, OTHER.spec.hash]
+        assert state(path) == before
+    assert state(path) == before
+
+
 def test_that_a_store_of_an_earlier_version_is_read_without_changing_it(path: Path) -> None:
     as_written_before(path)
     before = path.read_bytes()

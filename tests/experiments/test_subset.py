@@ -10,7 +10,7 @@ import pytest
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.experiments.cost import CostModel, RunKind
+from slide_gui.experiments.cost import CostModel, RunKind, RunShape, typical_seconds
 from slide_gui.experiments.result import Timings
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import stratified_sample, subset
@@ -84,6 +84,16 @@ def test_that_several_measurements_count_by_their_median() -> None:
         model.add(kind, seconds)
     assert model.seconds(kind) == 2.0
     assert model.left([kind, kind, replace(kind, layers=3)], 0.25) == pytest.approx(2 + 2 + 4 - 0.5)
+
+
+def test_that_autoencoders_take_as_much_longer_as_they_have_more_weights() -> None:
+    def seconds(n_units: int) -> float:
+        asked = RunSpec("ab" * 32, method="sda", sda=SdaParameters((n_units,)))
+        return typical_seconds(asked.checked(), RunShape(10_000, 1_000, 784, 10))
+
+    more = seconds(200) - seconds(100)
+    assert more > 0.0
+    assert seconds(500) - seconds(200) == pytest.approx(3 * more)
 
 
 def test_that_a_run_took_the_sum_of_its_parts() -> None:

@@ -132,6 +132,8 @@ def test_that_the_state_tells_what_is_done_and_how_long_it_takes(tmp_path: Path)
     assert len(final.done) == len(FAST.points())
     assert [answer.point for answer in final.done] == list(FAST.points())
     assert any(state.live is not None and state.live.test is not None for state in states)
+    running = [(state.live.spec_hash, state.current) for state in states if state.live is not None]
+    assert all(current is not None and spec_hash == current.spec.hash for spec_hash, current in running)
     assert states[0].seconds_left is None
     assert states[-1].seconds_left == 0.0
     assert all(state.seconds_left is not None for state in states if len(state.done) > 0)

@@ -12,7 +12,14 @@ from hypothesis.extra import numpy as hnp
 
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.data.dataset import Dataset
-from slide_gui.experiments.inspection.rows import default_pixels, drowns, input_rms, nearby_peak, weight_rows
+from slide_gui.experiments.inspection.rows import (
+    default_pixels,
+    drowns,
+    input_rms,
+    nearby_peak,
+    typical_peak,
+    weight_rows,
+)
 from slide_gui.experiments.model_file import fit_model
 
 
@@ -59,6 +66,12 @@ def test_that_pixels_which_are_hardly_ever_lit_drown_the_others_and_pixels_lit_a
     uneven = fit_model(Dataset("d", rare, rows[:0]), StackParameters(depth=1))
     assert (drowns(even.stack.layers[0]), weight_rows(even, [0]).drowned) == (False, False)
     assert (drowns(uneven.stack.layers[0]), weight_rows(uneven, [0]).drowned) == (True, True)
+
+
+def test_that_a_typical_peak_is_the_median_of_those_that_are_not_zero() -> None:
+    assert typical_peak(np.array([0.0, 5.0, 0.0, 0.0, 2.0, 900.0])) == 5.0
+    assert typical_peak(np.array([4.0, 0.0, 3.0, 900.0, 2.0])) == 3.5
+    assert typical_peak(np.zeros(3)) == 1.0
 
 
 def test_that_default_pixels_are_lit_and_spread() -> None:
