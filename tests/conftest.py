@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from slide_gui.gui.app import tear_down
 
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 # Before Qt is imported anywhere. Tests marked `display` start their own processes, with their own platform.
 os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+# No example fails for its time: how fast the machine is, and what else it does, is no property of the program.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,6 @@ SAMPLE, OF_SLOW, SEED = 100, 3, 2026
 LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured by Linux's /proc")
 EXAMPLES = settings(
     max_examples=how_many(40),
-    deadline=None,
     derandomize=True,
     database=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],

@@ -50,7 +50,7 @@ def same_layers(a, b, **close):
 
 
 @given(CUTS)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_that_any_cutting_into_blocks_gives_the_sum_to_1e_12(places):
     rows = np.random.default_rng(1).standard_normal((200, 5))
     found = total(cut(rows, places), 5, Part(DOUBLE, squashed=False))
@@ -58,7 +58,7 @@ def test_that_any_cutting_into_blocks_gives_the_sum_to_1e_12(places):
 
 
 @given(CUTS, st.sampled_from(["float32", "float64"]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_that_thresholded_sums_are_whole_numbers_and_exact_in_any_order(places, dtype):
     rows = np.random.default_rng(2).random((200, 5))
     parameters, weights = StackParameters(dtype=dtype), fit_stack(rows, StackParameters(depth=1)).layers[0].weights
@@ -72,7 +72,7 @@ def test_that_thresholded_sums_are_whole_numbers_and_exact_in_any_order(places, 
 
 
 @given(st.permutations(range(5)), st.integers(0, 3))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_that_adding_is_associative_within_rounding(order, place):
     random = np.random.default_rng(3)
     parts = [Scatter.of(random.standard_normal((20, 4)), DOUBLE) for _ in range(5)]

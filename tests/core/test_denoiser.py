@@ -116,7 +116,7 @@ def test_that_a_clearly_negative_reconstruction_error_is_refused():
         reconstruction_error(scatter, -weights, 0.3)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=st.integers(0, 10_000), noise=st.floats(0.0, 0.95), n=st.integers(2, 30), d=st.integers(1, 8))
 def test_that_no_other_map_has_a_smaller_expected_error(seed, noise, n, d):
     random = np.random.default_rng(seed)

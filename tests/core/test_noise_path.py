@@ -55,7 +55,7 @@ def test_that_without_a_ridge_a_dead_pixel_is_left_out_and_the_others_equal_a_re
     np.testing.assert_allclose(np.delete(np.delete(found, 2, axis=0), 2, axis=1), expected, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10_000),
     noise=st.floats(0.001, 0.95),

@@ -101,7 +101,7 @@ def test_that_the_fast_path_takes_the_benchmark_layout_and_only_that() -> None:
                 assert [float(cell) for cell in cells] == found[0].tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     hnp.arrays(
         np.float32,
@@ -209,7 +209,7 @@ def test_that_a_member_of_another_size_than_declared_is_refused(tmp_path: Path, 
         read_amat_zip(path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=300) | st.text("0123456789.e-+ \nxN", max_size=300).map(str.encode))
 def test_that_random_bytes_raise_nothing_but_data_errors(data: bytes) -> None:
     with contextlib.suppress(DataError):

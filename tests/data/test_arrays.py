@@ -17,7 +17,7 @@ from slide_gui.data.readers.arrays import read_npy, read_npz
 from tests.data.writers import write_zip
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     hnp.arrays(
         st.sampled_from([np.uint8, np.int32, np.float32, np.float64, ">f4"]),
@@ -126,7 +126,7 @@ def test_that_arrays_that_make_no_data_set_are_refused(
         read_npz(tmp_path / "x.npz")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=120), st.integers(0, 200))
 def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int) -> None:
     content = bytearray(_npy((2, 8), bytes(128)))
@@ -144,7 +144,7 @@ def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int)
             read_npz(path.with_suffix(".npz"))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text("abcä ß-", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=12),
     st.booleans(),

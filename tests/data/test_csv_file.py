@@ -21,7 +21,7 @@ def write(path: Path, text: str | bytes) -> Path:
     return path
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     hnp.arrays(
         np.float32,
@@ -128,7 +128,7 @@ def test_that_damaged_tables_are_refused_with_their_line(tmp_path: Path, text: s
         read_csv(write(tmp_path / "x.csv", text))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=200) | st.text('0123456789.e-+,;\t"\n\rxN_', max_size=200).map(str.encode))
 def test_that_random_bytes_raise_nothing_but_data_errors(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder, contextlib.suppress(DataError):
@@ -169,7 +169,7 @@ def test_that_a_class_called_y_is_no_name_of_a_column(tmp_path: Path) -> None:
     assert [named.label_names[code] for code in named.labels] == ["yes", "no"]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(2, 30),
     st.integers(4, 7),
@@ -313,7 +313,7 @@ def test_that_what_cannot_be_left_out_is_said(tmp_path: Path, reading: Reading, 
         read_csv(write(tmp_path / "x.csv", PEOPLE), reading)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.integers(2, 4),
     st.integers(1, 6),

@@ -19,7 +19,7 @@ from slide_gui.progress import Cancelled
 from tests.data.writers import IDX_TYPES, CancelAfter, idx_bytes, write_idx
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     st.sampled_from(sorted(IDX_TYPES)).flatmap(
         lambda name: hnp.arrays(name, hnp.array_shapes(min_dims=1, max_dims=3, max_side=4))
@@ -91,7 +91,7 @@ def test_that_arrays_of_one_to_four_axes_are_read_and_no_others(tmp_path: Path, 
             read_idx(path)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.binary(max_size=80), st.booleans())
 def test_that_random_bytes_raise_nothing_but_data_errors(data: bytes, packed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:

@@ -59,7 +59,7 @@ def test_that_an_array_claiming_ten_gigabytes_is_refused(tmp_path: Path, packed:
         read_mat(path)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(st.binary(min_size=1, max_size=24), st.integers(100, 900), st.booleans())
 def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int, packed: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
@@ -97,7 +97,7 @@ def test_that_the_other_order_of_bytes_is_read(tmp_path: Path) -> None:
     assert part.rows[1, :3].tolist() == [1.0, 3.0, 5.0]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.text("abcäß -", min_size=1, max_size=6).filter(str.strip), min_size=1, max_size=9),
     st.sampled_from(["cells", "cells in a row", "letters"]),
@@ -131,7 +131,7 @@ def test_that_texts_that_are_no_labels_are_refused(tmp_path: Path, labels: np.nd
         read_mat(tmp_path / "x.mat")
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(0, 10**6), st.binary(min_size=1, max_size=4), st.booleans(), st.booleans())
 def test_that_damaged_files_of_texts_raise_nothing_but_data_errors(
     at: int, fault: bytes, packed: bool, letters: bool

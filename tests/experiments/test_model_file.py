@@ -59,7 +59,7 @@ def saved(tmp_path: Path) -> Path:
     return tmp_path / "model.npz"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(
     noise=st.floats(0, 0.95),
     depth=st.integers(0, 4),

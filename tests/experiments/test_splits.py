@@ -90,7 +90,7 @@ def places(rows: np.ndarray) -> list[int]:
 LABELS = st.lists(st.integers(-2, 3), min_size=2, max_size=60)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LABELS, st.floats(0.05, 0.9), st.integers(0, 9))
 def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(
     labels: list[int], share: float, seed: int
@@ -117,7 +117,7 @@ def test_that_a_share_held_out_is_stratified_seeded_and_loses_no_row(
     assert np.array_equal(again.test, data.test)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(LABELS, st.integers(2, 8), st.integers(0, 9))
 def test_that_folds_are_disjoint_cover_all_rows_and_are_stratified(labels: list[int], folds: int, seed: int) -> None:
     whole = numbered(labels)
@@ -136,7 +136,7 @@ def test_that_folds_are_disjoint_cover_all_rows_and_are_stratified(labels: list[
     assert {part.whole for part in parts} == {whole.fingerprint}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(LABELS, st.integers(0, 9))
 def test_that_what_was_divided_can_be_put_together_and_divided_otherwise(labels: list[int], seed: int) -> None:
     whole = numbered([*labels, 0, 0, 0, 0])

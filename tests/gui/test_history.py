@@ -52,7 +52,7 @@ CHANGES = st.tuples(
 
 
 @given(st.lists(CHANGES, max_size=12), st.lists(st.booleans(), max_size=12))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_that_any_changes_taken_back_wholly_give_what_was_first_and_made_again_what_was_last(changes, moves):
     things = Things()
     for name, value, gesture, brings in changes:

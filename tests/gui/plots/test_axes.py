@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
@@ -69,7 +69,6 @@ def test_that_a_logarithmic_axis_has_few_round_ticks_between_its_ends(low: float
         assert said == pytest.approx(10**place, rel=1e-3)
 
 
-@settings(deadline=None)
 @given(st.floats(-1e3, 1e3), st.floats(1e-3, 1e4))
 def test_that_linear_ticks_are_round_and_inside(low: float, span: float) -> None:
     ticks = [value for value, _ in linear_ticks(low, low + span, 6)]
@@ -77,7 +76,6 @@ def test_that_linear_ticks_are_round_and_inside(low: float, span: float) -> None
     assert low - 1e-5 * span <= min(ticks) < max(ticks) <= low + span + 1e-5 * span
 
 
-@settings(deadline=None)
 @given(st.lists(st.floats(-50, 450), min_size=1, max_size=9))
 def test_that_labels_keep_apart_in_order_and_inside(wanted: list[float]) -> None:
     places = apart(wanted, 16.0, 0.0, 400.0)
