@@ -44,7 +44,10 @@ def blocks(rows=GREY):
 def cluster():
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     soon = {"distributed.comm.timeouts.connect": "2s"}
-    with dask.config.set(soon), LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0") as running:
+    with (
+        dask.config.set(soon),
+        LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0") as running,
+    ):
         yield running
     assert [thread.name for thread in threading.enumerate() if "IO loop" in thread.name] == []
     assert multiprocessing.active_children() == []
@@ -247,7 +250,7 @@ def test_that_a_worker_that_is_killed_in_the_middle_changes_no_bit(client):
 
 
 def test_that_a_lost_scheduler_is_said_in_one_sentence():
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as other:
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as other:
         address = other.scheduler_address
         client = Client(address, timeout=1)
         try:

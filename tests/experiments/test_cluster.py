@@ -427,13 +427,17 @@ def until(happens: Callable[[], bool], seconds: float = 30.0) -> None:
 
 @contextmanager
 def scheduler_with(*workers: str, path: Path) -> Iterator[tuple[ClusterChoice, subprocess.Popen[str]]]:
-    """Start a scheduler, and workers by their options."""
-    file = path / "scheduler.json"
-    words = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    """Start a scheduler, and a worker by its options; both are there."""
+    from distributed import Client
+
+    file, nowhere = path / "scheduler.json", ("--no-dashboard", "--dashboard-address", "127.0.0.1:0")
+    words = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", *nowhere)
     with started(*words, "--scheduler-file", str(file)) as scheduler:
-        until(file.exists)
-        words = ("-m", "distributed.cli.dask_worker", "--no-dashboard", "--death-timeout", "10", *workers)
+        until(lambda: file.exists() and file.read_text(encoding="utf-8").rstrip().endswith("}"))
+        words = ("-m", "distributed.cli.dask_worker", *nowhere, "--death-timeout", "60", *workers)
         with started(*words, "--scheduler-file", str(file)):
+            with Client(scheduler_file=str(file), set_as_default=False, timeout=60) as client:
+                client.wait_for_workers(1, timeout=60)
             yield ClusterChoice(scheduler=str(file)), scheduler
 
 
