@@ -664,10 +664,9 @@ def measured(place: Path, stamps: dict[str, str]) -> tuple[Tree, Coverage]:
     if known["stamps"].get("") != stamps[""]:
         known, coverage = {"stamps": {}}, Coverage()
     changed = sorted(path for path in stamps if path and known["stamps"].get(path) != stamps[path])
-    if known["stamps"] == stamps:
-        return Tree(place / "original"), coverage
-    kept.unlink(missing_ok=True)
     tree = Tree.fresh(place / "original", ROOT)
+    if known["stamps"] == stamps:
+        return tree, coverage
     coverage.forget({path for path in known["stamps"] if path not in stamps} | set(changed))
     if changed:
         print(f"measuring what the tests of {len(changed)} files cover …", flush=True)
