@@ -92,3 +92,9 @@ def test_that_a_split_within_its_bounds_is_accepted(split: HeldOut) -> None:
 def test_that_a_split_out_of_its_bounds_is_refused(split: HeldOut, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         split.checked()
+
+
+def test_that_nothing_was_guessed_or_scaled_where_no_file_was_read() -> None:
+    opened = Dataset("numbers", rows(3), rows(0), None, None).opened
+    assert opened.sure
+    assert not opened.scaled
