@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -497,13 +498,26 @@ def test_that_autoencoders_which_runs_share_are_trained_once_on_whichever_worker
         for n_units in ((6,), (6, 5), (6, 5, 4))
     ]
     by_workers, alone = tmp_path / "by_workers.sqlite", tmp_path / "alone.sqlite"
-    with RunStore(by_workers) as store:
+    with without_stealing(two), RunStore(by_workers) as store:
         run_points(data, points_of(specs), store, cluster=two)
     assert sum(two.client.run(networks_of, data.fingerprint).values()) == 2
     with threadpool_limits(1, user_api="blas"), RunStore(alone) as store:
         run_points(data, points_of(specs), store)
     assert len(specs) == len(results_of(alone))
     assert equal(results_of(by_workers), results_of(alone))
+
+
+@contextmanager
+def without_stealing(cluster: Cluster) -> Iterator[None]:
+    """Let no idle worker take what waits for another one."""
+
+    async def steals(wanted: bool, dask_scheduler: Any) -> None:
+        stealing = dask_scheduler.extensions["stealing"]
+        await (stealing.start() if wanted else stealing.stop())
+
+    cluster.client.run_on_scheduler(steals, False)
+    yield
+    cluster.client.run_on_scheduler(steals, True)
 
 
 def points_of(specs: list[RunSpec]) -> tuple[SweepPoint, ...]:
