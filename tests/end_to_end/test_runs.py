@@ -88,7 +88,7 @@ def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_o
     finally:
         program.xdotool("mouseup", 1)
     program.rest()
-    assert program.sliders()[0].width > handle.width + 60
+    until(lambda: program.sliders()[0].width > handle.width + 60, "the slider under the mouse")
     there = until(lambda: cursor_at_rest(program), "a cursor at rest")
     # A live point comes by itself, then settles where the whole test part puts it.
     until(lambda: estimate(program, program.picture(), there), "a live point")
