@@ -109,7 +109,9 @@ def fit_then_layers() -> list[Measurement]:
         slide.fit(rows)
         slide.layers(rows)
 
-    by_blocks, bare_by_blocks, whole, bare_whole = interleaved([blocks, lambda: bare(_STEP), layers, lambda: bare(n)])
+    by_blocks, bare_by_blocks, whole, bare_whole = interleaved(
+        [blocks, lambda: bare(_STEP), layers, lambda: bare(n)], rest=4.0
+    )
     note = f"against four scatter and six forward products that leave as many numbers; 60 000 × 784, 4 layers, {data}"
     return [
         relative("fit-then-transform", by_blocks, "s", bare_by_blocks, 1.25, f"in blocks of {_STEP} rows, {note}"),

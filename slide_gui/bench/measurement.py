@@ -64,14 +64,23 @@ def absolute(name: str, value: float, unit: str, bound: float, note: str) -> Mea
     return Measurement(name, value, unit, None, None, bound, bool(value <= bound), note)
 
 
-def interleaved(functions: list[Callable[[], Any]], rounds: int = 5) -> list[float]:
+def interleaved(functions: list[Callable[[], Any]], rounds: int = 5, rest: float = 0.0) -> list[float]:
     """Return the shortest time of each function in seconds, run in turn so that a slow spell hits all of them.
 
     There and back again, so that none is always the one to take over the memory that another gave back.
+
+    Parameters
+    ----------
+    functions : list of callable
+    rounds : int
+    rest : float
+        Seconds before each. A virtual machine hands free memory back to its host after some 2 s, and what is taken
+        sooner costs less: where functions take much, a rest lets each take it anew.
     """
     best = [np.inf] * len(functions)
     for turn in range(rounds):
         for number, function in list(enumerate(functions))[:: -1 if turn % 2 else 1]:
+            time.sleep(rest)
             start = time.perf_counter()
             function()
             best[number] = min(best[number], time.perf_counter() - start)
