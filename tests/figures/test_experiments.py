@@ -62,8 +62,9 @@ def drawn(draw: Draw) -> Figure:
     return figure
 
 
-@pytest.mark.parametrize("name", DRAWINGS)
-@pytest.mark.parametrize("suffix", ["pdf", "svg", "png"])
+@pytest.mark.parametrize(
+    ("name", "suffix"), [("curves", "pdf"), ("curves", "png"), *((name, "svg") for name in DRAWINGS)]
+)
 def test_that_two_exports_are_the_same_bytes(tmp_path: Path, name: str, suffix: str) -> None:
     for number in (1, 2):
         save_figure(DRAWINGS[name](Style()), tmp_path / f"{number}.{suffix}", Style())

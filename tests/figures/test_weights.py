@@ -202,7 +202,7 @@ def test_that_nothing_overlaps_or_leaves_the_figure(width: str, levels: str, cou
     weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
     figure = drawn(weights, Style(width=width, levels=levels, bias=True))
     assert figure.get_figwidth() * 25.4 == pytest.approx(WIDTHS[width])
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     page = figure.bbox
     parts: list[Axes | Text] = [*figure.axes, *figure.texts]
     boxes = [part.get_window_extent() for part in parts]
