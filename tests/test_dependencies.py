@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -55,12 +55,20 @@ def homes() -> Mapping[str, list[str]]:
     return packages_distributions()
 
 
+def statements(parent: ast.AST) -> Iterator[ast.AST]:
+    """Return the statements in a node, those within them too, as an import is one."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(parent, part, ()):
+            yield node
+            yield from statements(node)
+
+
 @cache
 def imported(folder: str) -> frozenset[str]:
     """Return the distributions that the sources of a folder import anywhere."""
     modules: set[str] = set()
     for file in (ROOT / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_bytes())):
+        for node in statements(ast.parse(file.read_bytes())):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:

@@ -192,8 +192,7 @@ def test_that_a_dollar_in_a_name_is_no_mathematics() -> None:
         ("single", "layer", 4),
         ("single", "tile", 1),
         ("one-and-a-half", "global", 2),
-        ("double", "tile", 4),
-        ("slide", "global", 1),
+        ("double", "tile", 2),
         ("slide", "layer", 4),
     ],
 )
