@@ -146,7 +146,7 @@ def test_that_tiles_and_texts_of_a_layer_stay_within_the_figure(
     figure = Figure()
     draw_layer(figure, rows, 2, style)
     figure.set_dpi(60)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     for artist in (*figure.texts, *figure.axes):
         box = artist.get_window_extent().transformed(figure.transFigure.inverted())
         assert box.x0 > -0.001, artist

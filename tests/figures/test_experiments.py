@@ -58,7 +58,7 @@ def drawn(draw: Draw) -> Figure:
     figure = Figure()
     FigureCanvasAgg(figure)
     draw(figure)
-    figure.canvas.draw()  # puts the axes' titles in their places
+    figure.draw_without_rendering()  # puts the axes' titles in their places
     return figure
 
 
