@@ -77,8 +77,16 @@ def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_d
         as_shown([even, saved], "contribution")
 
 
-@pytest.mark.parametrize("name", ["blue-white-red", "blue-black-red", "jet"])
-@pytest.mark.parametrize("levels", ["tile", "layer", "global"])
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("blue-white-red", "tile"),
+        ("blue-white-red", "layer"),
+        ("blue-white-red", "global"),
+        ("blue-black-red", "layer"),
+        ("jet", "layer"),
+    ],
+)
 def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name: str, levels: str) -> None:
     weights = weight_rows()
     weights.rows[:, :, 0] = 0.0
