@@ -43,7 +43,7 @@ def recipe_of(figure: str, source: DataSource) -> FigureProvenance:
     return FigureProvenance(figure, source, sweep.points())
 
 
-@pytest.mark.parametrize(("figure", "alone"), [("curves", True), ("widths", False)])
+@pytest.mark.parametrize(("figure", "alone"), [("curves", True), ("confusion", False), ("widths", False)])
 def test_that_a_bundle_makes_itself_again_by_script_and_by_command(
     source: DataSource, figure: str, alone: bool
 ) -> None:
