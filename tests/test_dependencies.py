@@ -6,6 +6,7 @@ import ast
 import re
 import sys
 import tomllib
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -49,18 +50,31 @@ def declared(extra: str = "") -> set[str]:
 
 
 @cache
+def homes() -> Mapping[str, list[str]]:
+    """Return the distributions of every module that is installed."""
+    return packages_distributions()
+
+
+def statements(parent: ast.AST) -> Iterator[ast.AST]:
+    """Return the statements in a node, those within them too, as an import is one."""
+    for part in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for node in getattr(parent, part, ()):
+            yield node
+            yield from statements(node)
+
+
+@cache
 def imported(folder: str) -> frozenset[str]:
     """Return the distributions that the sources of a folder import anywhere."""
     modules: set[str] = set()
     for file in (ROOT / folder).rglob("*.py"):
-        for node in ast.walk(ast.parse(file.read_bytes())):
+        for node in statements(ast.parse(file.read_bytes())):
             if isinstance(node, ast.Import):
                 modules |= {alias.name.partition(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module is not None and not node.level:
                 modules.add(node.module.partition(".")[0])
-    homes = packages_distributions()
     outside = modules - set(sys.stdlib_module_names) - {"slide_gui", "tests"}
-    return frozenset(plain(home) for module in outside for home in homes.get(module, [ABSENT.get(module, module)]))
+    return frozenset(plain(home) for module in outside for home in homes().get(module, [ABSENT.get(module, module)]))
 
 
 def known(distributions: set[str]) -> set[str]:

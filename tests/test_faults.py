@@ -277,7 +277,7 @@ def test_that_a_disk_that_is_full_at_any_byte_leaves_what_was_there(name: str, t
     saving = SAVINGS[name]
     saving.save(tmp_path, 1)
     most = max(path.stat().st_size for path in tmp_path.rglob("*") if path.is_file())
-    for size in (*(most * tenth // 10 for tenth in range(10)), most - 1):
+    for size in (*(most * fifth // 5 for fifth in range(5)), most - 1):
         said = in_child_with_files_of(size, lambda: saving.save(tmp_path, 2))
         assert said == "" or str(tmp_path) in said, said
         assert saving.read(tmp_path) & {1, 2}

@@ -27,7 +27,7 @@ from tests.fuzz import Counts, finish_slice, run, start_slice, try_one
 from tests.fuzz_targets import TARGETS, Target, target
 from tests.mutants import how_many
 
-SAMPLE, OF_SLOW, SEED = 100, 3, 2026
+SAMPLE, OF_SLOW, SEED = 40, 2, 2026
 LINUX = pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="memory is measured by Linux's /proc")
 EXAMPLES = settings(
     max_examples=how_many(40),

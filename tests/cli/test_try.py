@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +12,10 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.experiments.session import located, read_session
-from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.source import DataSource, HeldOut
+from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.trial import try_data
+from tests.scripts import run_script
 
 Capture = pytest.CaptureFixture[str]
 
@@ -32,23 +33,24 @@ def table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("plants.csv")
 
 
-def test_that_the_command_says_the_sentence_of_python(table: Path, capsys: Capture) -> None:
-    assert main(["try", "plants.csv"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    source = DataSource.of(["plants.csv"])
-    trial = try_data(source.load(), source)
-    assert said == [f"plants: {trial.sentence}", trial.details]
-    assert main(["try", "plants.csv", "--json", "--store", "runs.sqlite"]) == 0
+def test_that_the_command_says_the_sentence_of_python_and_its_bundle_makes_itself_again(
+    table: Path, capsys: Capture
+) -> None:
+    arguments = ["try", "plants.csv", "--held-out", "0.4", "--split-seed", "3"]
+    assert main([*arguments, "--json", "--store", "runs.sqlite"]) == 0
     document = json.loads(capsys.readouterr().out)
+    source = replace(DataSource.of(["plants.csv"]), held_out=HeldOut(0.4, 3))
+    with RunStore(Path("runs.sqlite")) as store:
+        n_runs = len(store.runs())
+        trial = try_data(source.load(), source, store=store)
+        assert len(store.runs()) == n_runs > 0
     assert document["sentence"] == trial.sentence
     assert document["error"] == trial.result.error
     assert len(document["compared_with"]) == len(trial.rivals)
-    assert Path("runs.sqlite").is_file()
 
-
-def test_that_the_bundle_holds_figure_numbers_command_script_and_sentence(table: Path, capsys: Capture) -> None:
-    assert main(["try", "plants.csv", "--held-out", "0.4", "--split-seed", "3", "--out", "tried"]) == 0
+    assert main([*arguments, "--out", "tried", "--store", "runs.sqlite"]) == 0
     said = capsys.readouterr().out.splitlines()
+    assert said[:2] == [f"plants: {trial.sentence}", trial.details]
     folder = Path("tried")
     assert {path.name for path in folder.iterdir()} == {
         "try.pdf", "try.svg", "try.png", "try.csv", "try.py", "try.json", "try.txt", "commands.txt",
@@ -61,9 +63,8 @@ def test_that_the_bundle_holds_figure_numbers_command_script_and_sentence(table:
     session = located(read_session(folder), folder, [Path()])
     assert (session.page, session.fingerprint) == ("curves", session.source.load().fingerprint)
     before = {name: (folder / name).read_bytes() for name in ("try.csv", "try.svg")}
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
     os.remove(folder / "try.csv")
-    subprocess.run([sys.executable, "tried/try.py"], check=True, env=environment)
+    run_script(folder / "try.py", Path())
     assert Path("try.csv").read_bytes() == before["try.csv"]
     assert Path("try.svg").read_bytes() == before["try.svg"]
 

@@ -19,6 +19,7 @@ from slide_gui.data.open import open_data
 from slide_gui.experiments.inspection.rows import weight_rows
 from slide_gui.experiments.model_file import fit_model, load_model
 from slide_gui.experiments.session import located, read_session
+from tests.scripts import run_script
 
 Capture = pytest.CaptureFixture[str]
 
@@ -114,9 +115,10 @@ def test_that_each_data_set_takes_its_own_pixels(data: Path, capsys: Capture) ->
     assert [entry["pixels"][0]["pixel"] for entry in said] == [[1, 2], [4, 3]]
 
 
-@pytest.mark.parametrize("show", ["auto", "contribution"])
-def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path, show: str) -> None:
-    arguments = ["--noise", "0.2", "--levels", "tile", "--show", show, "--bundle", "bundle"]
+@pytest.mark.parametrize(("show", "alone"), [("auto", True), ("contribution", False)])
+def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path, show: str, alone: bool) -> None:
+    arguments = ["--noise", "0.2", "--depth", "2", "--pixels", "1,2", "--levels", "tile", "--show", show]
+    arguments += ["--bundle", "bundle"]
     assert main(["weights", "small.npz", *arguments]) == 0
     bundle = Path("bundle")
     names = ["commands.txt", "weights.csv", "weights.pdf", "weights.png", "weights.py", "weights.svg"]
@@ -126,13 +128,14 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_commands(data: Path, 
     assert session.source.load().fingerprint == session.fingerprint
     before = {name: (bundle / name).read_bytes() for name in names}
     figures = [name for name in names if name not in ("commands.txt", "weights.py")]
-    root = str(Path(__file__).parents[2])
-    environment = {**os.environ, "PYTHONPATH": root}
 
     os.makedirs("script")
     os.link("small.npz", "script/small.npz")
-    script = [sys.executable, "../bundle/weights.py"]
-    subprocess.run(script, check=True, cwd="script", env=environment)
+    if alone:  # in a process of its own
+        environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
+        subprocess.run([sys.executable, "../bundle/weights.py"], check=True, cwd="script", env=environment)
+    else:
+        run_script(bundle / "weights.py", Path("script"))
     commands = (bundle / "commands.txt").read_text(encoding="utf-8").splitlines()
     for command in commands:
         words = command.split()
@@ -200,17 +203,20 @@ def test_that_an_output_that_cannot_be_written_ends_with_one_sentence(data: Path
     assert capsys.readouterr().err.count("\n") == 1
 
 
-@pytest.mark.parametrize("what", ["noise", "layers"])
-def test_that_an_animation_holds_one_picture_each_and_the_session(data: Path, capsys: Capture, what: str) -> None:
-    arguments = ["--animate", what, "--depth", "2", "--pixels", "1,2", "--width", "single", "--dpi", "60"]
-    assert main(["weights", "small.npz", *arguments, "--format", "gif", "apng", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["outputs"] == ["weights.gif", "weights.apng"]
-    for name in ("weights.gif", "weights.apng"):
+@pytest.mark.parametrize(("what", "depth", "formats"), [("noise", 1, ["apng"]), ("layers", 2, ["gif", "apng"])])
+def test_that_an_animation_holds_one_picture_each_and_the_session(
+    data: Path, capsys: Capture, what: str, depth: int, formats: list[str]
+) -> None:
+    arguments = ["--animate", what, "--depth", str(depth), "--pixels", "1,2", "--width", "single", "--dpi", "60"]
+    assert main(["weights", "small.npz", *arguments, "--format", *formats, "--json"]) == 0
+    names = [f"weights.{suffix}" for suffix in formats]
+    assert json.loads(capsys.readouterr().out)["outputs"] == names
+    for name in names:
         with Image.open(name) as image:
             assert getattr(image, "n_frames", 1) == {"noise": 20, "layers": 2}[what]
         session = read_session(Path(name))
         assert session is not None
-        assert (session.selection.pins, session.parameters.depth) == ((8,), 2)
+        assert (session.selection.pins, session.parameters.depth) == ((8,), depth)
         assert session.source.paths == ("small.npz",)
 
 

@@ -33,21 +33,21 @@ def grey(kind, n, d):
     [
         (200, 300, "correlated", NOISES),
         (200, 300, "rank-deficient", NOISES),
-        (600, 1100, "smooth", (0.0,)),
-        (600, 1100, "correlated", NOISES),
-        (600, 1100, "rank-deficient", NOISES),
-        (300, 3000, "correlated", (0.0, 0.1)),
-        (300, 3000, "rank-deficient", (1e-4,)),
+        (500, 900, "smooth", (0.0,)),
+        (500, 900, "correlated", (0.0, 0.01, 0.9)),
+        (500, 900, "rank-deficient", (0.0, 1e-4, 0.3)),
+        (300, 1500, "correlated", (0.0, 0.1)),
+        (300, 1500, "rank-deficient", (1e-4,)),
     ],
 )
 def test_that_weights_are_exact_to_1e_8_for_any_noise_and_number_of_features(n, d, kind, noises):
     scatter = scatter_of(grey(kind, n, d))
-    some = np.linspace(0, d - 1, 6).astype(int)
-    path = NoisePath(scatter) if d < 3000 else None
+    some = np.linspace(0, d - 1, 5).astype(int)
+    path = NoisePath(scatter) if d < 1500 else None
     deviations = []
     for noise in noises:
         found = {"rows": denoiser_weights(scatter, noise, features=some)}
-        if d < 3000:
+        if d < 1500:
             found |= {"W": denoiser_weights(scatter, noise)[some], "noise path": path.rows(some, noise)}
         weights = np.vstack(list(found.values()))
         lacks = missing(weights, np.tile(some, len(found)), scatter, 1 - noise)

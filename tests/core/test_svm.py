@@ -33,11 +33,24 @@ SIZES = (4, 3, 5)
 WIDTHS = (4.0, 3.0, 5.0)
 
 
+_checked = partial(parametrize_with_checks, expected_failed_checks=not_equivalent_by_weight)
+
+
+def _is_of_more_than_the_form_of_rows(parameter):
+    """Return whether a check has to see learned widths: rows get one form before any width is learned on them."""
+    check = getattr(parameter, "values", parameter)[1]
+    forms = ("estimator_sparse_array", "estimator_sparse_matrix", "dtype_object", "estimators_dtypes")
+    return check.func.__name__.removeprefix("check_") not in forms and not check.keywords.get("readonly_memmap", False)
+
+
+def _contract():
+    given = _checked([MultiWidthSVC(loss="hinge", widths="median", C=1.0), MultiWidthSVC(widths=[2.0], C=1.0)])
+    learned = filter(_is_of_more_than_the_form_of_rows, _checked([MultiWidthSVC()]).args[1])
+    return pytest.mark.parametrize(given.args[0], [*learned, *given.args[1]], **given.kwargs)
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    [MultiWidthSVC(), MultiWidthSVC(loss="hinge", widths="median", C=1.0), MultiWidthSVC(widths=[2.0], C=1.0)],
-    expected_failed_checks=not_equivalent_by_weight,
-)
+@_contract()
 def test_that_scikit_learns_contract_is_kept(estimator, check):
     check(estimator)
 
@@ -115,15 +128,23 @@ def test_that_summed_margins_decide_between_equal_votes_only():
     assert np.all(np.abs(scores - np.round(scores)) < 1 / 3)
 
 
-@pytest.mark.parametrize("criterion", ["radius-margin", "span", "hold-out", "press"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("criterion", "loss"),
+    [
+        ("radius-margin", "squared_hinge"),
+        ("span", "squared_hinge"),
+        ("hold-out", "squared_hinge"),
+        ("press", "squared_hinge"),
+        ("span", "hinge"),  # with either loss the widths are learned with the squared hinge
+    ],
+)
 def test_that_learned_widths_beat_the_median(criterion, loss):
     rng = np.random.default_rng(0)
-    Z = rng.standard_normal((800, 12))
+    Z = rng.standard_normal((640, 12))
     y = (Z[:, 0] * Z[:, 1] > 0).astype(int)
-    learned = MultiWidthSVC(3, criterion=criterion, loss=loss, starts=1, random_state=0).fit(Z[:400], y[:400])
-    median = MultiWidthSVC(3, "median", loss=loss, C=10.0).fit(Z[:400], y[:400])
-    assert learned.score(Z[400:], y[400:]) > median.score(Z[400:], y[400:]) + 0.02
+    learned = MultiWidthSVC(3, criterion=criterion, loss=loss, starts=1, random_state=0).fit(Z[:240], y[:240])
+    median = MultiWidthSVC(3, "median", loss=loss, C=10.0).fit(Z[:240], y[:240])
+    assert learned.score(Z[240:], y[240:]) > median.score(Z[240:], y[240:]) + 0.02
     assert learned.shares_.argmax() == 0
     assert learned.history_
 
@@ -139,7 +160,7 @@ def test_that_a_subset_is_learned_on_and_the_answer_retuned_on_all_rows():
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_that_no_row_that_widths_were_learned_on_judges_their_scale(loss, monkeypatch):
-    Z, y = layers(300)
+    Z, y = layers(150)
     judged = []
     predict = SvmModel.predict
 
@@ -148,14 +169,14 @@ def test_that_no_row_that_widths_were_learned_on_judges_their_scale(loss, monkey
         return predict(model, rows, **more)
 
     monkeypatch.setattr(SvmModel, "predict", seen)
-    parameters = SvmParameters(SIZES, subset_size=150, starts=1, loss=loss)
+    parameters = SvmParameters(SIZES, subset_size=75, starts=1, loss=loss)
     fit_svm(Z, y, parameters)
-    learned_on = stratified_subset(y, 150, parameters.seed)
-    assert len(set(judged)) == 60
+    learned_on = stratified_subset(y, 75, parameters.seed)
+    assert len(set(judged)) == 30
     assert not np.isin(Z[learned_on, 0], judged).any()
     judged.clear()
-    fit_svm(Z, y, replace(parameters, subset_size=280, C=10.0))  # too few rows are left to judge on
-    fit_svm(Z, y, replace(parameters, subset_size=300, C=10.0))
+    fit_svm(Z, y, replace(parameters, subset_size=140, C=10.0))  # too few rows are left to judge on
+    fit_svm(Z, y, replace(parameters, subset_size=150, C=10.0))
     assert not judged
 
 
@@ -176,7 +197,7 @@ def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
     assert np.all(np.diff(listener.fractions) >= 0)
     assert model.history
-    for reports in range(1, len(listener.fractions), 97):
+    for reports in range(1, len(listener.fractions), 211):
         with pytest.raises(Cancelled):
             fit_svm(Z, y, parameters, progress=StopAfter(reports))
 
@@ -205,8 +226,10 @@ def _degenerate(name):
     return Z, y
 
 
-@pytest.mark.parametrize("criterion", ["radius-margin", "span", "press"])
-@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize(
+    ("criterion", "loss"),
+    [("radius-margin", "squared_hinge"), ("span", "squared_hinge"), ("press", "squared_hinge"), ("span", "hinge")],
+)
 @pytest.mark.parametrize(
     "name", ["two rows", "all rows equal", "duplicates with both labels", "a constant layer", "a class of one row"]
 )

@@ -14,7 +14,7 @@ from tests.core.svm_data import StopAfter, layers, three_classes
 
 SIZES = (4, 3, 5)
 WIDTHS = (4.0, 3.0, 5.0)
-Z, CODES = layers(200, noise=1.0)
+Z, CODES = layers(120, noise=1.0)
 ALL_CS = (1.0, 10.0, 100.0, 1000.0)
 MEDIAN_WIDTHS = widths_from(median_distances(Z, SIZES), 3.0)
 
@@ -45,11 +45,11 @@ def test_that_median_widths_get_one_scale_tuned_with_C_unless_C_is_given(loss):
 
 @pytest.mark.parametrize(("loss", "given"), [("hinge", None), ("squared_hinge", None), ("hinge", 7.0)])
 def test_that_learned_widths_are_compared_with_median_ones_then_tuned_on_the_rows_not_learned_on(loss, given):
-    parameters = SvmParameters(SIZES, criterion="span", loss=loss, C=given, subset_size=80, starts=1, seed=2)
-    learned, (own, C, chosen) = _learned(loss, given, subset_size=80)
+    parameters = SvmParameters(SIZES, criterion="span", loss=loss, C=given, subset_size=60, starts=1, seed=2)
+    learned, (own, C, chosen) = _learned(loss, given, subset_size=60)
     Cs = (given,) if given else tuple(C * f for f in (1.0, 0.3, 3.0))
     scales = (1.0, 0.5**0.5, 2.0**0.5)
-    scale, C = tune(Z, CODES, SIZES, own, scales, Cs, parameters, learned_on=stratified_subset(CODES, 80, 2))
+    scale, C = tune(Z, CODES, SIZES, own, scales, Cs, parameters, learned_on=stratified_subset(CODES, 60, 2))
     found = fit_svm(Z, CODES, parameters)
     assert found.widths == pytest.approx(own * scale, rel=1e-9)
     assert pytest.approx(C, rel=1e-9) == found.C
@@ -90,7 +90,7 @@ def test_that_the_pairs_share_the_progress_and_end_at_one():
 
 def test_that_one_class_and_a_subset_of_one_row_are_refused():
     with pytest.raises(ValueError, match="all rows are of one class"):
-        fit_svm(Z, np.zeros(200, dtype=int), SvmParameters(SIZES))
+        fit_svm(Z, np.zeros(120, dtype=int), SvmParameters(SIZES))
     with pytest.raises(ValueError, match="subset_size is 1"):
         fit_svm(Z, CODES, SvmParameters(SIZES, subset_size=1))
     fit_svm(Z[:4], np.array([0, 1, 0, 1]), SvmParameters(SIZES, subset_size=2, starts=1))

@@ -66,8 +66,8 @@ def test_that_rows_of_0_and_1_with_whole_weights_are_summed_exactly():
 
 @pytest.mark.parametrize("given", [1.0, 1])
 def test_that_weights_of_one_change_no_bit(given):
-    Z, y = layers(150)
-    ones = np.full(150, given)
+    Z, y = layers(60)
+    ones = np.full(60, given)
     np.testing.assert_array_equal(SLIDE().fit(Z, sample_weight=ones).weights_[2], SLIDE().fit(Z).weights_[2])
     one, other = (MultiWidthSVC(3, starts=1).fit(Z, y, sample_weight=each) for each in (ones, None))
     np.testing.assert_array_equal(one.dual_coef_, other.dual_coef_)
@@ -98,8 +98,9 @@ def test_that_rows_in_blocks_take_no_weights():
         SLIDE().fit(Blocks([rows]), sample_weight=_weights(10))
 
 
-@pytest.mark.parametrize(("n", "data"), [(200, layers), (240, three_classes), (2300, layers)])
-@pytest.mark.parametrize("C", [1.0, 10.0])
+@pytest.mark.parametrize(
+    ("n", "data", "C"), [(200, layers, 1.0), (200, layers, 10.0), (240, three_classes, 10.0), (2300, layers, 1.0)]
+)
 def test_that_an_svm_of_weighted_rows_is_that_of_SVC_on_the_same_kernel(n, data, C):
     (Z, y), weights = data(n), _weights(n)
     ours = MultiWidthSVC(SIZES, WIDTHS, loss="hinge", C=C, tol=1e-5).fit(Z, y, sample_weight=weights)

@@ -216,7 +216,7 @@ def test_that_every_iteration_is_told_as_its_share_of_the_most_of_its_start(monk
         assert shares == pytest.approx([(start + number / 10) / 2 for number in range(1, len(shares) + 1)])
 
 
-@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("criterion", ["span", "press"])  # one that begins where it ended before, and one that does not
 def test_that_a_descent_begun_on_a_part_of_the_rows_ends_where_those_on_all_of_them_do(monkeypatch, criterion):
     Z, codes = layers(500)
     slow = learn_widths(Z, codes, SIZES, WidthOptions(criterion))

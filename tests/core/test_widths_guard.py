@@ -25,7 +25,7 @@ def _guarded(Z, codes, scale, C, given=None, squared=True):
 @pytest.mark.parametrize("make", [layers, three_classes])
 @pytest.mark.parametrize("squared", [True, False])
 def test_that_collapsed_widths_are_overruled_and_good_ones_kept(make, squared):
-    Z, codes = make(120)
+    Z, codes = make(80)
     collapsed, widths, _, chosen = _guarded(Z, codes, 0.05, 0.5, squared=squared)
     assert (chosen.guarded, chosen.name) == (True, GUARD)
     assert chosen.median_error < chosen.learned_error

@@ -12,6 +12,7 @@ from PIL import Image
 from scipy import ndimage
 
 from slide_gui.data import generators
+from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.data.generators.convexity import intersections, is_convex, pixels
 from slide_gui.data.generators.digits import _stratified
@@ -109,11 +110,11 @@ def test_that_the_seed_alone_sets_the_bytes_and_the_test_size_leaves_the_trainin
 @pytest.mark.parametrize("name", ["rectangles", "rectangles_images", "convex"])
 def test_that_generators_report_rising_progress_and_can_be_cancelled(name: str) -> None:
     listener = CancelAfter()
-    getattr(generators, name)(3000, 5000, progress=listener)
+    getattr(generators, name)(600, 1500, progress=listener)
     assert listener.fractions == sorted(listener.fractions)
     assert listener.fractions[-1] == pytest.approx(1.0)
     with pytest.raises(Cancelled):
-        getattr(generators, name)(3000, 5000, progress=CancelAfter(2))
+        getattr(generators, name)(600, 1500, progress=CancelAfter(2))
 
 
 def test_that_rectangles_need_numpy_alone() -> None:
@@ -158,16 +159,21 @@ def test_that_the_fast_test_of_convexity_agrees_with_all_pairs_one_by_one() -> N
     assert 0 < np.mean([brute_convex(image) for image in pixels(holes)]) < 1
 
 
-def test_that_generated_convex_images_are_what_their_labels_say() -> None:
-    data = generators.convex(400, 0, seed=2)
+@pytest.fixture(scope="module")
+def convex() -> Dataset:
+    return generators.convex(12_000, 0, seed=0)
+
+
+def test_that_generated_convex_images_are_what_their_labels_say(convex: Dataset) -> None:
+    data = convex
     assert data.train_labels is not None
-    assert data.train_labels.sum() == 200
+    assert data.train_labels.sum() == 6000
     assert set(np.unique(data.train)) == {0.0, 1.0}
     images = data.train.reshape(-1, 28, 28) > 0
     areas = images.sum((1, 2))
     assert areas[data.train_labels == 1].min() >= 19
     assert areas[data.train_labels == 0].min() >= 11
-    for image, label in zip(images, data.train_labels, strict=True):
+    for image, label in zip(images[:400], data.train_labels[:400], strict=True):
         if image.sum() < 130:
             assert brute_convex(image) == label
 
@@ -211,10 +217,9 @@ def check_shapes(rows: np.ndarray, labels: np.ndarray, slack: float) -> None:
         np.testing.assert_allclose(shares, real["pieces"], atol=0.03)
 
 
-def test_that_generated_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones() -> None:
-    data = generators.convex(12_000, 0, seed=0)
-    assert data.train_labels is not None
-    check_shapes(data.train, data.train_labels, 0.1)
+def test_that_generated_convex_images_have_the_areas_boundaries_and_pieces_of_the_real_ones(convex: Dataset) -> None:
+    assert convex.train_labels is not None
+    check_shapes(convex.train, convex.train_labels, 0.1)
 
 
 @pytest.mark.skipif(not REAL_CONVEX_ZIP.exists(), reason="SLIDE_GUI_DATA names no folder with the real Convex images")

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slide_gui import SLIDE, MultiWidthSVC
@@ -68,6 +68,7 @@ def test_that_each_word_of_a_spec_has_a_table() -> None:
 
 @pytest.mark.parametrize("method", [*METHODS])
 @pytest.mark.parametrize(("part", "name"), [*choices()])
+@settings(max_examples=20)  # for each of the fields of each method
 @given(
     word=st.text(max_size=20)
     | st.sampled_from(["radius_margin", "Threshold", "@0", "cube@other", "slide", "sqared_hinge", "float16"])

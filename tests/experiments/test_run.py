@@ -107,12 +107,13 @@ def test_that_sharing_changes_no_bit() -> None:
 
 
 def test_that_a_neighbour_is_run_first_where_it_is_not_at_hand() -> None:
-    near = spec(DATA, 0.3)
-    asked = spec(DATA, 0.4, neighbour=near)
-    alone = run(DATA, asked)
-    shared = Reuse(results={near.hash: run(DATA, near)})
-    assert same_numbers(alone, run(DATA, asked, reuse=shared))
-    assert not same_numbers(alone, run(DATA, spec(DATA, 0.4)))
+    data = rectangles(40, 20)
+    near = spec(data, 0.3)
+    asked = spec(data, 0.4, neighbour=near)
+    alone = run(data, asked)
+    shared = Reuse(results={near.hash: run(data, near)})
+    assert same_numbers(alone, run(data, asked, reuse=shared))
+    assert not same_numbers(alone, run(data, spec(data, 0.4)))
     start, history = alone.classifier.history[0], shared.results[near.hash].classifier
     np.testing.assert_allclose(start.shares, history.shares, atol=1e-6)
 

@@ -72,15 +72,15 @@ def test_that_a_point_starts_from_the_noise_before_it_and_raw_input_is_one_run()
 
 def test_that_a_sweep_broken_off_again_and_again_gives_the_same_bits(tmp_path: Path) -> None:
     with RunStore(tmp_path / "whole.sqlite") as whole, RunStore(tmp_path / "broken.sqlite") as broken:
-        counter = CancelAfter(10**9)
-        state = run_sweep(DATA, LEARNED, whole, progress=counter)
+        counter, sweep = CancelAfter(10**9), replace(LEARNED, depths=(0, 1))
+        state = run_sweep(DATA, sweep, whole, progress=counter)
         reports = 10**9 - counter.n
         for share in (0.01, 0.1, 0.2, 0.3, 0.3):  # the sweep is not over after all of them
             with pytest.raises(Cancelled):
-                run_sweep(DATA, LEARNED, broken, progress=CancelAfter(int(share * reports)))
-        assert 0 < len(broken.runs()) < 7
-        again = run_sweep(DATA, LEARNED, broken)
-        assert len(whole.runs()) == len(broken.runs()) == 7  # depth 0 is one run for three noises
+                run_sweep(DATA, sweep, broken, progress=CancelAfter(int(share * reports)))
+        assert 0 < len(broken.runs()) < 4
+        again = run_sweep(DATA, sweep, broken)
+        assert len(whole.runs()) == len(broken.runs()) == 4  # depth 0 is one run for three noises
         for line in whole.runs():
             assert same_numbers(whole.load(line.hash), broken.load(line.hash))
         assert [(a.point, a.rate.error) for a in again.done] == [(a.point, a.rate.error) for a in state.done]

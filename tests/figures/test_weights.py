@@ -77,8 +77,16 @@ def test_that_contributions_are_shown_unasked_where_the_weights_of_one_set_are_d
         as_shown([even, saved], "contribution")
 
 
-@pytest.mark.parametrize("name", ["blue-white-red", "blue-black-red", "jet"])
-@pytest.mark.parametrize("levels", ["tile", "layer", "global"])
+@pytest.mark.parametrize(
+    ("name", "levels"),
+    [
+        ("blue-white-red", "tile"),
+        ("blue-white-red", "layer"),
+        ("blue-white-red", "global"),
+        ("blue-black-red", "layer"),
+        ("jet", "layer"),
+    ],
+)
 def test_that_each_weight_has_its_colour_on_a_scale_symmetric_about_zero(name: str, levels: str) -> None:
     weights = weight_rows()
     weights.rows[:, :, 0] = 0.0
@@ -192,8 +200,7 @@ def test_that_a_dollar_in_a_name_is_no_mathematics() -> None:
         ("single", "layer", 4),
         ("single", "tile", 1),
         ("one-and-a-half", "global", 2),
-        ("double", "tile", 4),
-        ("slide", "global", 1),
+        ("double", "tile", 2),
         ("slide", "layer", 4),
     ],
 )
@@ -202,7 +209,7 @@ def test_that_nothing_overlaps_or_leaves_the_figure(width: str, levels: str, cou
     weights = [weight_rows(name, shape=(28, 28), pixels=(90, 300, 420, 700), depth=4) for name in names[:count]]
     figure = drawn(weights, Style(width=width, levels=levels, bias=True))
     assert figure.get_figwidth() * 25.4 == pytest.approx(WIDTHS[width])
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     page = figure.bbox
     parts: list[Axes | Text] = [*figure.axes, *figure.texts]
     boxes = [part.get_window_extent() for part in parts]

@@ -1,0 +1,16 @@
+"""A script that the program wrote, run in this process as Python runs it."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import pytest
+
+
+def run_script(script: Path, folder: Path) -> None:
+    """Run a script as the main program, with a folder as the current one."""
+    with pytest.MonkeyPatch.context() as patch:
+        path = script.absolute()
+        patch.chdir(folder)
+        runpy.run_path(str(path), run_name="__main__")
