@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtWidgets import QApplication
 
+from slide_gui.data import generators
 from slide_gui.data.dataset import Dataset
 from slide_gui.gui.app import tear_down
 from slide_gui.gui.main_window import MainWindow
@@ -30,6 +32,12 @@ def data() -> Dataset:
 def faults() -> list[tuple[str, str]]:
     """Return what went wrong inside the program; a test that wants something to takes it out again."""
     return []
+
+
+@pytest.fixture
+def small_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the example that is generated have few images; goes before the window."""
+    monkeypatch.setattr(generators, "rectangles", functools.partial(generators.rectangles, 60, 40))
 
 
 class _Heard(Progress):

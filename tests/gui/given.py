@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QCoreApplication, QEventLoop, QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QWidget
@@ -39,11 +41,16 @@ class Given(DataSource):
 
 def dataset(seed: int = 0, name: str = "given") -> Dataset:
     """Return 8 × 8 images without labels."""
-    rows = images(n=300, seed=seed).astype("float32")
+    rows = _rectangles(seed).copy()
     return Dataset(name, rows[:250], rows[250:], image_shape=(8, 8))
 
 
-def labelled(seed: int = 0, n: int = 160) -> Dataset:
+@functools.cache
+def _rectangles(seed: int) -> NDArray[np.float32]:
+    return images(n=300, seed=seed).astype("float32")
+
+
+def labelled(seed: int = 0, n: int = 60) -> Dataset:
     """Return two kinds of 6 × 6 images: bars across and bars down, with noise."""
     random = np.random.default_rng(seed)
     drawn = (random.random((2 * n, 6, 6)) < 0.1).astype("float32")

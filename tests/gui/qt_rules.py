@@ -83,9 +83,11 @@ def problems(modules: Mapping[str, str]) -> list[str]:
         hands_on = any(_name(call.func) == "connect" and isinstance(call.args[0], ast.Name) for call in calls)
         placed = [call.args[1] for call in calls if _name(call.func) == "nested"]
         for own, node in inside:
-            said = [*_forbidden(node), *_receiver(program, own, node), *_by_name(program, own, node)]
-            if node not in placed:
-                said += _orphan(program, node)
+            said = [*_forbidden(node)] if isinstance(node, ast.Attribute) else []
+            if isinstance(node, ast.Call):
+                said += [*_receiver(program, own, node), *_by_name(program, own, node)]
+                if node not in placed:
+                    said += _orphan(program, node)
             if hands_on:
                 said += _handed_on(program, own, node)
             found += [f"{module}:{getattr(node, 'lineno', 0)}: {text}" for text in said]
@@ -97,24 +99,29 @@ def forbidden(modules: Mapping[str, str]) -> list[str]:
     return [
         f"{module}:{node.lineno}: {text}"
         for module, source in modules.items()
+        if any(name in source for name in (*FORBIDDEN, "__class__"))
         for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute)
         for text in _forbidden(node)
     ]
 
 
-def _inside_classes(tree: ast.AST, own: str = "") -> Iterator[tuple[str, ast.AST]]:
-    """Return every node with the class it stands in."""
-    for node in ast.iter_child_nodes(tree):
-        yield own, node
-        yield from _inside_classes(node, node.name if isinstance(node, ast.ClassDef) and not own else own)
+def _inside_classes(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
+    """Return every node with the outermost class it stands in."""
+    waiting = [("", tree)]
+    while waiting:
+        own, parent = waiting.pop()
+        for node in ast.iter_child_nodes(parent):
+            yield own, node
+            waiting.append((own or (node.name if isinstance(node, ast.ClassDef) else ""), node))
 
 
-def _forbidden(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.Attribute) and node.attr == "__class__" and isinstance(node.ctx, ast.Store):
+def _forbidden(node: ast.Attribute) -> Iterator[str]:
+    if node.attr == "__class__" and isinstance(node.ctx, ast.Store):
         # The object was made of one class and lets go of another, which is freed while it is in use; Shiboken then
         # takes what comes to lie at the address of its QMetaObject for that: the next object there crashes at its end.
         yield "__class__: a Qt object stays of the class it was made of"
-    if isinstance(node, ast.Attribute) and node.attr in FORBIDDEN:
+    if node.attr in FORBIDDEN:
         yield f"{node.attr}: {FORBIDDEN[node.attr]}"
 
 

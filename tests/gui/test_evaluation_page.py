@@ -1,12 +1,14 @@
 """The Benchmark page on tiny data: cells fill, a cancelled benchmark goes on, tables are written."""
 
 import csv
+import shutil
 from dataclasses import replace
 
 import pytest
 
 from slide_gui.core.sda.model import SdaEpoch, SdaHistory
 from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState
 from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.store import RunStore
@@ -21,7 +23,7 @@ from slide_gui.progress import NO_PROGRESS
 from tests.experiments.tiny import rectangles
 from tests.gui.given import labelled, settle, wait
 
-DATA = rectangles(80, 150)
+DATA = rectangles(40, 100)
 SDA = (("n_units", ((12,),)), ("noise", (0.1,)), ("pretraining_epochs", (2,)), ("fine_tuning_epochs", (3,)))
 CELLS = (
     CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0),
@@ -51,6 +53,21 @@ def named(key):
     return replace(DATA, name={"rectangles": "Rectangles", "convex": "Convex"}[key])
 
 
+@pytest.fixture(scope="module")
+def full_store(tmp_path_factory):
+    """Return a store with every run of the small plan on one data set."""
+    path = tmp_path_factory.mktemp("full") / "runs.sqlite"
+    with RunStore(path) as store:
+        run_evaluation(tiny_plan(data=("rectangles",)), lambda key, _progress: named(key), store)
+    return path
+
+
+@pytest.fixture
+def full(full_store, tmp_path):
+    """Put the full store where the window will look for it; goes before `window`."""
+    shutil.copytree(full_store.parent, tmp_path, dirs_exist_ok=True)
+
+
 @pytest.fixture
 def page(small_plan, window):
     window.actions_by_name["page_evaluation"].trigger()
@@ -58,6 +75,12 @@ def page(small_plan, window):
     shown = window.pages.page("evaluation")
     shown.controls.data_sets.boxes["convex"].setChecked(False)
     return shown
+
+
+def ask_svms(page):
+    """Ask for two methods of two splits each."""
+    for method in ("sda", "pca-svm"):
+        page.controls.methods.boxes[method].setChecked(False)
 
 
 def said(page, method):
@@ -89,7 +112,9 @@ def test_that_the_page_says_what_each_of_its_tables_shows(window, page):
     assert said[1].startswith("time to generate the features")
 
 
-def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time(window, page):
+def test_that_cells_fill_one_after_the_other_end_with_interval_mark_and_time_and_are_there_at_the_next_opening(
+    window, page, tmp_path
+):
     counts = []
     window.session.evaluation.changed.connect(lambda: counts.append(sum(bool(cell.main) for cell in all_cells(page))))
     page.controls.start_button.click()
@@ -107,7 +132,7 @@ def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time
     assert ours.note == "2 splits"
     assert ours.standing in ("better", "worse", "equal")
     assert said(page, "slide-svm")[0].standing == "reference"
-    assert "n = 150 test rows" in ours.tip
+    assert "n = 100 test rows" in ours.tip
     assert "McNemar" in ours.tip
     assert "Chosen on validation: noise" in said(page, "slide-svm")[0].tip
     assert page.errors.horizontalHeader().model().heads[0].note.startswith("generated")
@@ -116,6 +141,13 @@ def test_that_cells_fill_one_after_the_other_and_end_with_interval_mark_and_time
     assert times[2].cells[0].main.startswith("×")
     assert "5 of 5" not in page.course.text()
     assert page.course.text() == "all 6 splits are done"
+    errors = [cell.main for cell in all_cells(page)]
+    again = MainWindow(window.settings, tmp_path / "runs.sqlite")
+    again.show()
+    again.actions_by_name["page_evaluation"].trigger()
+    wait(lambda: again.session.evaluation.known and not again.lane.busy)
+    assert [cell.main for cell in all_cells(again.pages.page("evaluation"))] == errors
+    tear_down(again)
 
 
 def all_cells(page):
@@ -123,6 +155,7 @@ def all_cells(page):
 
 
 def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page, tmp_path):
+    ask_svms(page)
     page.controls.start_button.click()
     wait(lambda: any(cell.main for cell in all_cells(page)), 60)
     window.actions_by_name["cancel"].trigger()
@@ -130,7 +163,7 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     assert page.controls.start_button.text() == "Start"
     finished(window)
     assert any(cell.main for cell in all_cells(page))
-    assert "of 6 splits are done" in page.course.text()
+    assert "of 4 splits are done" in page.course.text()
     with RunStore(tmp_path / "runs.sqlite") as store:
         before = {run.hash: run.created for run in store.runs()}
     page.controls.start_button.click()
@@ -138,19 +171,20 @@ def test_that_a_cancelled_benchmark_goes_on_and_runs_nothing_again(window, page,
     with RunStore(tmp_path / "runs.sqlite") as store:
         after = {run.hash: run.created for run in store.runs()}
     assert before.items() <= after.items()
-    assert window.session.evaluation.state().cell("rectangles", "sda").complete
+    assert window.session.evaluation.state().cell("rectangles", "slide-svm").complete
 
 
 def test_that_a_paused_benchmark_stands_still_until_it_goes_on(window, page):
+    ask_svms(page)
     page.controls.start_button.click()
     wait(
         lambda: window.session.evaluation.runs.latest is not None and window.session.evaluation.runs.latest.stage[1], 60
     )
     page.controls.pause_button.click()
     assert page.controls.pause_button.text() == "Go on"
-    settle(0.3)
+    settle(0.2)
     done = window.session.evaluation.runs.latest.done
-    settle(0.3)
+    settle(0.2)
     assert window.session.evaluation.runs.latest.done == done
     assert "paused" in page.course.text()
     page.controls.pause_button.click()
@@ -166,18 +200,6 @@ def test_that_other_work_goes_first_and_the_benchmark_goes_on_after_it(window, p
     assert window.session.evaluation.runs.running
     finished(window)
     assert window.session.evaluation.state().cell("rectangles", "sda").complete
-
-
-def test_that_what_the_store_holds_is_there_at_the_next_opening(window, page, tmp_path):
-    page.controls.start_button.click()
-    finished(window)
-    errors = [cell.main for cell in all_cells(page)]
-    again = MainWindow(window.settings, tmp_path / "runs.sqlite")
-    again.show()
-    again.actions_by_name["page_evaluation"].trigger()
-    wait(lambda: again.session.evaluation.known and not again.lane.busy)
-    assert [cell.main for cell in all_cells(again.pages.page("evaluation"))] == errors
-    tear_down(again)
 
 
 def test_that_the_table_of_runs_is_read_once_for_all_pages(small_plan, window, monkeypatch):
@@ -201,13 +223,14 @@ def test_that_a_store_that_cannot_be_read_is_told_and_not_waited_for(small_plan,
     assert window.pages.page("evaluation").course.text() == ""
 
 
-def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, tmp_path):
-    page.controls.start_button.click()
+def test_that_both_tables_are_written_in_every_form_and_read_back(full, window, page, tmp_path):
     finished(window)
     assert [offer.name for offer in page.export_options()] == ["errors", "times"]
     for offer in page.export_options():
         export = offer.export(NO_PROGRESS)
         for kind in offer.kinds:
+            if offer.name == "times" and kind in ("pdf", "svg"):
+                continue  # figures differ in what is drawn, not in how it is written
             save_export(tmp_path / f"{offer.name}.{kind}", export, Style(width="double"))
             assert (tmp_path / f"{offer.name}.{kind}").stat().st_size > 200
     main = said(page, "raw-svm")[0].main
@@ -220,8 +243,7 @@ def test_that_both_tables_are_written_in_every_form_and_read_back(window, page, 
     assert main in page.table()
 
 
-def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(window, page):
-    page.controls.start_button.click()
+def test_that_a_click_on_a_cell_opens_its_runs_on_the_runs_page(full, window, page):
     finished(window)
     row = [row.key for row in page.errors.rows()].index("slide-svm")
     page.errors.clicked.emit(page.errors.model().index(row, 1))

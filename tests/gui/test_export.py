@@ -25,6 +25,7 @@ def data():
 
 @pytest.fixture
 def trained(window):
+    window.workspace.set_parameters(depth=2)
     window.session.runs.train(window.session.runs.spec_of(SvmParameters()))
     wait(lambda: window.session.runs.library.runs and not window.lane.busy, 60)
     return window
@@ -42,29 +43,28 @@ def choose(box, key):
     box.setCurrentIndex(box.findData(key))
 
 
-@pytest.mark.parametrize(
-    ("page", "figure", "name"),
-    [
-        ("weights", "0", "weights"),
+def forms(name):
+    """Return the files of a bundle that every figure has."""
+    return {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"}
+
+
+def test_that_each_page_of_runs_exports_its_own_figure_with_all_that_makes_it_again(trained, tmp_path, monkeypatch):
+    for page, figure, name in (
         ("curves", "0", "curves"),
         ("classifier", "0", "confusion"),
         ("classifier", "1", "widths"),
-    ],
-)
-def test_that_each_page_exports_its_own_figure_with_all_that_makes_it_again(
-    trained, tmp_path, monkeypatch, page, figure, name
-):
-    dialog = dialog_of(trained, page)
-    choose(dialog.figure_box, figure)
-    choose(dialog.format_box, "bundle")
-    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(tmp_path / "bundle"))
-    dialog.save_button.click()
-    wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
-    assert "Exported" in trained.notice.accessibleName()
-    names = {path.name for path in (tmp_path / "bundle").iterdir()}
-    assert {f"{name}{suffix}" for suffix in (".pdf", ".svg", ".png", ".csv", ".py")} | {"commands.txt"} <= names
-    if name != "weights":
-        provenance = FigureProvenance.read(tmp_path / "bundle" / f"{name}.json")
+    ):
+        dialog = dialog_of(trained, page)
+        choose(dialog.figure_box, figure)
+        choose(dialog.format_box, "bundle")
+        bundle = tmp_path / name
+        monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_, bundle=bundle: str(bundle))
+        dialog.save_button.click()
+        wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
+        assert "Exported" in trained.notice.accessibleName()
+        trained.notice.dismiss()
+        assert forms(name) <= {path.name for path in bundle.iterdir()}
+        provenance = FigureProvenance.read(bundle / f"{name}.json")
         assert [point.spec.hash for point in provenance.points] == [trained.session.runs.library.runs[0].hash]
 
 
@@ -150,16 +150,17 @@ def test_that_the_table_of_runs_is_exported_as_csv_only(trained, tmp_path, monke
     wait(lambda: not trained.lane.busy, 60)
 
 
-@pytest.mark.parametrize("page", ["curves", "classifier", "runs"])
-def test_that_a_page_without_results_says_so(window, page):
-    window.actions_by_name[f"page_{page}"].trigger()
-    wait(lambda: not window.lane.busy)
-    window.actions_by_name["export"].trigger()
-    assert window.findChildren(ExportDialog) == []
-    assert "Nothing to export yet" in window.notice.accessibleName()
-    window.notice.dismiss()
-    window.actions_by_name["copy_table"].trigger()
-    assert "Nothing to copy yet" in window.notice.accessibleName()
+def test_that_a_page_without_results_says_so(window):
+    for page in ("curves", "classifier", "runs"):
+        window.actions_by_name[f"page_{page}"].trigger()
+        wait(lambda: not window.lane.busy)
+        window.actions_by_name["export"].trigger()
+        assert window.findChildren(ExportDialog) == []
+        assert "Nothing to export yet" in window.notice.accessibleName()
+        window.notice.dismiss()
+        window.actions_by_name["copy_table"].trigger()
+        assert "Nothing to copy yet" in window.notice.accessibleName()
+        window.notice.dismiss()
 
 
 def test_that_no_layer_is_no_weight_figure(window):
@@ -169,21 +170,18 @@ def test_that_no_layer_is_no_weight_figure(window):
     assert "raise the depth" in window.notice.accessibleName()
 
 
-@pytest.mark.parametrize(
-    ("page", "head"),
-    [
+def test_that_each_page_copies_its_numbers(trained):
+    for page, head in (
         ("weights", "pixel\tlayer"),
         ("curves", "noise\tdepth"),
         ("classifier", "class\ttaken for across"),
         ("runs", "Made\tData"),
-    ],
-)
-def test_that_each_page_copies_its_numbers(trained, page, head):
-    show_page(trained, page)
-    trained.actions_by_name["copy_table"].trigger()
-    text = QApplication.clipboard().text()
-    assert text.startswith(head)
-    assert len(text.splitlines()) > 1
+    ):
+        show_page(trained, page)
+        trained.actions_by_name["copy_table"].trigger()
+        text = QApplication.clipboard().text()
+        assert text.startswith(head)
+        assert len(text.splitlines()) > 1
 
 
 def exported(window, tmp_path, monkeypatch, chosen):
@@ -197,14 +195,41 @@ def exported(window, tmp_path, monkeypatch, chosen):
     return Path(window.notice.accessibleName().removeprefix("Exported: "))
 
 
-def test_that_a_bundle_gets_a_folder_of_its_own_and_overwrites_nothing(window, tmp_path, monkeypatch):
+def test_that_a_bundle_of_weights_gets_a_folder_that_can_be_copied_and_shown_and_restores_what_it_was_made_from(
+    window, tmp_path, monkeypatch
+):
+    window.workspace.set_parameters(noise=0.45, depth=2)
+    window.workspace.select(pins=(3, 9))
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "weights.pdf").write_text("another")
     first = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
-    second = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
-    assert [first, second] == [tmp_path / "mine" / "weights", tmp_path / "mine" / "weights 2"]
-    assert all((each / "weights.slide-session").is_file() for each in (first, second))
+    buttons = {button.text(): button for button in window.notice.findChildren(QPushButton)}
+    assert not any("Show" in text and button.isVisible() for text, button in buttons.items())
+    buttons["Copy path"].click()
+    assert QApplication.clipboard().text() == str(first)
+    shown = []
+    monkeypatch.setattr(main_window, "shows_folders", lambda: True)
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(url.toLocalFile()) or False)
+    bundle = exported(window, tmp_path, monkeypatch, tmp_path / "mine")
+    next(each for each in window.notice.findChildren(QPushButton) if each.text() == "Show in folder").click()
+    assert shown == [str(bundle)]
+    assert "No program opened it" in window.notice.accessibleName()
+    assert [first, bundle] == [tmp_path / "mine" / "weights", tmp_path / "mine" / "weights 2"]
+    assert all(forms("weights") | {"weights.slide-session"} <= {p.name for p in e.iterdir()} for e in (first, bundle))
     assert (tmp_path / "mine" / "weights.pdf").read_text() == "another"
+    monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(bundle))
+    for opened in (
+        lambda: window.open_files(sorted(bundle.iterdir())),
+        window.actions_by_name["open_folder"].trigger,
+        lambda: window.open_files([bundle / "weights.png"]),
+    ):
+        window.workspace.set_parameters(noise=0.1, depth=1)
+        window.workspace.select(pins=())
+        opened()
+        wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
+        wait(lambda: not window.lane.busy, 60)
+        assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
 
 
 def test_that_an_unused_name_is_the_one_given_or_has_a_number(tmp_path):
@@ -223,41 +248,6 @@ def test_that_a_file_whose_suffix_was_left_out_does_not_take_the_place_of_anothe
     wait((tmp_path / "figure 2.svg").exists, 60)
     wait(lambda: not window.lane.busy, 60)
     assert (tmp_path / "figure.svg").read_text() == "another"
-
-
-def test_that_the_path_of_an_export_can_be_copied_and_shown_where_there_is_a_desktop(window, tmp_path, monkeypatch):
-    path = exported(window, tmp_path, monkeypatch, tmp_path / "new")
-    buttons = {button.text(): button for button in window.notice.findChildren(QPushButton)}
-    assert not any("Show" in text and button.isVisible() for text, button in buttons.items())
-    buttons["Copy path"].click()
-    assert QApplication.clipboard().text() == str(path)
-    shown = []
-    monkeypatch.setattr(main_window, "shows_folders", lambda: True)
-    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: shown.append(url.toLocalFile()) or False)
-    exported(window, tmp_path, monkeypatch, tmp_path / "other")
-    next(each for each in window.notice.findChildren(QPushButton) if each.text() == "Show in folder").click()
-    assert shown == [str(tmp_path / "other")]
-    assert "No program opened it" in window.notice.accessibleName()
-
-
-@pytest.mark.parametrize("kind", ["all at once", "folder", "picture"])
-def test_that_a_bundle_opened_in_the_window_restores_what_it_was_made_from(window, tmp_path, monkeypatch, kind):
-    window.workspace.set_parameters(noise=0.45, depth=2)
-    window.workspace.select(pins=(3, 9))
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    bundle = exported(window, tmp_path, monkeypatch, tmp_path / "bundle")
-    window.workspace.set_parameters(noise=0.1, depth=1)
-    window.workspace.select(pins=())
-    if kind == "all at once":
-        window.open_files(sorted(bundle.iterdir()))
-    elif kind == "folder":
-        monkeypatch.setattr(QFileDialog, "getExistingDirectory", lambda *_: str(bundle))
-        window.actions_by_name["open_folder"].trigger()
-    else:
-        window.open_files([bundle / "weights.png"])
-    wait(lambda: window.workspace.state.parameters.noise == 0.45, 30)
-    wait(lambda: not window.lane.busy, 60)
-    assert (window.workspace.state.parameters.depth, window.workspace.state.selection.pins) == (2, (3, 9))
 
 
 def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_when_asked_for(window):
@@ -301,6 +291,7 @@ def test_that_an_animation_made_in_the_lane_restores_what_it_shows_when_it_is_dr
 
 
 def test_that_an_animation_that_is_cancelled_is_not_written(window, tmp_path, monkeypatch):
+    window.workspace.set_parameters(depth=1)
     dialog = dialog_of(window, "weights")
     choose(dialog.figure_box, "1")
     choose(dialog.format_box, "apng")

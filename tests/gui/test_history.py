@@ -380,7 +380,7 @@ def test_that_views_and_choices_of_pages_are_taken_back_with_the_rest_where_they
     wait(lambda: not window.lane.busy)
 
 
-def test_that_a_session_is_taken_back_in_one_step_with_page_and_choices(window, tmp_path):
+def test_that_a_session_is_taken_back_in_one_step_with_page_and_choices(small_example, window, tmp_path):
     source, choices = (
         DataSource(key="rectangles", generated=True),
         {"weights": ("view", "1"), "runs": ("filter", "depth")},

@@ -114,19 +114,17 @@ def show(window: MainWindow, page: str, view: str) -> None:
     settle()
 
 
-@pytest.mark.parametrize("kind", ["images", "plain"])
-def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_where_it_is(
-    trained: MainWindow, kind: str
-) -> None:
-    if kind == "plain":
-        open_data(trained, plain())
+def test_that_tab_comes_to_everything_on_every_page_and_round_again_and_shows_where_it_is(trained: MainWindow) -> None:
     faults: list[str] = []
-    for page, view in views(trained):
-        show(trained, page, view)
-        been, wrong = rounds(trained, f"{page} {view}")
-        again, wrong_back = rounds(trained, f"{page} {view}, back", back=True)
-        assert set(been) == set(again)
-        faults += wrong + wrong_back + (unmarked(been, f"{page} {view}") if kind == "images" else [])
+    for kind in ("images", "plain"):
+        if kind == "plain":
+            open_data(trained, plain())
+        for page, view in views(trained):
+            show(trained, page, view)
+            been, wrong = rounds(trained, f"{page} {view}")
+            again, wrong_back = rounds(trained, f"{page} {view}, back", back=True)
+            assert set(been) == set(again)
+            faults += wrong + wrong_back + (unmarked(been, f"{page} {view}") if kind == "images" else [])
     assert not faults, "\n".join(dict.fromkeys(faults))
 
 

@@ -210,19 +210,16 @@ def test_that_the_palette_says_that_nothing_matches_and_return_does_nothing_then
     wait(lambda: not window.lane.busy)
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
+def test_that_the_palette_holds_data_sets_views_and_pages(window):
+    for words, text in (
         ("mnist", "Open MNIST"),
         ("data set convex", "Open Convex"),
         ("pinned", "Pinned pixels"),
         ("curves", "Error curves"),
-    ],
-)
-def test_that_the_palette_holds_data_sets_views_and_pages(window, words, text):
-    palette = ask_palette(window, words)
-    assert text in [item.text(0) for item in lines_of(palette)]
-    palette.reject()
+    ):
+        palette = ask_palette(window, words)
+        assert text in [item.text(0) for item in lines_of(palette)]
+        palette.reject()
     wait(lambda: not window.lane.busy)
 
 

@@ -250,7 +250,10 @@ def test_that_data_of_one_class_and_one_row_are_refused_in_words(window, tmp_pat
     assert window.workspace.model() is not None
 
 
-def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_the_sentence(closed_window, tmp_path):
+def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_the_sentence(
+    small_example, closed_window, tmp_path
+):
+    closed_window.workspace.set_parameters(depth=1)
     (tmp_path / "broken.csv").write_text("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n")
     closed_window.show()
     closed_window.start([tmp_path / "broken.csv"])

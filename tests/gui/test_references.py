@@ -20,8 +20,8 @@ from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow, WeightTiles
 from tests.gui.given import rate, wheel
 
-REPAINTS = 10_000
-NOISE = 100  # what else happens meanwhile; painting that loses one each time loses more than a thousand
+REPAINTS = 2_500
+NOISE = 100  # what else happens meanwhile; painting that loses one each time loses five hundred
 VALUES = np.linspace(-1, 1, 16, dtype=np.float32).reshape(4, 4)
 SCALE = ColorScale.symmetric("blue-white-red", 1.0)
 
@@ -135,11 +135,11 @@ def test_that_repaints_leave_the_counts_of_none_true_and_false(name, shown, monk
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="as above")
 @pytest.mark.parametrize("name", PLOTS)
 def test_that_plots_painted_anew_leave_the_counts_of_none_true_and_false(name, shown):
-    plot = shown(PLOTS[name](), 320, 240)
+    plot = shown(PLOTS[name](), 240, 180)
     plot.grab()
     before = [sys.getrefcount(constant) for constant in (None, True, False)]
-    for number in range(300):
-        wheel(plot, QPoint(160, 120), 120 if number % 2 else -120)
+    for number in range(200):
+        wheel(plot, QPoint(120, 90), 120 if number % 2 else -120)
         plot.grab()
     after = [sys.getrefcount(constant) for constant in (None, True, False)]
     assert all(now > then - NOISE for now, then in zip(after, before, strict=True)), (before, after)

@@ -123,17 +123,17 @@ def start_sweep(curves, **changes):
     return dialog
 
 
-def _ten_classes(n=200):
+def _three_classes(n=60):
     random = np.random.default_rng(0)
-    labels = np.arange(2 * n) % 10
+    labels = np.arange(2 * n) % 3
     rows = random.random((2 * n, 36)).astype("float32")
     rows[np.arange(2 * n), 3 * labels] += 2.0
-    return Dataset("ten", rows[:n], rows[n:], labels[:n], labels[n:], image_shape=(6, 6))
+    return Dataset("three", rows[:n], rows[n:], labels[:n], labels[n:], image_shape=(6, 6))
 
 
-def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins(window, every_payload):
-    window.workspace.open(Given(_ten_classes()))
-    wait(lambda: window.workspace.dataset.name == "ten" and not window.lane.busy)
+def test_that_a_training_on_three_classes_says_every_part_of_it_before_that_begins(window, every_payload):
+    window.workspace.open(Given(_three_classes()))
+    wait(lambda: window.workspace.dataset.name == "three" and not window.lane.busy)
     window.workspace.set_parameters(depth=2)
     wait(lambda: not window.lane.busy)
     classifier = show_page(window, "classifier")
@@ -152,15 +152,15 @@ def test_that_a_training_on_ten_classes_says_every_part_of_it_before_that_begins
     assert parts[:6] == [
         "fitting the layers, 1 of 2",
         "fitting the layers, 2 of 2",
-        "features of 200 rows",
-        "distances between 200 rows",
+        "features of 60 rows",
+        "distances between 60 rows",
         "starts of press, 1 of 12",
         "starts of press, 2 of 12",
     ]
     assert [words for words in parts if words.startswith("training")] == [
-        *(f"training, {pair} of 45" for pair in range(1, 46)),
+        *(f"training, {pair} of 3" for pair in range(1, 4)),
     ]
-    named = [words for words in said if words.startswith("training, 45 of 45")]
+    named = [words for words in said if words.startswith("training, 3 of 3")]
     assert all(words.endswith(" · widths by press") for words in named)
 
 
@@ -268,17 +268,17 @@ def test_that_the_dialog_counts_runs_and_time_before_anything_starts_and_says_wh
 def test_that_a_sweep_of_chosen_labels_criterion_and_part_makes_just_those_runs_and_shows_them(window):
     curves = show_page(window, "curves")
     start_sweep(
-        curves, noises="0.2,0.5", depths="1", seeds="0,1", labels=60, criterion="radius-margin", part="validation"
+        curves, noises="0.2,0.5", depths="1", seeds="0,1", labels=20, criterion="radius-margin", part="validation"
     )
     wait(lambda: not window.session.runs.sweep.running, 100)
     state = window.session.runs.sweep.latest
     assert len(state.done) == 4
     for answer in state.done:
         spec = answer.point.spec
-        assert (spec.labels, spec.svm.criterion, spec.evaluate) == (60, "radius-margin", "validation")
+        assert (spec.labels, spec.svm.criterion, spec.evaluate) == (20, "radius-margin", "validation")
         assert spec.neighbour is None
     wait(lambda: len(window.session.runs.library.runs) == 5)
-    assert curves.shown.currentText() == "validation error · trained on 80 % · 60 labels · widths by radius-margin"
+    assert curves.shown.currentText() == "validation error · trained on 80 % · 20 labels · widths by radius-margin"
     (best,) = [point for point in curves.points() if point.chosen]
     (final,) = state.final
     assert (best.noise, best.depth) == (final.point.noise, final.point.depth)
@@ -324,7 +324,7 @@ def test_that_points_of_other_settings_are_not_on_the_same_curves_and_can_be_cho
     spec = window.session.runs.spec_of(SvmParameters(C=1.0))
     with RunStore(tmp_path / "runs.sqlite") as store:
         for noise in (0.2, 0.4):
-            for change in ({}, {"labels": 40}):
+            for change in ({}, {"labels": 20}):
                 asked = replace(spec, stack=replace(spec.stack, depth=1, noise=noise), **change)
                 store.save(run(labelled(), asked))
     window.session.runs.library.refresh()
@@ -332,10 +332,10 @@ def test_that_points_of_other_settings_are_not_on_the_same_curves_and_can_be_cho
     curves = show_page(window, "curves")
     assert curves.shown.count() == 2
     assert len([point for point in curves.points() if point.key]) == 2
-    few = next(i for i in range(2) if "40 labels" in curves.shown.itemText(i))
+    few = next(i for i in range(2) if "20 labels" in curves.shown.itemText(i))
     curves.shown.setCurrentIndex(few)
     curves.shown.activated.emit(few)
-    assert {curves.setting().spec.labels for _ in curves.points()} == {40}
+    assert {curves.setting().spec.labels for _ in curves.points()} == {20}
     assert curves.choices()["shown"] == curves.shown.itemData(few)
     assert "nothing is chosen: every row was trained on" in curves.course.text()
     wait(lambda: not window.lane.busy, 60)
@@ -381,7 +381,7 @@ def test_that_two_runs_are_compared_on_the_same_rows(window):
     runs = show_page(window, "runs")
     runs.run_table.compare_requested.emit(tuple(run.hash for run in window.session.runs.library.runs))
     wait(lambda: "McNemar" in runs.comparison.answer.text())
-    assert "same 160 rows" in runs.comparison.answer.text()
+    assert "same 60 rows" in runs.comparison.answer.text()
     tiles = runs.comparison.tiles
     assert [row.title for row in tiles.rows] == ["A", "B", "A − B"]
     shown = [tile for row in tiles.rows for tile in row.tiles]
@@ -493,11 +493,11 @@ def test_that_the_points_of_a_sweep_are_listed_as_they_are_finished(window):
         lambda: listed.append(len(runs.run_table.shown())) if window.session.runs.sweep.running else None
     )
     window.actions_by_name["page_curves"].trigger()
-    start_sweep(curves, noises="0.1,0.3,0.5,0.7", depths="1,2")
+    start_sweep(curves, noises="0.2,0.4,0.6", depths="1,2")
     show_page(window, "runs")
     wait(lambda: not window.session.runs.sweep.running, 100)
     assert len(set(listed)) > 2
-    wait(lambda: len(runs.run_table.shown()) == 9)
+    wait(lambda: len(runs.run_table.shown()) == 7)
 
 
 def _saved(path, seed):

@@ -32,10 +32,18 @@ from slide_gui.gui.widgets.readout import Readout
 from tests.gui.given import Given, settle, wait
 
 
+def drawn(height: int, width: int, name: str = "given") -> Dataset:
+    """Return random images of a shape."""
+    rows = (np.random.default_rng(0).random((90, height * width)) < 0.2).astype("float32")
+    return Dataset(name, rows[:60], rows[60:], image_shape=(height, width))
+
+
 @pytest.fixture
 def data() -> Dataset:
-    rows = (np.random.default_rng(0).random((200, 784)) < 0.2).astype("float32")
-    return Dataset("given", rows[:150], rows[150:], image_shape=(28, 28))
+    return drawn(12, 12)
+
+
+of_the_usual_size = pytest.mark.parametrize("data", [drawn(28, 28)], ids=["28 × 28"])
 
 
 def test_that_the_panel_is_as_wide_where_it_is_scrolled_as_on_other_pages(window):
@@ -54,47 +62,56 @@ def tiles_of(window):
     return window.weights_page.shown_view().tiles
 
 
-@pytest.mark.parametrize(
-    ("size", "least"), [((960, 500), 28), ((960, 640), 56), ((1280, 720), 84), ((1920, 1080), 140)]
-)
-def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window, size, least):
-    window.resize(*size)
-    settle(0.1)
+@of_the_usual_size
+def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window):
     page, tiles, sample = window.weights_page, tiles_of(window), window.weights_page.findChild(SamplePanel)
-    layout, view = tiles.layout_of(), page.shown_view()
-    place = view.mapTo(page, QPoint())
-    assert layout.size[0] >= least
-    assert layout.lines > 0
-    assert layout.tile(0, 3).right() <= tiles.width()
-    assert sample.geometry().right() < place.x()
-    assert place.x() + view.width() <= page.width()
-    readout = sample.findChild(Readout)
-    assert sample.geometry().bottom() <= page.height()
-    assert readout.height() >= readout.heightForWidth(readout.width())
-    bar = view.findChild(ColorBar)
-    assert abs(bar.bar().bottom() - min(layout.lowest, view.height() - 8)) <= 1
+    view, readout = page.shown_view(), sample.findChild(Readout)
+    for size, least in (((960, 500), 28), ((960, 640), 56), ((1280, 720), 84), ((1920, 1080), 140)):
+        window.resize(*size)
+        settle(0.1)
+        layout = tiles.layout_of()
+        place = view.mapTo(page, QPoint())
+        assert layout.size[0] >= least
+        assert layout.lines > 0
+        assert layout.tile(0, 3).right() <= tiles.width()
+        assert sample.geometry().right() < place.x()
+        assert place.x() + view.width() <= page.width()
+        assert sample.geometry().bottom() <= page.height()
+        assert readout.height() >= readout.heightForWidth(readout.width())
+        bar = view.findChild(ColorBar)
+        assert abs(bar.bar().bottom() - min(layout.lowest, view.height() - 8)) <= 1
 
 
-@pytest.mark.parametrize("depth", [1, 4, 6, 8])
-@pytest.mark.parametrize("view", ["view_pinned", "view_explain", "view_copies"])
-def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_window(window, depth, view):
+@of_the_usual_size
+def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_window(window):
     window.resize(960, 640)
-    window.workspace.set_parameters(depth=depth)
-    window.actions_by_name[view].trigger()
-    wait(lambda: window.workspace.model() is not None)
-    if view == "view_copies":
-        window.actions_by_name["run_copies"].trigger()
+    readout = window.weights_page.findChild(Readout)
+    for depth in (8, 6, 4, 1):  # the deepest first: the others are part of it
+        window.workspace.set_parameters(depth=depth)
+        for view in ("view_pinned", "view_explain", "view_copies"):
+            window.actions_by_name[view].trigger()
+            wait(lambda: window.workspace.model() is not None)
+            if view == "view_copies":
+                window.actions_by_name["run_copies"].trigger()
+            settle(0.05)
+            tiles = tiles_of(window)
+            wait(lambda tiles=tiles: tiles.layout_of().columns > 0, 20)
+            assert readout.holds(5 if readout.is_turned() else depth, "+0.0")
+            area = tiles.parentWidget()
+            assert tiles.width() <= area.width()
+            assert max(tiles.layout_of().cell(0, c).right() for c in tiles.layout_of().shown_columns()) <= area.width()
+            window.lane.cancel()
+
+
+@of_the_usual_size
+def test_that_the_image_takes_only_what_the_view_beside_it_cannot_use_and_a_fifth_at_most_is_left_blank(window):
+    window.resize(1280, 720)
     settle(0.1)
-    readout, tiles = window.weights_page.findChild(Readout), tiles_of(window)
-    wait(lambda: tiles.layout_of().columns > 0, 20)
-    assert readout.holds(5 if readout.is_turned() else depth, "+0.0")
-    area = tiles.parentWidget()
-    assert tiles.width() <= area.width()
-    assert max(tiles.layout_of().cell(0, c).right() for c in tiles.layout_of().shown_columns()) <= area.width()
-    window.lane.cancel()
-
-
-def test_that_no_more_than_a_fifth_of_a_large_page_is_left_blank_at_the_right(window):
+    sample, tiles = window.weights_page.findChild(SamplePanel), tiles_of(window)
+    size = tiles.layout_of().size
+    room = window.weights_page.width() - 32 - 204 - 12 - 12 - 68 - 12
+    assert tiles.layout_of(room, tiles.parent().height()).size == size
+    assert sample.width() > 204
     window.resize(1920, 1080)
     settle(0.1)
     for pins in ((3, 200, 400, 600), tuple(range(0, 700, 100)), tuple(range(0, 780, 52))):
@@ -107,8 +124,7 @@ def test_that_no_more_than_a_fifth_of_a_large_page_is_left_blank_at_the_right(wi
 
 def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
     window.resize(1280, 720)
-    rows = (np.random.default_rng(0).random((90, 48 * 24)) < 0.2).astype("float32")
-    window.workspace.open(Given(Dataset("tall", rows[:60], rows[60:], image_shape=(48, 24))))
+    window.workspace.open(Given(drawn(24, 12, "tall")))
     wait(lambda: window.workspace.dataset.name == "tall" and window.workspace.model() is not None, 60)
     settle(0.1)
     sample, (image, _) = window.weights_page.findChild(SamplePanel), window.weights_page.pointer_and_tiles()
@@ -120,16 +136,6 @@ def test_that_an_image_that_is_no_square_leaves_no_blank_beside_it(window):
     settle(0.1)
     assert image.width() > image.height()
     assert abs(image.width() - image.grid().frame.width() - 8) <= 1
-
-
-def test_that_the_image_takes_only_what_the_view_beside_it_cannot_use(window):
-    window.resize(1280, 720)
-    settle(0.1)
-    sample, tiles = window.weights_page.findChild(SamplePanel), tiles_of(window)
-    size = tiles.layout_of().size
-    room = window.weights_page.width() - 32 - 204 - 12 - 12 - 68 - 12
-    assert tiles.layout_of(room, tiles.parent().height()).size == size
-    assert sample.width() > 204
 
 
 def test_that_the_opening_window_and_the_least_one_fit_a_small_screen(closed_window):

@@ -14,6 +14,7 @@ from slide_gui.gui.app import tear_down
 
 app = make_application()
 window = make_window([])
+window.workspace.set_parameters(depth=1)
 window.show()
 loaded = {}
 end = time.monotonic() + 60

@@ -59,19 +59,22 @@ def test_that_the_flow_is_that_of_the_sample_its_noise_and_its_stack(window):
     assert not window.weights_page.findChild(SamplePanel).isVisible()
 
 
-@pytest.mark.parametrize("name", [PINNED, FLOW, EXPLAIN])
-def test_that_a_view_takes_the_colours_of_a_theme_with_the_window(app, window, name):
-    window.weights_page.set_view(name)
-    view = window.weights_page.shown_view()
+def test_that_every_view_takes_the_colours_of_a_theme_with_the_window(app, window):
+    views = []
+    for name in (PINNED, FLOW, EXPLAIN):
+        window.weights_page.set_view(name)
+        views.append((name, window.weights_page.shown_view()))
     try:
         for theme in (DARK, LIGHT):
             apply_theme(app, theme.name)
-            if name == FLOW:
-                assert view.findChild(ColorBar).scale.map == theme.diverging
-            else:
-                row = view.tiles.rows[0]
-                assert row.tiles[0].scale.map == theme.diverging
-                assert row.color.name().upper() == theme.accent
+            for name, view in views:
+                window.weights_page.set_view(name)
+                if name == FLOW:
+                    assert view.findChild(ColorBar).scale.map == theme.diverging
+                else:
+                    row = view.tiles.rows[0]
+                    assert row.tiles[0].scale.map == theme.diverging
+                    assert row.color.name().upper() == theme.accent
     finally:
         apply_theme(app, "light")
 
@@ -208,35 +211,35 @@ def test_that_all_rows_of_no_layer_are_none(window):
     assert view.mosaic.isVisible()
 
 
-@pytest.mark.parametrize("size", [(1280, 720), (1920, 1080)])
-def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_takes_all_the_room(window, size):
+def test_that_the_colour_bar_stands_beside_the_picture_of_all_rows_and_zooming_takes_all_the_room(window):
     mosaic = window.weights_page.mosaic()
     bar = window.weights_page.shown_view().findChild(ColorBar)
-    window.resize(*size)
-    settle(0.2)
-    assert bar.geometry().left() - mosaic.geometry().left() - mosaic.field(7).right() < 40
-    narrow = mosaic.width()
-    wheel(mosaic, mosaic.rect().center(), 480)
-    wait(lambda: mosaic.width() > narrow)
-    assert bar.geometry().right() > window.weights_page.shown_view().width() - 20
-    mosaic.show_whole()
-    wait(lambda: mosaic.width() == narrow)
+    for size in ((1280, 720), (1920, 1080)):
+        window.resize(*size)
+        settle(0.2)
+        assert bar.geometry().left() - mosaic.geometry().left() - mosaic.field(7).right() < 40
+        narrow = mosaic.width()
+        wheel(mosaic, mosaic.rect().center(), 480)
+        wait(lambda narrow=narrow: mosaic.width() > narrow)
+        assert bar.geometry().right() > window.weights_page.shown_view().width() - 20
+        mosaic.show_whole()
+        wait(lambda narrow=narrow: mosaic.width() == narrow)
 
 
 # Pinned rows -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("view", "depth"), [("pinned", 1), ("pinned", 4), ("flow", 2)])
-def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as_the_room_allows(window, view, depth):
-    part = window.weights_page.flow_part() if view == "flow" else window.weights_page.shown_view()
-    shown = part.view if view == "flow" else part.tiles
+def test_that_the_colour_bar_stands_beside_what_it_explains_which_is_as_large_as_the_room_allows(window):
     window.resize(1920, 1080)
-    window.workspace.set_parameters(depth=depth)
-    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-    settle(0.2)
-    layout, bar = shown.layout_of(), part.findChild(ColorBar)
-    assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).beside).size
-    assert bar.geometry().left() - layout.needed < 40
+    for view, depth in (("pinned", 1), ("pinned", 4), ("flow", 2)):
+        part = window.weights_page.flow_part() if view == "flow" else window.weights_page.shown_view()
+        shown = part.view if view == "flow" else part.tiles
+        window.workspace.set_parameters(depth=depth)
+        wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+        settle(0.2)
+        layout, bar = shown.layout_of(), part.findChild(ColorBar)
+        assert layout.size == shown.layout_of(part.width() - part.findChild(BesideColorBar).beside).size
+        assert bar.geometry().left() - layout.needed < 40
 
 
 # Copies ------------------------------------------------------------------------------------------------------
@@ -392,16 +395,17 @@ def test_that_depth_zero_and_plain_features_are_explained_too(window, explained)
     assert len(explained.panel.lines()) == 9
 
 
-@pytest.mark.parametrize("view", ["view_pinned", "view_all"])
-def test_that_the_room_of_views_without_a_layer_does_not_depend_on_what_was_shown_before(window, view):
-    window.actions_by_name[view].trigger()
-    rooms = []
-    for depth in (0, 8, 0, 1, 0):
-        window.workspace.set_parameters(depth=depth)
-        wait(lambda: window.workspace.model() is not None and not window.lane.busy)
-        settle()
-        if not depth:
-            shown = [each.text() for each in window.weights_page.shown_view().findChildren(QLabel) if each.isVisible()]
-            assert "There is no layer: the depth is 0" in shown
-            rooms.append((window.weights_page.findChild(SamplePanel).size(), window.weights_page.shown_view().size()))
-    assert all(each == rooms[0] for each in rooms)
+def test_that_the_room_of_views_without_a_layer_does_not_depend_on_what_was_shown_before(window):
+    page = window.weights_page
+    for view in ("view_pinned", "view_all"):
+        window.actions_by_name[view].trigger()
+        rooms = []
+        for depth in (0, 8, 0, 1, 0):
+            window.workspace.set_parameters(depth=depth)
+            wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+            settle()
+            if not depth:
+                shown = [each.text() for each in page.shown_view().findChildren(QLabel) if each.isVisible()]
+                assert "There is no layer: the depth is 0" in shown
+                rooms.append((page.findChild(SamplePanel).size(), page.shown_view().size()))
+        assert all(each == rooms[0] for each in rooms)
