@@ -52,17 +52,24 @@ def record_of(root: Path) -> dict[str, Any]:
     return tomllib.loads((root / "resources" / "numerics.toml").read_text("utf-8"))
 
 
-@pytest.fixture
-def checkout(tmp_path: Path) -> Path:
-    """Return a small program, declared as it is."""
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a small program, declared as it is, which no test changes."""
+    folder = tmp_path_factory.mktemp("declared")
     sources = {"experiments/run.py": RUN, "core/filter.py": FILTER, "data/rows.py": "SIZE = 1\n", "core/other.py": ""}
     for name, source in sources.items():
-        (tmp_path / "slide_gui" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "slide_gui" / name).write_text(source, "utf-8")
-    (tmp_path / "resources").mkdir()
-    (tmp_path / "resources" / "numerics.toml").write_text("version = 7\n[modules]\n")
-    declare("equal", root=tmp_path)
-    return tmp_path
+        (folder / "slide_gui" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "slide_gui" / name).write_text(source, "utf-8")
+    (folder / "resources").mkdir()
+    (folder / "resources" / "numerics.toml").write_text("version = 7\n[modules]\n")
+    declare("equal", root=folder)
+    return folder
+
+
+@pytest.fixture
+def checkout(declared: Path, tmp_path: Path) -> Path:
+    """Return a copy of it that may be changed."""
+    return Path(shutil.copytree(declared, tmp_path / "checkout"))
 
 
 def change(checkout: Path, old: str, new: str, name: str = "core/filter.py") -> None:

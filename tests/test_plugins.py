@@ -62,9 +62,10 @@ def test_that_the_example_is_thirty_lines_and_adds_one_of_each(example):
     assert "slide_example" not in sys.modules  # looked up is not imported
 
 
-def test_that_nothing_is_looked_up_while_only_what_is_built_in_is_used():
+def test_that_nothing_is_looked_up_and_nothing_of_dask_imported_while_only_what_is_built_in_is_used():
     code = (
-        "import sys, numpy as np; from slide_gui import SLIDE, plugins; from slide_gui.gui import panel;"
+        "import sys, numpy as np, slide_gui.data.lazy; from slide_gui import SLIDE, plugins;"
+        "assert 'dask' not in sys.modules; from slide_gui.gui import panel;"
         "from slide_gui.experiments.source import DataSource; DataSource.parse('rectangles');"
         "SLIDE(depth=1).fit(np.eye(4)); print(plugins._installed.cache_info().misses)"
     )

@@ -19,11 +19,12 @@ from slide_gui import SLIDE, Blocks
 from slide_gui.core.slide.stack import StackParameters, fit_stack
 from slide_gui.core.workers import ClusterError
 from slide_gui.progress import Cancelled, Progress
+from tests.core.on_workers import once_there, slow, tasks
 from tests.core.test_blocks import same_layers
 from tests.core.test_stack import Recorder, images
 
 GREY = np.random.default_rng(0).random((1500, 24)).astype("float32")
-SIZES = (*(30 + 7 * (i % 9) for i in range(25)), 99)
+SIZES = (*(60 + 14 * (i % 9) for i in range(12)), 234)
 ENDS = [0, *np.cumsum(SIZES).tolist()]
 PARAMETERS = [
     StackParameters(depth=4),
@@ -183,26 +184,8 @@ def test_that_a_value_that_is_not_finite_is_named_with_its_row_by_a_worker(clien
         fit_stack(chunked(rows), StackParameters())
 
 
-def slow(block):
-    import time
-
-    time.sleep(0.05)
-    return block
-
-
 def slowly():
     return chunked().map_blocks(slow, meta=GREY[:0])
-
-
-def once_there(block, file):
-    """Return a block once a file exists; give up after some seconds."""
-    import time
-
-    for _ in range(600):
-        if file.exists():
-            return block
-        time.sleep(0.05)
-    raise TimeoutError
 
 
 class Once(Progress):
@@ -228,10 +211,6 @@ def cancelled():
     raise Cancelled
 
 
-def tasks(dask_scheduler=None):
-    return len(dask_scheduler.tasks)
-
-
 def test_that_a_cancelled_fit_leaves_no_tasks(client):
     with pytest.raises(Cancelled):
         fit_stack(slowly(), StackParameters(), progress=Once(cancelled))
@@ -250,7 +229,9 @@ def test_that_a_worker_that_is_killed_in_the_middle_changes_no_bit(client):
 
 
 def test_that_a_lost_scheduler_is_said_in_one_sentence():
-    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0") as other:
+    with LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, protocol="tcp://", dashboard_address="127.0.0.1:0"
+    ) as other:
         address = other.scheduler_address
         client = Client(address, timeout=1)
         try:

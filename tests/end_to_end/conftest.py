@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.end_to_end.program import Program
+from tests.end_to_end.run_pages import write_rectangles
 
 
 @pytest.fixture(scope="session")
@@ -17,6 +18,12 @@ def display(xvfb_display: str) -> str:
     if shutil.which("xdotool") is None:
         pytest.skip("xdotool is not installed (Debian and Ubuntu: apt-get install xdotool)")
     return xvfb_display
+
+
+@pytest.fixture(scope="session")
+def outlines(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file of a few small outlines of rectangles, which is open and fitted at once."""
+    return write_rectangles(tmp_path_factory.mktemp("outlines") / "outlines.npz", 60, 80, side=14)
 
 
 @pytest.fixture(scope="module")

@@ -53,7 +53,7 @@ def until(ask: Callable[[], Answer | None], what: str, seconds: float = 60.0) ->
         if result is not None and result is not False:
             return result
         assert time.monotonic() < end, f"{what}: not within {seconds:.0f} s"
-        time.sleep(0.03)
+        time.sleep(0.1)
 
 
 class Program:

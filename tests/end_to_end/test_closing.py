@@ -9,7 +9,7 @@ import pytest
 
 from slide_gui.experiments.store import RunStore
 from tests.end_to_end.program import command, environment, until
-from tests.end_to_end.run_pages import begin_sweep, store_of, stored, write_rectangles
+from tests.end_to_end.run_pages import begin_sweep, store_of, stored
 
 pytestmark = pytest.mark.display
 
@@ -42,17 +42,15 @@ def test_that_the_frames_close_button_ends_it_quietly_in_the_middle_of_a_fit(fit
     assert fitting.wait_end() == (0, "", "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_that_a_signal_closes_it_in_the_middle_of_a_fit(fitting, number):
-    assert fitting.end_by(number) == (128 + number, "", "")
+def test_that_ctrl_c_closes_it_in_the_middle_of_a_fit(fitting):
+    assert fitting.end_by(signal.SIGINT) == (128 + signal.SIGINT, "", "")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_that_a_signal_closes_it_in_a_sweep_and_the_store_is_whole(start, tmp_path, number):
-    program = start(write_rectangles(tmp_path / "outlines.npz", 150, 300, side=14))
+def test_that_sigterm_closes_it_in_a_sweep_and_the_store_is_whole(start, outlines):
+    program = start(outlines)
     begin_sweep(program)
     until(lambda: len(stored(program)) >= 2, "two points")
-    assert program.end_by(number) == (128 + number, "", "")
+    assert program.end_by(signal.SIGTERM) == (128 + signal.SIGTERM, "", "")
     runs = stored(program)
     assert len(runs) < 50  # not a whole sweep
     assert sorted(os.listdir(store_of(program).with_name("runs.sqlite.arrays"))) == sorted(row[2] for row in runs)
@@ -61,14 +59,14 @@ def test_that_a_signal_closes_it_in_a_sweep_and_the_store_is_whole(start, tmp_pa
             assert store.load(key).spec.hash == key
 
 
-def test_that_ctrl_c_closes_an_idle_window(start):
-    program = start()
+def test_that_ctrl_c_closes_an_idle_window(start, outlines):
+    program = start(outlines)
     program.settled(rows=5)
     assert program.end_by(signal.SIGINT) == (128 + signal.SIGINT, "", "")
 
 
-def test_that_ctrl_c_ignored_from_the_start_is_ignored_and_sigterm_closes_an_idle_window(start):
-    program = start(ignores_interrupt=True)
+def test_that_ctrl_c_ignored_from_the_start_is_ignored_and_sigterm_closes_an_idle_window(start, outlines):
+    program = start(outlines, ignores_interrupt=True)
     page = program.settled(rows=5)
     program.process.send_signal(signal.SIGINT)
     program.click(page.image.pixel(4, 12))

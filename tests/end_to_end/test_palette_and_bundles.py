@@ -49,8 +49,14 @@ def drag(program, path, to):
         source.wait()
 
 
-def test_that_a_bundle_dropped_on_the_window_restores_what_it_was_made_from(start, tmp_path):
-    program = start(home=tmp_path / "home")
+@pytest.fixture(scope="module")
+def program(start):
+    running = start()
+    yield running
+    running.quit(10)
+
+
+def test_that_a_bundle_dropped_on_the_window_restores_what_it_was_made_from(program):
     program.settled(rows=5)
     usual = program.sliders()[0]
     program.key("ctrl+Up", "ctrl+Up")
@@ -61,10 +67,10 @@ def test_that_a_bundle_dropped_on_the_window_restores_what_it_was_made_from(star
     program.key("Tab", "End", "Return")  # the format that is a folder
     program.wait_for("Where to make the folder")
     program.key("ctrl+a")
-    program.type(tmp_path / "home")
+    program.type(program.home)
     program.key("Return")
     program.wait_gone("Where to make the folder")
-    bundle = tmp_path / "home" / "weights"
+    bundle = program.home / "weights"
     until(lambda: (bundle / "weights.slide-session").is_file(), "the bundle")
     assert read_session(bundle).parameters.noise == 0.4
     program.focus()
@@ -74,11 +80,10 @@ def test_that_a_bundle_dropped_on_the_window_restores_what_it_was_made_from(star
     drag(program, bundle, (800, 400))
     until(lambda: program.sliders()[0] == moved, "the noise of the bundle")
     program.settled(rows=5)
-    program.quit(10)
 
 
-def test_that_the_palette_does_what_is_typed_and_question_mark_lists_the_shortcuts(start, tmp_path):
-    program = start(home=tmp_path / "home")
+def test_that_the_palette_does_what_is_typed_and_question_mark_lists_the_shortcuts(program):
+    program.focus()
     page = program.settled(rows=5)
     program.key("question")
     program.wait_for("Keyboard shortcuts")
@@ -103,4 +108,3 @@ def test_that_the_palette_does_what_is_typed_and_question_mark_lists_the_shortcu
     program.wait_gone("Commands")
     until(lambda: program.title.startswith("Convex"), "Convex")
     program.settled(seconds=120)
-    program.quit(10)

@@ -6,14 +6,13 @@ import signal
 import pytest
 
 from tests.end_to_end.program import until
-from tests.end_to_end.run_pages import begin_sweep, store_of, stored, write_rectangles
+from tests.end_to_end.run_pages import begin_sweep, store_of, stored
 
 pytestmark = pytest.mark.display
 
 
-def test_that_a_killed_sweep_goes_on_where_it_was(start, tmp_path):
-    data = write_rectangles(tmp_path / "outlines.npz", 150, 300, side=14)
-    program = start(data, home=tmp_path / "home")
+def test_that_a_killed_sweep_goes_on_where_it_was(start, outlines, tmp_path):
+    program = start(outlines, home=tmp_path / "home")
     begin_sweep(program)
     before = until(lambda: len(runs := stored(program)) >= 3 and runs, "three points", 60)
     os.kill(program.process.pid, signal.SIGKILL)
@@ -23,7 +22,7 @@ def test_that_a_killed_sweep_goes_on_where_it_was(start, tmp_path):
     orphan = store_of(program).with_name("runs.sqlite.arrays") / f"{'0' * 16}-{'1' * 16}.npz.part"
     orphan.write_bytes(b"as a kill in mid-write leaves it")
 
-    again = start(data, home=tmp_path / "home")
+    again = start(outlines, home=tmp_path / "home")
     begin_sweep(again)
     after = until(lambda: len(runs := stored(again)) >= len(before) + 2 and runs, "two points more", 60)
     assert after[: len(before)] == before  # hash, date and file of each: none was run again

@@ -14,8 +14,8 @@ pytestmark = pytest.mark.display
 
 
 @pytest.fixture(scope="module")
-def program(start):
-    return start()
+def program(start, outlines):
+    return start(outlines)
 
 
 def panel_is_shown(program) -> bool:

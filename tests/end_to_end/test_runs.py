@@ -27,7 +27,7 @@ FIRST_ROW = np.s_[155:182, 340:1260]  # of the table of runs
 
 @pytest.fixture(scope="module")
 def program(start, tmp_path_factory):
-    running = start(write_rectangles(tmp_path_factory.mktemp("own") / "outlines.npz", 700, 1500))
+    running = start(write_rectangles(tmp_path_factory.mktemp("own") / "outlines.npz", 400, 600, side=14))
     until(lambda: running.title.startswith("outlines"), "the data")
     running.settled(rows=5)
     running.key("ctrl+Next", "ctrl+Next")  # two layers less: of a person's own data the program knows no best depth
@@ -114,7 +114,7 @@ def test_that_the_wheel_zooms_into_the_curves_a_drag_moves_them_and_a_button_lea
     whole = program.still()[PLOT]
     x, y = here - 60, 450
     program.move((x, y))
-    for _ in range(4):
+    for _ in range(6):
         program.xdotool("click", 4)
     zoomed = program.still()[PLOT]
     assert (zoomed != whole).mean() > 0.02

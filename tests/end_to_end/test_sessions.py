@@ -12,22 +12,30 @@ from tests.end_to_end.program import until
 pytestmark = pytest.mark.display
 
 
-def test_that_a_closed_window_comes_back_and_a_killed_one_is_offered(start, tmp_path):
-    home = tmp_path / "home"
+@pytest.fixture(scope="module")
+def closed(start, tmp_path_factory):
+    """Return a home and a picture that a closed window left there, its slider as usual, and the one of more noise."""
+    home = tmp_path_factory.mktemp("sessions") / "home"
     program = start(home=home)
     program.settled(rows=5)
     usual = program.sliders()[0]
-    program.key("ctrl+Up")
-    moved = until(lambda: (now := program.sliders()[0]) != usual and now, "more noise")
+    program.key("ctrl+Up", "ctrl+Up")
+    moved = until(lambda: (now := program.sliders()[0]).width > usual.width + 10 and now, "much more noise")
     program.settled(rows=5)
+    picture = home / "exported" / "weights.pdf"
+    program.export("Export the weight figure", picture)
     program.quit(10)
+    return home, picture, usual, moved
 
+
+def test_that_a_closed_window_comes_back_and_a_killed_one_is_offered(start, closed):
+    home, _, usual, moved = closed
     again = start(home=home)
     again.settled(rows=5)
     assert again.sliders()[0] == moved
     assert again.notice(LIGHT.accent_wash) is None
     kept = home / ".local/share/slide-gui/session/last.slide-session"
-    assert read_session(kept).parameters.noise == 0.35
+    assert read_session(kept).parameters.noise == 0.4
     os.kill(again.process.pid, signal.SIGKILL)
     again.process.wait(10)
 
@@ -38,17 +46,9 @@ def test_that_a_closed_window_comes_back_and_a_killed_one_is_offered(start, tmp_
     offered.quit(10)
 
 
-def test_that_a_session_given_to_the_program_is_brought_back(start, tmp_path):
-    program = start(home=tmp_path / "home")
-    program.settled(rows=5)
-    usual = program.sliders()[0]
-    program.key("ctrl+Up", "ctrl+Up")
-    moved = until(lambda: (now := program.sliders()[0]).width > usual.width + 10 and now, "much more noise")
-    program.settled(rows=5)
-    picture = tmp_path / "exported" / "weights.pdf"
-    program.export("Export the weight figure", picture)
+def test_that_a_session_given_to_the_program_is_brought_back(start, closed, tmp_path):
+    _, picture, _, moved = closed
     assert read_session(picture).parameters.noise == 0.4
-    program.quit(10)
     elsewhere = start(picture, home=tmp_path / "other home")
     elsewhere.settled(rows=5)
     assert elsewhere.sliders()[0] == moved

@@ -13,8 +13,8 @@ pytestmark = pytest.mark.display
 
 
 @pytest.fixture(scope="module")
-def program(start):
-    running = start()
+def program(start, outlines):
+    running = start(outlines)
     running.settled(rows=5)
     yield running
     running.quit()

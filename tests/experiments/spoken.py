@@ -75,7 +75,10 @@ def swept(dataset: Dataset, source: DataSource, store: RunStore) -> tuple[SweepS
     learned = RunSpec(
         dataset.fingerprint, source.argument, stack=StackParameters(noise=0.3, depth=1), held_out=dataset.held_out
     )
-    one = SweepSpec(learned.fingerprint, learned.source, (0.3,), (1,), held_out=learned.held_out, stack=learned.stack)
+    one = SweepSpec(
+        learned.fingerprint, learned.source, (0.3,), (1,), held_out=learned.held_out, stack=learned.stack,
+        svm=SvmParameters(starts=1),
+    )  # fmt: skip
     point = run_sweep(dataset, one, store).points[0]
     return state, store.load(point.spec.hash)
 
