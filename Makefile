@@ -13,12 +13,12 @@ run: .venv/ready
 	exec $(BIN)/slide-gui demo --out out
 
 # A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
-# Two files of tests at a time, whole, for the tests of one may share a running program. Each has one thread in BLAS:
-# threads of two programs that wait for one another's cores spin. Compiled modules are written whatever the shell says,
+# Three files of tests at a time on two cores, for a test of the window waits, too; whole files, for the tests of one may
+# share a running program. Each has one thread in BLAS: threads of programs that wait for one another's cores spin. Compiled modules are written whatever the shell says,
 # for some two hundred programs are started.
 test: .venv/ready-tests lint
 	ulimit -c unlimited 2>/dev/null; \
-	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 2 --dist loadfile
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 3 --dist loadfile
 
 # The tests once with the lowest versions that pyproject.toml allows, in an environment of its own.
 lowest:
