@@ -17,7 +17,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 TOOLS = {
     "pytest-timeout": "timeout = ",
-    "pytest-xdist": "-n 2",
+    "pytest-xdist": "-n 3",
     "ruff": "/ruff ",
     "mypy": "/mypy",
     "import-linter": "/lint-imports ",
