@@ -120,6 +120,7 @@ class CostModel:
 
     def __init__(self) -> None:
         self._seconds: dict[RunKind, list[float]] = {}
+        self._expected: dict[RunKind, float] = {}  # asked for at every report
 
     @property
     def measured(self) -> bool:
@@ -129,12 +130,17 @@ class CostModel:
     def add(self, kind: RunKind, seconds: float) -> None:
         """Take in a measured run."""
         self._seconds.setdefault(kind, []).append(seconds)
+        self._expected.clear()
 
     def seconds(self, kind: RunKind) -> float | None:
         """Return what a run will take, or None if nothing was measured."""
         if not self._seconds:
             return None
+        if kind not in self._expected:
+            self._expected[kind] = self._nearest(kind)
+        return self._expected[kind]
 
+    def _nearest(self, kind: RunKind) -> float:
         def distance(other: RunKind) -> tuple[bool, bool, float, int, bool]:
             rows = abs(math.log(max(other.rows, 1) / max(kind.rows, 1)))
             differs = other.method != kind.method, other.data != kind.data

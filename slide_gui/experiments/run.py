@@ -6,6 +6,7 @@ import platform
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Protocol
 
@@ -573,9 +574,15 @@ def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32
 @in_english()
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     versions = {"slide-gui": __version__, "numerics": str(numerics()), "python": platform.python_version()}
-    versions |= {name: version(name) for name in ("numpy", "scipy")}
+    versions |= {name: _installed(name) for name in ("numpy", "scipy")}
     libraries = loaded_blas()
     versions |= {"BLAS": "; ".join(map(str, libraries)), "threads": str(libraries[0].threads or "not known")}
     if METHODS[spec.method].projection or spec.transformer is not None or spec.classifier is not None:
-        versions["scikit-learn"] = version("scikit-learn")
+        versions["scikit-learn"] = _installed("scikit-learn")
     return tuple(versions.items())
+
+
+@cache
+def _installed(name: str) -> str:
+    """Return the version of a library, whose files are read once."""
+    return version(name)

@@ -78,12 +78,14 @@ def test_that_the_nearest_kind_measured_is_of_the_same_method_then_data_then_row
     assert seconds() is None
 
 
-def test_that_several_measurements_count_by_their_median() -> None:
+def test_that_several_measurements_count_by_their_median_and_later_ones_too() -> None:
     model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100)
     for seconds in (1.0, 2.0, 60.0):
         model.add(kind, seconds)
     assert model.seconds(kind) == 2.0
     assert model.left([kind, kind, replace(kind, layers=3)], 0.25) == pytest.approx(2 + 2 + 4 - 0.5)
+    model.add(kind, 1.0)
+    assert model.seconds(kind) == 1.5
 
 
 def test_that_autoencoders_take_as_much_longer_as_they_have_more_weights() -> None:
