@@ -7,13 +7,14 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton
+from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QScrollArea
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.figures.style import WIDTHS
 from slide_gui.gui import main_window
 from slide_gui.gui.export.dialog import ExportDialog, unused
+from slide_gui.gui.export.preview import FigurePreview
 from tests.gui.given import labelled, show_page, wait
 from tests.gui.test_own_data import drop
 
@@ -252,15 +253,16 @@ def test_that_a_file_whose_suffix_was_left_out_does_not_take_the_place_of_anothe
 
 def test_that_small_type_of_a_preview_is_legible_and_the_whole_figure_is_shown_when_asked_for(window):
     dialog = dialog_of(window, "weights")
-    preview = dialog._paper
+    preview = dialog.findChild(FigurePreview)
+    area = preview.findChild(QScrollArea).viewport()
     wait(lambda: not dialog.preview.pixmap().isNull() and not window.lane.busy, 60)
     points = 5 * preview.dots() / 72
     assert points >= 8
     assert dialog.width() <= window.width()
     assert dialog.height() <= window.height()
     next(each for each in dialog.findChildren(QPushButton) if each.text() == "Whole figure").click()
-    wait(lambda: dialog.preview.pixmap().height() <= preview._area.viewport().height() and not window.lane.busy, 60)
-    assert dialog.preview.pixmap().width() <= preview._area.viewport().width()
+    wait(lambda: dialog.preview.pixmap().height() <= area.height() and not window.lane.busy, 60)
+    assert dialog.preview.pixmap().width() <= area.width()
     smaller = preview.dots()
     next(each for each in dialog.findChildren(QPushButton) if each.text() == "+").click()
     assert preview.dots() == pytest.approx(1.25 * smaller)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
 
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import Reading
@@ -40,6 +41,10 @@ def pixels(tmp_path):
     return tmp_path / "pixels.csv"
 
 
+def said(panel):
+    return "\n".join(each.text() for each in panel.findChildren(QLabel))
+
+
 def opened(window, path):
     window.workspace.open_paths([path])
     wait(lambda: window.workspace.dataset is not None and window.workspace.dataset.name == path.stem)
@@ -62,7 +67,7 @@ def test_that_a_quarter_is_held_out_and_said(window, flowers):
     assert counts(window) == (30, 10)
     assert panel.split.isVisible()
     assert panel.split.held_out() == HeldOut(0.25, 0)
-    assert "30 of 40 rows to train\n10 held out\n4 features\nclasses: “kind”" in panel._counts.text()
+    assert "30 of 40 rows to train\n10 held out\n4 features\nclasses: “kind”" in said(panel)
     assert not window.reading_preview.isVisible()
 
 
@@ -261,7 +266,7 @@ def test_that_a_file_that_fails_at_the_start_leaves_the_example_and_the_sentence
     assert closed_window.workspace.dataset.title == "Rectangles (generated)"
     assert closed_window.notice.isVisible()
     assert "line 3 has 3 numbers, expected 5" in closed_window.notice.accessibleName()
-    assert "loading" not in closed_window.panel._counts.text()
+    assert "loading" not in said(closed_window.panel)
 
 
 def test_that_settings_that_are_no_choices_are_passed_over(tmp_path, flowers):

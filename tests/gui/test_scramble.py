@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QPushButton
 
 from slide_gui.gui.pages.weights import scramble
 from slide_gui.gui.widgets.flight import FlyingImages, flown
@@ -61,7 +61,7 @@ def test_that_with_less_motion_only_the_ends_are_shown_and_both_can_be_chosen(wi
     assert upper[0] != lower[0]
     wait(lambda: part.fit is not None)
     assert (part.images.scrambledness, part.images.is_flying) == (0.0, False)
-    scrambled, in_place = part._places.buttons()
+    scrambled, in_place = (each for each in part.findChildren(QPushButton) if each.isCheckable())
     scrambled.click()
     upper, lower = tiles(part.images)
     assert part.images.scrambledness == 1.0

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 from PySide6.QtCore import QObject, QRect, QSettings, Qt, Signal
-from PySide6.QtWidgets import QFileDialog
+from PySide6.QtWidgets import QComboBox, QFileDialog, QPushButton, QSpinBox
 
 from slide_gui.experiments.session import SessionRecord, read_session, write_session
 from slide_gui.experiments.source import DataSource
@@ -333,7 +333,7 @@ def test_that_what_is_asked_of_the_benchmark_and_the_brush_are_taken_back_and_co
     quiet(window, "table")
     first = page.choices()
     page.controls.methods.boxes["pca-svm"].setChecked(False)
-    page.controls._splits.setValue(5)
+    page.controls.findChild(QSpinBox).setValue(5)
     assert "pca-svm" not in page.choices()["methods"].split(",")
     window.workspace.history.undo()
     assert page.choices()["splits"] == "0"
@@ -344,16 +344,19 @@ def test_that_what_is_asked_of_the_benchmark_and_the_brush_are_taken_back_and_co
     window.weights_page.set_view("flow")
     window.pages.turn_to("weights")
     flow = window.weights_page.flow_part()
-    flow._brushes.button(3).click()
+    brushes = {side: next(each for each in flow.findChildren(QPushButton) if each.text() == side) for side in "13"}
+    brushes["3"].click()
     window.workspace.history.undo()
-    assert flow.view.canvas._brush == 1
+    assert brushes["1"].isChecked()
     window.workspace.history.redo()
-    assert flow.view.canvas._brush == 3
+    assert brushes["3"].isChecked()
     quiet(window, "table")
     tear_down(window)
     again = windows()
     quiet(again, "table")
-    assert again.weights_page.flow_part().view.canvas._brush == 3
+    assert next(
+        each for each in again.weights_page.flow_part().findChildren(QPushButton) if each.text() == "3"
+    ).isChecked()
     again.pages.turn_to("evaluation")
     assert "pca-svm" not in again.pages.page("evaluation").choices()["methods"].split(",")
     assert not again.pages.page("evaluation").controls.methods.boxes["pca-svm"].isChecked()
@@ -368,7 +371,7 @@ def test_that_the_menu_of_data_holds_files_opened_before_and_greys_those_that_ar
     window.open_files([other])
     quiet(window, "other")
     table.unlink()
-    menu = window.panel._datasets
+    menu = next(each for each in window.panel.findChildren(QComboBox) if each.accessibleName() == "Data set")
     menu.asked.emit()
     texts = [menu.itemText(row) for row in range(menu.count())]
     assert "other.csv" in texts

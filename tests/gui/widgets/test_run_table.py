@@ -117,7 +117,7 @@ def test_that_the_filter_takes_the_names_of_numbers_in_the_language_spoken_and_i
         ("depth:3", "d"),
         ("tiefe", "dcba"),
     ):
-        table._model.set_filter(text)
+        table.set_filter(text)
         assert order(table) == rows
 
 
