@@ -23,7 +23,7 @@ def still(app: QApplication):
 
 def tiles(images: FlyingImages):
     """Return the dots of the upper and of the lower images as they are painted."""
-    shot, layout = images.grab().toImage(), images._geometry()
+    shot, layout = images.grab().toImage(), images.layout_of()
     out = []
     for row in (0, 1):
         boxes = [layout.tile(row, column).toAlignedRect() for column in range(layout.columns)]

@@ -58,7 +58,8 @@ def test_that_mosaics_stand_side_by_side_and_a_place_in_each_is_the_pixel_it_bel
         for pixel in range(12):
             box = view.field_box(place, pixel)
             assert place.mosaic.adjusted(-1, -1, 1, 1).contains(box)
-            assert view._at(box.center())[0] == pixel
+            QTest.mouseMove(view, box.center().toPoint())
+            assert view.pixel == pixel
     heard = []
     view.pixel_hovered.connect(heard.append)
     QTest.mouseMove(view, view.field_box(places[-1], 7).center().toPoint())
@@ -83,7 +84,7 @@ def test_that_the_pixel_pointed_at_is_outlined_in_every_layer_and_stays_where_th
 
 
 def test_that_fields_are_the_rows_of_w(wall, window):
-    for layer, fitted in zip(wall.view._layers, window.workspace.stack.layers, strict=True):
+    for layer, fitted in zip(wall.view.layers, window.workspace.stack.layers, strict=True):
         np.testing.assert_allclose(layer.fields, fitted.weights[:, :-1], rtol=1e-6)
         np.testing.assert_array_equal(layer.biases, fitted.weights[:, -1])
 
@@ -93,7 +94,7 @@ def test_that_the_whole_first_layer_follows_the_noise_before_anything_is_fitted(
     workspace = window.workspace
     workspace.stack_changed.connect(
         lambda: seen.append(
-            ([each.stale for each in wall.view._layers], wall.view._layers[0].fields, workspace.preview)
+            ([each.stale for each in wall.view.layers], wall.view.layers[0].fields, workspace.preview)
         )
     )
     wall.noise.value_changed.emit(0.55)
@@ -103,8 +104,8 @@ def test_that_the_whole_first_layer_follows_the_noise_before_anything_is_fitted(
     stale, fields, preview = previews[0]
     assert stale == [False, True, True, True]
     np.testing.assert_allclose(fields, np.array([preview.rows[i][:-1] for i in range(64)]), rtol=1e-6)
-    assert [each.stale for each in wall.view._layers] == [False] * 4
-    np.testing.assert_allclose(wall.view._layers[0].fields, fields, atol=1e-5)
+    assert [each.stale for each in wall.view.layers] == [False] * 4
+    np.testing.assert_allclose(wall.view.layers[0].fields, fields, atol=1e-5)
 
 
 def test_that_escape_leaves_and_the_window_shows_the_pixel_and_the_noise_of_the_wall(wall, window):

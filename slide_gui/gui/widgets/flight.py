@@ -154,7 +154,8 @@ class FlyingImages(QWidget):
 
     # Painting
 
-    def _geometry(self) -> TileLayout:
+    def layout_of(self) -> TileLayout:
+        """Return where the images stand."""
         ratio = self.devicePixelRatioF()
         layout = TileLayout(
             *(self.width(), ratio, self._grid), rows=2, columns=max(len(self._images), 1),
@@ -182,7 +183,7 @@ class FlyingImages(QWidget):
         return np.asarray((start + (end - start) * passed) * cell, np.float32)
 
     def paintEvent(self, _event: QPaintEvent) -> None:
-        theme, layout = theme_of(self), self._geometry()
+        theme, layout = theme_of(self), self.layout_of()
         painter = QPainter(self)
         cell = max(round(layout.scale * layout.ratio), 1)
         size = self._grid[0] * cell, self._grid[1] * cell

@@ -137,6 +137,11 @@ class WallView(Pointed):
         self.update()
 
     @property
+    def layers(self) -> tuple[WallLayer, ...]:
+        """The layers shown, the first one first."""
+        return self._layers
+
+    @property
     def pixel(self) -> int | None:
         """The pixel pointed at."""
         return None if self._current is None else int(self._current[0])
