@@ -93,9 +93,7 @@ def test_that_the_whole_first_layer_follows_the_noise_before_anything_is_fitted(
     seen = []
     workspace = window.workspace
     workspace.stack_changed.connect(
-        lambda: seen.append(
-            ([each.stale for each in wall.view.layers], wall.view.layers[0].fields, workspace.preview)
-        )
+        lambda: seen.append(([each.stale for each in wall.view.layers], wall.view.layers[0].fields, workspace.preview))
     )
     wall.noise.value_changed.emit(0.55)
     wait(lambda: workspace.model() is not None and not window.lane.busy)
