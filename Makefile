@@ -14,8 +14,8 @@ run: .venv/ready
 
 # A crash in native code leaves the stacks of all threads on stderr, and a core file where the system allows it.
 # Three files of tests at a time on two cores, for a test of the window waits, too; whole files, for the tests of one may
-# share a running program. Each has one thread in BLAS: threads of programs that wait for one another's cores spin. Compiled modules are written whatever the shell says,
-# for some two hundred programs are started.
+# share a running program. Each has one thread in BLAS: threads of programs that wait for one another's cores spin.
+# Compiled modules are written whatever the shell says, for some two hundred programs are started.
 test: .venv/ready-tests lint
 	ulimit -c unlimited 2>/dev/null; \
 	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 PYTHONFAULTHANDLER=1 $(BIN)/python -m pytest -n 3 --dist loadfile
