@@ -43,6 +43,7 @@ def test_that_more_rows_features_layers_and_classes_need_more():
     usual = needed()
     assert min(needed(n=9000), needed(d=800), needed(depth=4)) > usual
     assert needed(method="raw-svm", depth=0) > 4 * 6000 * 400
+    assert needed(n=60_000, method="median") - needed(n=30_000, method="median") < 4 * 4 * 30_000 * 1200
     sda = SdaParameters(n_units=(5000, 5000))
     assert needed(method="sda-svm", sda=sda) > 4 * 6000 * 10_000
 

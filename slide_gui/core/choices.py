@@ -61,7 +61,12 @@ def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
     """
     if not isinstance(value, str) or value not in table:
         raise ValueError(
-            tr("{name} is {value!r}; it must be one of {choices}", name=name, value=value, choices=", ".join(table))
+            tr(
+                "{name} is {value!r}; it must be one of {choices}",
+                name=name,
+                value=str(value) if isinstance(value, str) else value,  # NumPy's texts say their type
+                choices=", ".join(table),
+            )
         )
     return table[value]
 

@@ -16,8 +16,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from slide_gui.core.sampling import seed_of
-from slide_gui.core.validation import empty
+from slide_gui.core.validation import check_whole, empty
 
 __all__ = [
     "LayeredTransformer",
@@ -26,8 +25,10 @@ __all__ = [
     "labelled_rows",
     "layer_names",
     "layer_sizes",
+    "listed",
     "parameters_of",
     "row_weights",
+    "seed_of",
     "store_parameters",
     "written_out",
 ]
@@ -120,7 +121,7 @@ def labelled_rows(
     check_classification_targets(labels)
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < least_classes:
-        raise ValueError(f"y has one class, {classes[0]!r}; the number of classes has to be greater than one")
+        raise ValueError(f"y has one class, {classes.tolist()[0]!r}; the number of classes has to be greater than one")
     return rows, classes, codes
 
 
@@ -184,6 +185,28 @@ def store_parameters(estimator: Any, given: Mapping[str, Any]) -> None:
     for name, value in given.items():
         if value is not estimator:
             setattr(estimator, name, value)
+
+
+def listed(values: Any) -> Any:
+    """Return values in any kind of sequence or array as a tuple; anything else as it is, to be refused or taken."""
+    if isinstance(values, Sequence) and not isinstance(values, str):
+        return tuple(values)
+    return tuple(np.ravel(values).tolist()) if np.ndim(values) else values
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a whole number as it is, 0 for None, and for a RandomState the next number it draws.
+
+    Raises
+    ------
+    ValueError
+        For anything else, or a number below 0.
+    """
+    if random_state is None:
+        return 0
+    if isinstance(random_state, np.random.RandomState) or random_state is np.random:
+        return int(random_state.randint(2**31 - 1))
+    return check_whole("random_state", random_state, 0, otherwise=", a RandomState of NumPy’s, or None")
 
 
 def parameters_of(estimator: Any, kind: type[P], **normalised: Any) -> P:

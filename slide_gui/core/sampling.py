@@ -1,15 +1,13 @@
-"""Seeded subsets that keep the classes in proportion, and scikit-learn’s `random_state` as one seed."""
+"""Seeded subsets that keep the classes in proportion."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.language import tr
 
-__all__ = ["held_out_mask", "seed_of", "stratified_subset"]
+__all__ = ["held_out_mask", "stratified_subset"]
 
 
 Indices = NDArray[np.intp]
@@ -61,14 +59,3 @@ def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None =
     if not mask.any():
         raise ValueError(tr("no row can be held out; that needs a class of at least two rows, one of them free"))
     return mask
-
-
-def seed_of(random_state: Any) -> int:
-    """Return a whole number as it is, 0 for None, and for a RandomState the next number it draws."""
-    if random_state is None:
-        return 0
-    if isinstance(random_state, (int, np.integer)):
-        return int(random_state)
-    from sklearn.utils.validation import check_random_state
-
-    return int(check_random_state(random_state).randint(2**31 - 1))

@@ -42,7 +42,9 @@ def check_number(name: str, value: object, *, positive: bool = False, needed: st
     number = number_or_nan(value)
     if not math.isfinite(number) or (positive and number <= 0.0):
         allowed = needed or (tr("a positive number") if positive else tr("a finite number"))
-        raise ValueError(tr("{name} is {value!r}; it must be {allowed}", name=name, value=value, allowed=allowed))
+        raise ValueError(
+            tr("{name} is {value!r}; it must be {allowed}", name=name, value=_plain(value), allowed=allowed)
+        )
     return number
 
 
@@ -67,7 +69,7 @@ def check_whole(name: str, value: object, least: int, most: int | None = None, o
             tr(
                 "{name} is {value!r}; it must be a whole number, {allowed}{otherwise}",
                 name=name,
-                value=value,
+                value=_plain(value),
                 allowed=allowed,
                 otherwise=otherwise,
             )
@@ -83,6 +85,11 @@ def number_or_nan(value: object) -> float:
         return float(value)
     except OverflowError:
         return math.nan
+
+
+def _plain(value: object) -> object:
+    """Return a number of NumPy's as one of Python's, whose repr is what a person wrote."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def check_flag(name: str, value: object) -> bool:
@@ -108,7 +115,7 @@ def check_noise(noise: float) -> float:
     needed = tr("at least 0 and below 1, so that p = 1 − noise is in (0, 1]")
     value = check_number("noise", noise, needed=needed)
     if not 0.0 <= value < 1.0:
-        raise ValueError(tr("noise is {noise!r}; it must be {needed}", noise=noise, needed=needed))
+        raise ValueError(tr("noise is {noise!r}; it must be {needed}", noise=_plain(noise), needed=needed))
     return value
 
 
@@ -117,7 +124,7 @@ def check_ridge(ridge: float) -> float:
     needed = tr("a finite number, 0 or above")
     value = check_number("ridge", ridge, needed=needed)
     if value < 0.0:
-        raise ValueError(tr("ridge is {ridge!r}; it must be {needed}", ridge=ridge, needed=needed))
+        raise ValueError(tr("ridge is {ridge!r}; it must be {needed}", ridge=_plain(ridge), needed=needed))
     return value
 
 

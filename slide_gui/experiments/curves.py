@@ -42,8 +42,8 @@ class CurvePoint:
     noise: float
     depth: int
     rate: ErrorRate
-    validation_error: float | None = None
-    chosen: bool = False
+    validation_error: float | None
+    chosen: bool
 
 
 @dataclass(frozen=True)

@@ -57,7 +57,7 @@ class Setting:
         different = _different(self.spec.document(), RunSpec("").document())
         return json.dumps({**different, **({"warm": True} if self.warm else {})}, sort_keys=True)
 
-    def at(self, base: RunSpec, noise: float, depth: int, split: int = 0, seed: int = 0) -> RunSpec:
+    def at(self, base: RunSpec, noise: float, depth: int, split: int, seed: int) -> RunSpec:
         """Return a run in this setting, on the data of `base`."""
         stack = replace(self.spec.stack, noise=noise, depth=depth)
         spec = replace(

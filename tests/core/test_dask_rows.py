@@ -84,6 +84,11 @@ def test_that_columns_in_several_chunks_are_joined():
     assert SLIDE(depth=1).fit(GREY).transform(split).chunks == (SIZES, (48,))
 
 
+def test_that_rows_in_one_chunk_and_columns_in_several_are_those_of_the_array():
+    split, slide = da.from_array(GREY, chunks=(1500, 10)), SLIDE(depth=1).fit(GREY)
+    np.testing.assert_array_equal(slide.transform(split).compute(), slide.transform(GREY))
+
+
 def test_that_chunks_without_rows_change_nothing():
     sizes = (0, 200, 0, 1300, 0)
     some = da.from_array(GREY, chunks=((200, 1300), 24)).rechunk((sizes, 24))
@@ -175,6 +180,12 @@ def test_that_a_fit_on_workers_reports_every_layer_and_ends_at_one(client):
     assert recorder.fractions == sorted(recorder.fractions)
     assert recorder.fractions[-1] == pytest.approx(1.0)
     assert [len(stack.layers) for stack in recorder.stacks] == [1, 2, 3]
+
+
+def test_that_how_far_workers_are_is_told_chunk_by_chunk(client):
+    recorder = Recorder()
+    fit_stack(slowly(), StackParameters(depth=1), progress=recorder)
+    assert len(set(recorder.fractions)) > len(SIZES) // 2
 
 
 def test_that_a_value_that_is_not_finite_is_named_with_its_row_by_a_worker(client):

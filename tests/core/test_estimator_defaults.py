@@ -1,9 +1,10 @@
-"""The defaults that the estimators' documentation states are those of their parameters."""
+"""The estimators' parameters: the defaults that are stated are theirs, and what cannot be one is refused by name."""
 
 import ast
 import inspect
 import re
 
+import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
@@ -57,3 +58,29 @@ def test_that_estimators_and_runs_have_the_same_defaults(estimator, parameters):
 
 def test_that_the_tutorials_recipe_is_theirs():
     assert SdaParameters((1000,) * 3, (0.1, 0.2, 0.3), 0.001, 15, 0.1, 1000, 1) == TUTORIAL
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_that_what_can_be_no_parameter_is_refused_by_its_name(estimator):
+    rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
+    for name in inspect.signature(estimator).parameters:
+        for wrong in (object(), {1: 2}, np.array([-1.0, np.nan]), "such and such"):
+            if name == "class_weight" and isinstance(wrong, dict):  # scikit-learn's, which warns
+                continue
+            with pytest.raises(ValueError, match=rf"\b{name}\b"):
+                estimator(**{name: wrong}).fit(rows, labels)
+
+
+@pytest.mark.parametrize("estimator", [one for one in ESTIMATORS if hasattr(one(), "random_state")])
+@pytest.mark.parametrize("seed", [-1, 1.5, "7", [7]])
+def test_that_a_seed_that_is_none_is_refused_with_what_may_be_one(estimator, seed):
+    rows, labels = np.random.default_rng(0).random((12, 6)), np.arange(12) % 2
+    with pytest.raises(ValueError, match="must be a whole number, 0 or more, a RandomState of NumPy’s, or None"):
+        estimator(random_state=seed).fit(rows, labels)
+
+
+def test_that_a_number_of_numpys_is_said_as_it_was_written():
+    with pytest.raises(ValueError, match=r"noise is 1\.5; it must be at least 0"):
+        slide_gui.SLIDE(noise=np.float64(1.5)).fit(np.eye(3))
+    with pytest.raises(ValueError, match="depth is -1; it must be a whole number, 0 to 8"):
+        slide_gui.SLIDE(depth=np.int64(-1)).fit(np.eye(3))

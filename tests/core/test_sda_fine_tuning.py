@@ -123,6 +123,15 @@ def test_that_scores_block_by_block_are_those_of_single_rows(sda):
         found.scores(many[:, 1:])
 
 
+def test_that_the_share_of_the_rows_scored_grows_with_each_block():
+    wide = pretrain(bars(20)[0], replace(SMALL, n_units=(1000,), pretraining_epochs=1))
+    network, rows, listener = fine_tune(wide, *bars(20), 2), bars(6000)[0], StopAfter()
+    network.scores(rows, progress=listener)
+    assert len(listener.fractions) > 1
+    assert np.all(np.diff(listener.fractions) > 0.0)
+    assert listener.fractions[-1] == 1.0
+
+
 def test_that_the_smallest_problems_end_in_probabilities():
     X, y = bars(20)
     one_row = fine_tune(pretrain(X[:1], SMALL), X[:1], y[:1], 2)

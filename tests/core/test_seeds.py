@@ -1,6 +1,6 @@
 import numpy as np
 
-from slide_gui.core.sampling import seed_of
+from slide_gui.core.estimators import seed_of
 
 
 def test_that_none_is_zero_numbers_are_kept_and_a_generator_draws_its_next():

@@ -74,6 +74,6 @@ def test_that_wrong_parameters_are_refused_by_name(changes, words):
         SLIDEClassifier(**changes).fit(*squares())
 
 
-def test_that_one_class_is_refused():
-    with pytest.raises(ValueError, match="one class"):
-        SLIDEClassifier().fit(images(n=10), np.ones(10, int))
+def test_that_one_class_is_refused_before_anything_is_fitted():
+    with pytest.raises(ValueError, match="y has one class, 1; the number of classes has to be greater than one"):
+        SLIDEClassifier().fit(images(n=10), np.ones(10, int), progress=StopAfter(1))

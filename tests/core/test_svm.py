@@ -24,7 +24,7 @@ from slide_gui.core.svm.model import SvmModel, TrainingStep
 from slide_gui.core.svm.pairs import class_scores
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import grid_bytes, median_width_search, stratified_folds
-from slide_gui.core.svm.training import fit_svm
+from slide_gui.core.svm.training import fit_svm, svm_bytes
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.progress import Cancelled, Stage
 from tests.core.svm_data import StopAfter, layers, not_equivalent_by_weight, three_classes
@@ -258,7 +258,7 @@ def test_that_degenerate_rows_end_in_a_finite_model(name, loss, criterion):
         ({"groups": 0}, "groups is 0"),
         ({"groups": "4"}, "groups is '4'; it must be \"auto\""),
         ({"groups": (4, -1, 9)}, "a size in groups is -1"),
-        ({"starts": 0}, "starts is 0"),
+        ({"memory": 0}, "memory is 0"),
         ({"starts": 0}, "starts is 0; it must be a whole number, 1 or more"),
     ],
 )
@@ -324,8 +324,8 @@ def test_that_columns_whose_layers_cannot_be_told_are_refused_unless_groups_are_
 
 
 def test_that_one_class_is_refused():
-    with pytest.raises(ValueError, match="one class"):
-        MultiWidthSVC().fit(np.ones((4, 4)), np.ones(4, int))
+    with pytest.raises(ValueError, match="y has one class, 7; the number of classes has to be greater than one"):
+        MultiWidthSVC().fit(np.ones((4, 4)), np.full(4, 7))
 
 
 def test_that_too_little_memory_is_refused_with_the_estimate():
@@ -390,6 +390,11 @@ def test_that_the_bytes_of_a_grid_are_those_of_its_usual_folds():
     usual = inspect.signature(median_width_search).parameters["n_folds"].default
     assert grid_bytes(2500, 784, 2 << 30) == grid_bytes(2500, 784, 2 << 30, usual)
     assert grid_bytes(2500, 784, 2 << 30, 2) < grid_bytes(2500, 784, 2 << 30, 10)
+
+
+def test_that_trying_C_on_a_part_of_many_rows_takes_no_more_bytes_than_training_on_all():
+    some, all_of_them = (SvmParameters(groups=3, widths="median", C=C) for C in (None, 10.0))
+    assert svm_bytes((30_000, 30_000), 2352, 3, some) == svm_bytes((30_000, 30_000), 2352, 3, all_of_them)
 
 
 def test_that_median_widths_are_searched_for_several_classes_and_can_be_cancelled():

@@ -38,6 +38,14 @@ def test_that_active_sets_end_where_pair_steps_end(monkeypatch, squared, C, dtyp
     np.testing.assert_allclose(answers["active sets"], answers["pair steps"], atol=3e-4)
 
 
+def test_that_a_bias_is_bounded_by_the_points_that_can_move_beside_some_that_cannot():
+    residual, beta = np.array([0.3, 0.8, 5.0]), np.zeros(3)
+    upwards = Box(np.zeros(3), np.array([1.0, 1.0, 0.0]))  # a point without weight
+    assert kkt_gap(residual, beta, upwards) == (-np.inf, 0.8)
+    downwards = Box(np.array([-1.0, -1.0, 0.0]), np.zeros(3))
+    assert kkt_gap(residual, beta, downwards) == (-np.inf, 0.3)
+
+
 def test_that_active_sets_take_a_hundredth_of_the_steps_where_the_kernel_is_ill_conditioned(monkeypatch):
     kernel, y, box, ridge = _problem(400, 1e4, False)
     steps = {}

@@ -164,6 +164,15 @@ def test_that_a_singular_system_is_softened():
     assert 0.0 < system.added < 1e-3
 
 
+def test_that_newton_says_the_ridge_with_which_a_singular_system_was_solved():
+    kernel, y = np.ones((4, 4)), np.array([1.0, 1.0, 1.0, -1.0])
+    svm = newton(kernel, y, 0.0)
+    assert svm.ridge >= 1e-10
+    inside = svm.active
+    short = y[inside] - kernel[inside] @ svm.beta - svm.bias
+    np.testing.assert_allclose(short, svm.ridge * svm.beta[inside], atol=1e-9)
+
+
 def test_that_newton_can_be_cancelled():
     kernel, y = _problem(60)
     with pytest.raises(Cancelled):

@@ -90,6 +90,18 @@ def test_that_max_iter_stops_and_says_so():
     assert not found.converged
 
 
+def test_that_max_iter_is_of_the_steps_in_all_working_sets_together(monkeypatch):
+    monkeypatch.setattr(svm_decomposition, "WHOLE", 200)
+    monkeypatch.setattr(svm_decomposition, "SMALLEST_SET", 64)
+    monkeypatch.setattr(svm_decomposition, "LARGEST_SET", 64)
+    Z, y = layers(600, noise=1.0)
+    source, y = _source(Z), 2.0 * y - 1.0
+    needed = solve(source, y, SolverOptions(False, 5.0)).steps
+    found = solve(source, y, SolverOptions(False, 5.0, max_iter=needed // 2))
+    assert found.steps == needed // 2
+    assert not found.converged
+
+
 def test_that_too_little_memory_is_refused_with_the_estimate():
     Z, y = layers(300)
     with pytest.raises(MemoryError, match=f"{least_memory(300) / 1e6:.0f} MB"):
@@ -116,6 +128,7 @@ def test_that_reports_tell_gap_and_support_vectors_never_fall_and_can_cancel(mon
     assert steps[-1].gap == found.gap < 1e-3
     assert steps[-1].n_support == np.count_nonzero(found.beta)
     assert np.all(np.diff(listener.fractions) >= 0)
+    assert 0.0 == listener.fractions[0] < np.median(listener.fractions) < listener.fractions[-1] == 1.0
     for reports in range(1, len(listener.fractions), 7):
         with pytest.raises(Cancelled):
             solve(source, y, SolverOptions(False, 10.0), progress=StopAfter(reports))

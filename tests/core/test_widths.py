@@ -50,6 +50,14 @@ def test_that_what_is_computed_of_one_half_equals_the_sums_over_all_pairs(monkey
     np.testing.assert_allclose(slope, expected_slope, rtol=1e-8, atol=1e-12)
 
 
+def test_that_rows_held_out_stay_so_in_a_part_of_the_rows():
+    Z, codes = layers(60)
+    objective = widths_objective.Objective(layer_distances(Z, SIZES), codes, WidthOptions("hold-out"), StopAfter())
+    rows = np.arange(0, 60, 2)
+    np.testing.assert_array_equal(objective.on(rows).held_out, objective.held_out[rows])
+    assert objective.held_out[rows].any()
+
+
 def _kernel(n):
     Z, codes = layers(n)
     return np.exp(-layer_distances(Z, (12,))[0] / 20.0), 2.0 * codes - 1.0

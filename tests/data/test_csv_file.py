@@ -104,6 +104,9 @@ def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None
     part = read_csv(write(tmp_path / "x.csv", "".join(",".join(map(str, row)) + "\n" for row in rows)))
     assert part.labels is None
     assert np.array_equal(part.rows, rows)
+    assert [(guess.what, guess.why) for guess in part.opened.guesses if guess.of_shape] == [
+        ("images of 8 × 8 pixels", "64 features make a square")
+    ]
 
 
 @pytest.mark.parametrize(
@@ -284,6 +287,16 @@ def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a
     assert part.feature_names == ("a", "b", "c", "d", "e")
     assert part.rows.tolist() == [[k, k / 2, 0.5, k % 3, 0.25] for k in range(5)]
     assert (part.opened.text, part.opened.label_column) == ((0, 1), 1)
+
+
+def test_that_of_many_columns_of_text_the_first_four_are_named(tmp_path: Path) -> None:
+    words = [f"w{i}" for i in range(7)]
+    lines = [",".join([*words, "class", "a"])]
+    lines += [",".join([*(f"{word}{k}" for word in words), "ab"[k % 2], f"{k / 2}"]) for k in range(6)]
+    with pytest.raises(UndecidedColumnsError) as refused:
+        read_csv(write(tmp_path / "x.csv", "\n".join(lines) + "\n"))
+    assert refused.value.guesses[-1].what == "columns “w0”, “w1”, “w2”, “w3”, … left out"
+    assert refused.value.reading.left_out == tuple(words)
 
 
 def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import hashlib
+
 import numpy as np
 import pytest
 
@@ -34,6 +36,14 @@ def test_that_equal_data_have_equal_fingerprints_and_any_change_another() -> Non
     ]
     assert make(name="b", source="elsewhere") == prints[0]
     assert len(set(prints)) == len(prints)
+
+
+def test_that_the_fingerprint_of_rows_without_labels_is_the_same_in_every_version() -> None:
+    made = hashlib.sha256(b"None")
+    for n in (4, 2):
+        made.update(f"<f4({n}, 6)".encode() + rows(n).tobytes())
+    made.update(b"nonenone")
+    assert Dataset("a", rows(4), rows(2)).fingerprint == made.hexdigest()
 
 
 def test_that_arrays_are_read_only() -> None:

@@ -174,6 +174,18 @@ def test_that_equal_files_have_equal_fingerprints_wherever_they_stand_and_others
     assert len(open_lazy(f"parquet://{stored / 'one.parquet'}").fingerprint) == 64
 
 
+def test_that_beginning_and_end_of_each_file_are_part_of_its_fingerprint(stored):
+    def packed(first, last):
+        rows = np.zeros((4000, 4))
+        rows[0, 0], rows[-1, -1] = first, last
+        table = pa.table({f"x{i}": rows[:, i] for i in range(4)})
+        pq.write_table(table, stored / "wide.parquet", compression="none", use_dictionary=False, write_statistics=False)
+        return open_lazy(f"parquet://{stored / 'wide.parquet'}").fingerprint
+
+    assert len({packed(1.0, 1.0), packed(2.0, 1.0), packed(1.0, 2.0)}) == 3
+    assert packed(1.0, 1.0) == packed(1.0, 1.0)
+
+
 def test_that_the_names_of_the_files_of_a_table_are_part_of_its_fingerprint(stored):
     table = stored / "many.parquet"
     before = open_lazy(f"parquet://{table}").fingerprint

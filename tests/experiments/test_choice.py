@@ -53,6 +53,12 @@ def test_that_only_the_next_noise_on_either_side_is_a_neighbour() -> None:
     assert chosen(*line) is flanked
 
 
+def test_that_what_is_further_off_than_the_next_noise_counts_for_nothing() -> None:
+    far, near = answer(0.1, 0.4), answer(0.1, 0.8)
+    line = [answer(0.9, 0.1), answer(0.9, 0.2), answer(0.2, 0.3), far, answer(0.2, 0.5), answer(0.9, 0.6)]
+    assert chosen(*line, answer(0.25, 0.7), near, answer(0.25, 0.9)) is far
+
+
 def test_that_of_equals_again_fewer_layers_win_and_then_less_noise() -> None:
     shallow, deep = answer(0.1, 0.5, 1), answer(0.1, 0.5, 2)
     assert chosen(deep, shallow) is shallow

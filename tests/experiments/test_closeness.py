@@ -59,6 +59,13 @@ def test_that_every_figure_is_that_of_the_pairs(model: FittedModel) -> None:
         np.testing.assert_allclose(found.layers[:, t], layers[t][list(best)], atol=1e-5)
 
 
+def test_that_a_pixel_is_lit_from_a_half_on(model: FittedModel) -> None:
+    grey = replace(DATA, test=np.where(DATA.test > 0.5, np.float32(0.9), np.float32(0.3)))
+    found = closeness(grey, model)
+    first, second = (grey.test[row] for row in found.rows)
+    assert found.common == int(((first > 0.5) & (second > 0.5)).sum()) < grey.n_features
+
+
 def test_that_classes_are_told_by_their_names_where_they_have_any(model: FittedModel) -> None:
     found = closeness(replace(DATA, label_names=("wide", "tall")), model)
     assert found.label == ("wide", "tall")[int(LABELS[found.rows[0]])]

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,9 @@ from slide_gui.data.errors import DataError
 from slide_gui.experiments import cluster as cluster_module
 from slide_gui.experiments import trial
 from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, networks_here, versions_here
+from slide_gui.experiments.evaluation.protocol import CellPlan
+from slide_gui.experiments.evaluation.run import run_evaluation
+from slide_gui.experiments.evaluation.table import EvaluationState
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
@@ -182,6 +186,38 @@ def test_that_each_point_is_chosen_and_judged_as_in_this_process(two: Cluster, t
     assert [each.rate for each in states[0].final] == [each.rate for each in states[1].final]
 
 
+def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where_a_run_was_damaged(
+    two: Cluster, tmp_path: Path
+) -> None:
+    data = replace(DATA, name="Rectangles")
+    cells = (
+        CellPlan("rectangles", "slide-svm", 2, (("noise", (0.3, 0.5)), ("depth", (1,))), widths="median", C=10.0),
+        CellPlan("rectangles", "pca-svm", 1, (("kept", (0.6, 0.9)),), C=10.0),
+        CellPlan("rectangles", "raw-svm", 1, C=10.0),
+    )
+
+    def answers(path: Path, cluster: Cluster | None, seen: list[EvaluationState]) -> EvaluationState:
+        listener = Listener(lambda _, payload: seen.append(payload) if isinstance(payload, EvaluationState) else None)
+        with threadpool_limits(1, user_api="blas"), RunStore(path) as store:
+            return run_evaluation(cells, lambda *_: data, store, progress=listener, cluster=cluster)
+
+    paths, seen = (tmp_path / "here.sqlite", tmp_path / "there.sqlite"), list[EvaluationState]()
+    alone, spread = answers(paths[0], None, []), answers(paths[1], two, seen)
+    assert equal(results_of(paths[0]), results_of(paths[1]))
+    assert [[(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in spread.cells] == [
+        [(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in alone.cells
+    ]
+    assert (spread.done, spread.total, spread.faults) == (alone.done, alone.total, ()) == (10, 10, ())
+    assert {state.current for state in seen if state.current} >= {("rectangles", "", 0), ("rectangles", "", 1)}
+    assert {state.stage for state in seen} >= {(1, 4), (4, 4), (1, 3), (3, 3)}
+    with RunStore(paths[1]) as store:
+        next(iter(store.folder.glob(f"{spread.cells[2].answers[0].spec_hash[:16]}-*"))).unlink()
+    mended = answers(paths[1], two, [])
+    (fault,) = mended.faults
+    assert fault.endswith("cannot be read (No such file or directory); the run has to be made again")
+    assert equal(results_of(paths[0]), results_of(paths[1]))
+
+
 def test_that_a_trial_says_the_same_sentence(two: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_GRIDS", (((0.2, 0.5), (0, 1, 2), 1),))
     data = rectangles(80, 100)
@@ -245,6 +281,20 @@ def test_that_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.Monk
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:1"))
     with pytest.raises(ClusterError, match=r"gone\.json holds no address of a scheduler"):
         Cluster(ClusterChoice(scheduler=str(tmp_path / "gone.json")))
+
+
+def test_that_a_scheduler_at_whose_door_nothing_happens_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing_happens(_place: object, _seconds: float) -> None:
+        raise TimeoutError
+
+    def enough(_fraction: float, _payload: object) -> None:
+        assert next(knocks) < 10_000
+
+    knocks = count()
+    monkeypatch.setattr(cluster_module, "_CONNECTING", 0.0)
+    monkeypatch.setattr(cluster_module.socket, "create_connection", nothing_happens)
+    with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://10\.0\.0\.1:8786 "):
+        Cluster(ClusterChoice(scheduler="tcp://10.0.0.1:8786"), progress=Listener(enough))
 
 
 def test_that_nobody_waits_for_a_scheduler_who_no_longer_wants_to(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -123,8 +123,12 @@ def test_that_plain_features_go_to_the_ends_of_their_own_ranges() -> None:
     plain = Dataset("plain", *scaled, dataset.train_labels, dataset.test_labels, None)
     result = run(plain, spec(plain, 0.4, 1, widths="median", C=10.0))
     decider = Decider(restore(plain, result), plain)
-    flip = decider.flip(plain.train[3])
     low, high = plain.train.min(axis=0), plain.train.max(axis=0)
-    assert flip.features
-    for feature in flip.features:
-        assert flip.image[feature] in (low[feature], high[feature])
+    ends = set()
+    for image in plain.train[:8]:
+        flip = decider.flip(image)
+        assert flip.features
+        for feature in flip.features:
+            assert flip.image[feature] in (low[feature], high[feature])
+            ends.add(bool(flip.image[feature] == high[feature]))
+    assert ends == {False, True}

@@ -25,6 +25,8 @@ def test_that_every_number_is_that_of_the_formula(a: int, b: int) -> None:
     assert e.w_ab == weights[a, b]
     assert e.bias == weights[a, -1]
     assert e.product == pytest.approx(e.p_ab, rel=1e-9)
+    np.testing.assert_allclose(e.p_row, SCATTER[a, :-1] * p)
+    assert e.s_row.shape == e.p_row.shape == e.q_row.shape == e.w_row.shape == (6,)
     np.testing.assert_allclose(e.q_row[np.arange(6) != a], (SCATTER[a, :-1] * p * p)[np.arange(6) != a])
 
 

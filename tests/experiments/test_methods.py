@@ -18,6 +18,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.stack import fit_stack
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.curves import label_curves, label_points
+from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.run import Reuse, restore, run
 from slide_gui.experiments.splits import split_rows
@@ -27,6 +28,11 @@ from tests.experiments.tiny import rectangles, same_numbers, spec
 
 DATA = rectangles()
 KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})
+
+
+def test_that_stack_and_svm_alone_make_slide_svm_and_the_methods_beside_it_on_median_widths() -> None:
+    plain = {key for key, method in METHODS.items() if method.plain}
+    assert plain == {"slide-svm", "median", "raw-svm"}
 
 
 def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training_part() -> None:

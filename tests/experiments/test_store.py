@@ -610,3 +610,14 @@ def test_that_a_store_made_by_another_between_any_two_looks_is_opened(
     with RunStore(path) as store:
         assert store.runs() == []
     assert len(looks) == step + 1
+
+
+def test_that_a_change_that_the_database_refuses_is_taken_back_and_the_next_is_made(path: Path) -> None:
+    database = Database(path)
+    with pytest.raises(DataError, match="no such table: nowhere"), database.writing():  # noqa: PT012 - the second
+        database.write("UPDATE runs SET tags = 'lost'")
+        database.write("INSERT INTO nowhere VALUES (1)")
+    assert database.rows("SELECT tags FROM runs WHERE tags = 'lost'") == []
+    with database.writing():
+        assert database.write("UPDATE runs SET tags = 'kept'") == 2
+    database.close()

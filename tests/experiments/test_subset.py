@@ -98,6 +98,14 @@ def test_that_autoencoders_take_as_much_longer_as_they_have_more_weights() -> No
     assert seconds(500) - seconds(200) == pytest.approx(3 * more)
 
 
+@pytest.mark.parametrize("method", ["slide-svm", "median", "raw-svm"])
+def test_that_a_run_is_thought_to_take_longer_the_more_rows_there_are(method: str) -> None:
+    def seconds(rows: int) -> float:
+        return typical_seconds(RunSpec("ab" * 32, method=method).checked(), RunShape(rows, 1_000, 784, 2))
+
+    assert 0.0 < seconds(1_000) < seconds(3_000) < seconds(9_000)
+
+
 def test_that_a_run_took_the_sum_of_its_parts() -> None:
     assert Timings(1.0, 2.0, 4.0, 8.0, 16.0, 99.0).total == 31.0
 

@@ -117,6 +117,8 @@ def test_that_a_trial_is_planned_for_about_a_minute_whatever_the_size(n: int, co
 
 
 def test_that_rows_left_out_are_said(trial: Trial) -> None:
+    result = replace(trial.result, n_train=len(DATA.train))
+    assert "trained on" not in replace(trial, result=result).sentence
     result = replace(trial.result, n_train=30)
     assert replace(trial, result=result).sentence.endswith(f"trained on 30 of {len(DATA.train)} rows")
 

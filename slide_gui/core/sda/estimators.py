@@ -15,12 +15,14 @@ from slide_gui.core.estimators import (
     fitted_rows,
     labelled_rows,
     layer_names,
+    listed,
     parameters_of,
     store_parameters,
 )
 from slide_gui.core.sampling import held_out_mask
 from slide_gui.core.sda.model import Sda, SdaNetwork, SdaParameters
 from slide_gui.core.sda.training import fine_tune, into_range, pretrain, range_of
+from slide_gui.core.validation import check_flag
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SDA", "SDAClassifier"]
@@ -139,13 +141,10 @@ class SDA(LayeredTransformer):
 
 def sda_parameters(estimator: Any) -> SdaParameters:
     """Return what `SDA` or `SDAClassifier` is trained with, of its own parameters."""
-    n_units, noise = estimator.n_units, estimator.noise
+    check_flag("rescale", estimator.rescale)
     return parameters_of(
-        estimator,
-        SdaParameters,
-        n_units=tuple(n_units),
-        noise=noise if isinstance(noise, (int, float)) else tuple(noise),
-    )
+        estimator, SdaParameters, n_units=listed(estimator.n_units), noise=listed(estimator.noise)
+    ).checked()
 
 
 _PRE_TRAINING_SHARE = 0.5
@@ -226,7 +225,8 @@ class SDAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         parameters = sda_parameters(self)
         self.range_ = range_of(rows) if self.rescale else (0.0, 1.0)
         rows = into_range(rows, self.range_)
-        held_out = held_out_mask(codes, parameters.seed) if self.early_stopping else np.zeros(len(rows), dtype=bool)
+        stops_early = check_flag("early_stopping", self.early_stopping)
+        held_out = held_out_mask(codes, parameters.seed) if stops_early else np.zeros(len(rows), dtype=bool)
         fitted = rows[~held_out]
         sda = pretrain(fitted, parameters, progress=progress.part(0.0, _PRE_TRAINING_SHARE))
         self.model_: SdaNetwork = fine_tune(
@@ -234,8 +234,8 @@ class SDAClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             fitted,
             codes[~held_out],
             len(self.classes_),
-            rows[held_out] if self.early_stopping else None,
-            codes[held_out] if self.early_stopping else None,
+            rows[held_out] if stops_early else None,
+            codes[held_out] if stops_early else None,
             progress=progress.part(_PRE_TRAINING_SHARE, 1.0),
         )
         self.n_iter_ = len(self.model_.history.epochs) - len(sda.history.epochs)

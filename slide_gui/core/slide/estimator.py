@@ -149,7 +149,7 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         return out if len(self.weights_) == self.depth else out[:, : self._n_features_out]
 
     def _fit(self, X: Any, out: NDArray[np.floating] | None, sample_weight: Any, progress: Progress) -> None:
-        parameters = StackParameters(**self.get_params(deep=False))
+        parameters = StackParameters(**self.get_params(deep=False)).checked()
         weights = row_weights(sample_weight, X.shape[0])
         tasks = FitTasks(self, parameters.depth, X, sample_weight=sample_weight)
 

@@ -21,6 +21,7 @@ from slide_gui.core.estimators import (
     fitted_rows,
     labelled_rows,
     layer_sizes,
+    listed,
     parameters_of,
     row_weights,
     store_parameters,
@@ -270,13 +271,7 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         return row_weights(of_class[codes] * (1.0 if weights is None else weights), len(codes))
 
     def _parameters(self) -> SvmParameters:
-        widths = self.widths
-        return parameters_of(
-            self,
-            SvmParameters,
-            groups=self._groups(),
-            widths=widths if isinstance(widths, str) else tuple(np.asarray(widths, dtype=np.float64).ravel().tolist()),
-        )
+        return parameters_of(self, SvmParameters, groups=self._groups(), widths=listed(self.widths)).checked()
 
     def _groups(self) -> tuple[int, ...] | int | None:
         groups, names = self.groups, getattr(self, "feature_names_in_", None)

@@ -233,7 +233,7 @@ class CurvesPage(Page):
             return
         base = self._controller.spec_of(self._controller.svm)
         if base is not None:
-            self._controller.ask_estimate(setting.at(base, parameters.noise, parameters.depth))
+            self._controller.ask_estimate(setting.at(base, parameters.noise, parameters.depth, split=0, seed=0))
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
