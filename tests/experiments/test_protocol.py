@@ -344,6 +344,7 @@ def test_that_progress_rises_and_says_what_is_left(whole: tuple[EvaluationState,
         ("rectangles", cell.method, split) for split in (0, 1) for cell in CELLS if split < cell.n_splits
     ]
     assert any(s.seconds_left for s in listener.states)
+    assert {round(state.total * fraction) for fraction in listener.fractions} == set(range(state.total + 1))
 
 
 def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[EvaluationState, Path, Listener]) -> None:

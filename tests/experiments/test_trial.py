@@ -21,6 +21,7 @@ from slide_gui.experiments.splits import with_test_part
 from slide_gui.experiments.statistics import holm
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.trial import Trial, plan_trial, try_data
+from slide_gui.progress import Listener
 
 SOURCE = DataSource(paths=("flowers.csv",))
 NONE = np.empty(0, np.int64)
@@ -60,8 +61,12 @@ def test_that_simpler_models_are_compared_on_the_same_rows_with_holms_correction
 
 
 def test_that_a_trial_with_a_store_says_the_same_and_keeps_its_runs(trial: Trial, tmp_path: Path) -> None:
+    seen: list[float] = []
     with RunStore(tmp_path / "runs.sqlite") as store:
-        assert try_data(DATA, SOURCE, store=store).sentence == trial.sentence
+        listener = Listener(lambda fraction, _: seen.append(fraction))
+        assert try_data(DATA, SOURCE, store=store, progress=listener).sentence == trial.sentence
+        assert seen == sorted(seen)
+        assert len(set(seen)) > len(store.runs())
         n_runs = len(store.runs())
         assert try_data(DATA, SOURCE, store=store).sentence == trial.sentence
         assert len(store.runs()) == n_runs
