@@ -65,6 +65,12 @@ def test_that_every_power_of_ten_is_read_as_float_reads_it() -> None:
     assert table_of(text).rows.tobytes() == by_python(text)[:, :-1].tobytes()
 
 
+def test_that_numbers_are_decoded_to_the_last_bit_of_double_precision_at_every_power() -> None:
+    cells = [f"{digits}e{k:+03d}".rjust(16) for digits in ("1.5433721", "5.6347005") for k in range(-45, 38)]
+    line = np.frombuffer(("".join(cells) + "\n").encode(), np.uint8).reshape(1, -1)
+    assert decode(line, len(cells)).tolist() == [[float(cell) for cell in cells]]  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("style", ["%16.7e", " %.7e"])
 def test_that_the_largest_number_of_single_precision_is_read_and_what_rounds_beyond_is_not(style: str) -> None:
     line = "".join(style % value for value in (0.5, 3.4028235e38, -3.4028235e38, 1))

@@ -59,6 +59,16 @@ def test_that_an_array_claiming_ten_gigabytes_is_refused(tmp_path: Path, packed:
         read_mat(path)
 
 
+def test_that_a_name_that_is_longer_than_its_array_is_damage(tmp_path: Path) -> None:
+    path = tmp_path / "x.mat"
+    scipy.io.savemat(path, {"X_train": np.zeros((5, 64), np.uint8)})
+    content = path.read_bytes()
+    at = content.index(struct.pack("<II", 1, 7))
+    path.write_bytes(content[: at + 4] + struct.pack("<I", 1000) + content[at + 8 :])
+    with pytest.raises(DataError, match="is a damaged MATLAB file"):
+        read_mat(path)
+
+
 @settings(max_examples=200)
 @given(st.binary(min_size=1, max_size=24), st.integers(100, 900), st.booleans())
 def test_that_damaged_bytes_raise_nothing_but_data_errors(noise: bytes, at: int, packed: bool) -> None:
