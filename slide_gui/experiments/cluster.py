@@ -13,6 +13,7 @@ import json
 import logging
 import socket
 import time
+from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
@@ -44,7 +45,16 @@ from slide_gui.resources import how_to_get
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["MOST_WORKERS", "Cluster", "ClusterChoice", "ClusterError", "Worker", "networks_here", "versions_here"]
+__all__ = [
+    "MOST_WORKERS",
+    "Cluster",
+    "ClusterChoice",
+    "ClusterError",
+    "Order",
+    "Worker",
+    "networks_here",
+    "versions_here",
+]
 
 MOST_WORKERS = 64
 """Processes of this computer."""
@@ -59,6 +69,8 @@ _LOCAL = {
     "distributed.scheduler.allowed-failures": _ATTEMPTS,
     "distributed.worker.profile.enabled": False,  # it looks a hundred times a second at what a worker does
 }
+_DATA_SETS = 2  # held on workers at once: where runs on one come to their end, those on the next begin
+_RANK = 1e9  # of priority: more seconds than any chain of runs takes
 _LARGEST_FILE = 1 << 20  # bytes of a scheduler file
 _TOPIC = "slide-gui"
 _AGAIN = tr("all that came back is kept, and the same again goes on there")
@@ -171,6 +183,25 @@ def _refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
             )
 
 
+@dataclass(frozen=True, eq=False)
+class Order:
+    """A run that a cluster is to make.
+
+    Attributes
+    ----------
+    spec : RunSpec
+        Checked.
+    dataset : Dataset
+        Its data, or the same rows with others held out.
+    rank : int
+        Runs of a lower one begin first.
+    """
+
+    spec: RunSpec
+    dataset: Dataset
+    rank: int = 0
+
+
 class Cluster(AbstractContextManager["Cluster"]):
     """A connection to workers; a context manager, which lets those of this computer end.
 
@@ -256,27 +287,27 @@ class Cluster(AbstractContextManager["Cluster"]):
 
     def answers(
         self,
-        dataset: Dataset,
-        specs: Sequence[RunSpec],
+        orders: Sequence[Order],
         store: RunStore | None = None,
         *,
         progress: Progress = NO_PROGRESS,
         may_begin: Callable[[], bool] = lambda: True,
+        further: Callable[[RunResult], Sequence[Order]] = lambda _: (),
     ) -> Generator[RunResult, None, None]:
-        """Do what specs say, and yield each result as it comes back; close the iterator to end early.
+        """Do what is ordered, and yield each result as it comes back; close the iterator to end early.
 
         Parameters
         ----------
-        dataset : Dataset
-            The one of the specs, or the same rows with others held out.
-        specs : sequence of RunSpec
-            Checked. Runs that they start from are taken from the store, or made, too.
+        orders : sequence of Order
+            Runs that they start from are taken from the store, or made, too.
         store : RunStore, optional
             Opened by this thread; keeps each result before it is yielded.
         progress : Progress
             Told the sum of what is done of all runs that are under way; the cancel point.
         may_begin : callable
             Returns whether further runs may be begun now.
+        further : callable
+            From a result that was yielded to what is ordered because of it.
 
         Raises
         ------
@@ -287,9 +318,9 @@ class Cluster(AbstractContextManager["Cluster"]):
         Cancelled
             By the progress.
         """
-        work = _Work(self, dataset, specs, store, progress, may_begin)
+        work = _Work(self, store, progress, may_begin, further)
         try:
-            yield from work.results()
+            yield from work.results(orders)
         finally:
             work.leave()
 
@@ -401,103 +432,145 @@ def _written(file: str) -> str:
 
 
 class _Work:
-    """Some runs on the same data, on their way through a cluster."""
+    """Runs on their way through a cluster."""
 
     def __init__(
         self,
         cluster: Cluster,
-        dataset: Dataset,
-        specs: Sequence[RunSpec],
         store: RunStore | None,
         progress: Progress,
         may_begin: Callable[[], bool],
+        further: Callable[[RunResult], Sequence[Order]],
     ) -> None:
         self._cluster, self._client = cluster, cluster.client
-        self._dataset, self._store = dataset, store
-        self._progress, self._may_begin = progress, may_begin
-        self._asked = {spec.hash for spec in specs}
-        self._there: dict[str, RunResult] = {}  # what the store holds, or came back, and others start from
-        self._specs: dict[str, RunSpec] = {}
-        for spec in sorted(specs, key=lambda spec: 0 if spec.sda is None else -spec.layers):
-            self._add(spec)
-        self._followers: dict[str, list[str]] = {spec_hash: [] for spec_hash in self._specs}
-        before = self._before()
-        for spec_hash, first in before.items():
-            self._followers[first].append(spec_hash)
-        self._weights = self._chains()
-        self._ready = [(-self._weights[spec_hash], spec_hash) for spec_hash in self._specs if spec_hash not in before]
-        heapq.heapify(self._ready)
+        self._store, self._progress, self._may_begin, self._further = store, progress, may_begin, further
+        self._asked: set[str] = set()
+        self._orders: dict[str, Order] = {}  # what has to be made
+        self._back: set[str] = set()  # of that, what came back
+        self._there: dict[str, RunResult] = {}  # results that others start from; without a store, all
+        self._found: deque[RunResult] = deque()  # results to be yielded
+        self._followers: dict[str, list[str]] = {}
+        self._latest: dict[str, str] = {}  # of autoencoders that runs share, the last run that trains layers of them
+        self._weights: dict[str, float] = {}
+        self._ready: list[tuple[int, float, str]] = []
         self._running: dict[str, Future] = {}
         self._fractions: dict[str, float] = {}
         self._attempts: dict[str, int] = {}
-        self._back: SimpleQueue[Future] = SimpleQueue()
-        self._data: Future | None = None
+        self._done: SimpleQueue[Future] = SimpleQueue()
+        self._data: dict[str, Future] = {}
+        self._reading: set[str] = set()
+        self._shapes: dict[str, RunShape] = {}
         self._client.subscribe_topic(_TOPIC, self._heard)
 
-    def _add(self, spec: RunSpec) -> None:
-        """Take a run from the store, or take in that it has to be made, behind the one that it starts from."""
-        if spec.hash in self._specs or spec.hash in self._there:
-            return
+    def _take_in(self, orders: Sequence[Order]) -> None:
+        """Take runs from the store, or in among those that have to be made, each behind the one that it comes after."""
+        new: list[str] = []
+        for order in sorted(orders, key=lambda order: 0 if order.spec.sda is None else -order.spec.layers):
+            if order.spec.hash in self._asked:
+                continue
+            self._asked.add(order.spec.hash)
+            stored = self._stored(order.spec)
+            if stored is None:
+                self._add(order, new)
+            else:
+                self._found.append(stored)
+        self._followers |= {spec_hash: [] for spec_hash in new}
+        before = {spec_hash: self._before(self._orders[spec_hash].spec) for spec_hash in new}
+        for spec_hash, first in before.items():
+            if first is not None:
+                self._followers[first].append(spec_hash)
+        for spec_hash in reversed(new):  # followers stand behind what they start from
+            self._weigh(spec_hash)
+        for spec_hash, first in before.items():
+            if first is None:
+                self._make_ready(spec_hash)
+
+    def _stored(self, spec: RunSpec) -> RunResult | None:
+        """Return the result of a run that was made before, or None."""
+        if spec.hash in self._there:
+            return self._there[spec.hash]
         if self._store is not None:
             with suppress(KeyError, DamagedRun):
-                self._there[spec.hash] = self._store.take(spec)
-                return
-        if spec.neighbour is not None:
-            self._add(spec.neighbour)
-        self._specs[spec.hash] = spec
+                return self._store.take(spec)
+        return None
 
-    def _before(self) -> dict[str, str]:
-        """Return which run each comes after: the one it starts from, or one that trains layers of its autoencoders.
+    def _add(self, order: Order, new: list[str]) -> None:
+        """Take in that a run has to be made, behind the one that it starts from."""
+        spec = order.spec
+        if self._is_awaited(spec.hash):
+            return
+        near = spec.neighbour
+        if near is not None and near.hash not in self._there:
+            stored = self._stored(near)
+            if stored is None:
+                self._add(replace(order, spec=near), new)
+            else:
+                self._there[near.hash] = stored
+        self._orders[spec.hash] = order
+        self._back.discard(spec.hash)
+        new.append(spec.hash)
+
+    def _before(self, spec: RunSpec) -> str | None:
+        """Return the run that one comes after: that it starts from, or one that trains layers of its autoencoders.
 
         Such a worker has them then; the deepest come first.
         """
-        before: dict[str, str] = {}
-        latest: dict[str, str] = {}
-        for spec_hash, spec in self._specs.items():
-            shared = shared_networks(spec)
-            if spec.neighbour is not None and spec.neighbour.hash in self._specs:
-                before[spec_hash] = spec.neighbour.hash
-            elif shared in latest:
-                before[spec_hash] = latest[shared]
-            if shared:
-                latest[shared] = spec_hash
-        return before
+        shared, first = shared_networks(spec), None
+        if spec.neighbour is not None and self._is_awaited(spec.neighbour.hash):
+            first = spec.neighbour.hash
+        elif self._is_awaited(self._latest.get(shared, "")):
+            first = self._latest[shared]
+        if shared:
+            self._latest[shared] = spec.hash
+        return first
 
-    def _chains(self) -> dict[str, float]:
-        """Return about how long each run and the longest chain that starts from it take: the longest begin first."""
-        shape = RunShape.of(self._dataset)
-        seconds: dict[str, float] = {}
-        for spec_hash, spec in reversed(self._specs.items()):  # followers stand behind what they start from
-            after = max((seconds[each] for each in self._followers[spec_hash]), default=0.0)
-            seconds[spec_hash] = typical_seconds(spec, shape) + after
-        return seconds
+    def _is_awaited(self, spec_hash: str) -> bool:
+        return spec_hash in self._orders and spec_hash not in self._back
 
-    def results(self) -> Generator[RunResult, None, None]:
-        """Yield the results of what was asked for, first those that the store holds."""
-        yield from [result for spec_hash, result in self._there.items() if spec_hash in self._asked]
-        if self._specs:
-            self._data = self._send_data()
-        while self._running or self._ready:
+    def _weigh(self, spec_hash: str) -> None:
+        """Note about how long the longest chain from a run on takes: of one rank, the longest begin first."""
+        order = self._orders[spec_hash]
+        fingerprint = order.dataset.fingerprint
+        if fingerprint not in self._shapes:
+            self._shapes[fingerprint] = RunShape.of(order.dataset)
+        after = max((self._weights[each] for each in self._followers[spec_hash]), default=0.0)
+        self._weights[spec_hash] = typical_seconds(order.spec, self._shapes[fingerprint]) + after
+
+    def _make_ready(self, spec_hash: str) -> None:
+        heapq.heappush(self._ready, (self._orders[spec_hash].rank, -self._weights[spec_hash], spec_hash))
+
+    def results(self, orders: Sequence[Order]) -> Generator[RunResult, None, None]:
+        """Yield the results of what was ordered, first those that the store holds."""
+        self._take_in(orders)
+        while self._found or self._running or self._ready:
+            while self._found:
+                result = self._found.popleft()
+                yield result
+                self._take_in(self._further(result))
+            if not self._running and not self._ready:
+                continue
             self._begin()
             future = self._next()
             if future is None:
                 continue
             spec_hash = next(key for key, running in self._running.items() if running is future)
-            result = self._result(spec_hash, future)
-            if result is None:
+            made = self._result(spec_hash, future)
+            if made is None:
                 continue
             if self._store is not None:
-                self._store.save(result)
+                self._store.save(made)
             self._note_place(spec_hash, future)
+            self._back.add(spec_hash)
+            if self._followers[spec_hash] or self._store is None:
+                self._there[spec_hash] = made
             for follower in self._followers[spec_hash]:
-                self._there[spec_hash] = result
-                heapq.heappush(self._ready, (-self._weights[follower], follower))
+                self._make_ready(follower)
             if spec_hash in self._asked:
-                yield result
+                self._found.append(made)
 
     def _note_place(self, spec_hash: str, future: Future) -> None:
         """Note the worker that has the autoencoders of a run."""
-        shared = shared_networks(self._specs[spec_hash])
+        shared = shared_networks(self._orders[spec_hash].spec)
         if shared:
             with suppress(Exception):  # the scheduler may be gone by now
                 self._cluster.places[shared] = self._client.who_has([future])[future.key][0]
@@ -508,33 +581,43 @@ class _Work:
             self._client.unsubscribe_topic(_TOPIC)
             self._client.cancel(list(self._running.values()))
         self._running.clear()
-        self._there.clear()
-        self._data = None
+        self._data.clear()
 
     def _begin(self) -> None:
         """Begin runs that may be: two a worker, so that none waits; some always, for clusters that grow when asked."""
         most = 2 * max(self._cluster.n_slots, 1)
         while self._ready and len(self._running) < most and self._may_begin():
-            _, spec_hash = heapq.heappop(self._ready)
-            self._submit(spec_hash)
+            rank, _, spec_hash = self._ready[0]
+            data = self._data_there(self._orders[spec_hash])
+            if data is None:
+                return
+            heapq.heappop(self._ready)
+            self._submit(spec_hash, data, rank)
 
-    def _submit(self, spec_hash: str) -> None:
-        spec = self._specs[spec_hash]
+    def _submit(self, spec_hash: str, data: Future, rank: int) -> None:
+        spec = self._orders[spec_hash].spec
         near = None if spec.neighbour is None else self._there[spec.neighbour.hash]
         attempt = self._attempts.get(spec_hash, 0)
         key = f"slide-run-{spec_hash}" + (f"-again-{attempt}" if attempt else "")  # Dask still knows the lost one
         place = self._cluster.places.get(shared_networks(spec))
         where = {} if place is None else {"workers": [place], "allow_other_workers": True}
         future = self._client.submit(
-            _run_there, self._data, spec, near, versions_here(), key=key, priority=self._weights[spec_hash], **where
+            _run_there,
+            data,
+            spec,
+            near,
+            versions_here(),
+            key=key,
+            priority=self._weights[spec_hash] - rank * _RANK,
+            **where,
         )
         self._running[spec_hash] = future
-        future.add_done_callback(self._back.put)
+        future.add_done_callback(self._done.put)
 
     def _next(self) -> Future | None:
         """Return a run that came back, or None after a moment; say how far all are."""
         try:
-            future = self._back.get(timeout=_LOOK)
+            future = self._done.get(timeout=_LOOK)
         except Empty:
             future = None
         self._progress.report(sum(self._fractions.get(key, 0.0) for key in self._running))
@@ -575,26 +658,37 @@ class _Work:
                         again=_AGAIN,
                     )
                 ) from None
-            heapq.heappush(self._ready, (-self._weights[spec_hash], spec_hash))
+            self._make_ready(spec_hash)
             return None
         return result
 
-    def _send_data(self) -> Future:
-        """Return the data as workers have them: read there where the same files are, else sent from here.
+    def _data_there(self, order: Order) -> Future | None:
+        """Return the data of a run as workers have them, or None while one reads them.
 
-        Either is a task, so that the scheduler makes them again where the workers that had them are lost.
+        They read the same files where they find them, else they are sent from here. Either is a task, so that the
+        scheduler makes them again where the workers that had them are lost; what is let go of here stays there until
+        the runs that were begun on it are done.
         """
-        dataset, source = self._dataset, next(iter(self._specs.values())).source
-        key = f"slide-data-{dataset.fingerprint}"
-        if source and not dataset.generated:
-            there = self._client.submit(_read_there, source, dataset.fingerprint, dataset.held_out, key=key)
-            while not there.done():
-                self._progress.report(0.0)
-                check_alive(self._client)
-                time.sleep(_LOOK)
-            if there.status == "finished":
-                return there
-        return sent(self._client, dataset, f"{key}-sent")
+        dataset, source = order.dataset, order.spec.source
+        fingerprint = dataset.fingerprint
+        key = f"slide-data-{fingerprint}"
+        if fingerprint not in self._data:
+            while len(self._data) >= _DATA_SETS:
+                del self._data[next(iter(self._data))]
+            if source and not dataset.generated:
+                self._reading.add(fingerprint)
+                self._data[fingerprint] = self._client.submit(
+                    _read_there, source, fingerprint, dataset.held_out, key=key, priority=_RANK
+                )
+            else:
+                self._data[fingerprint] = sent(self._client, dataset, f"{key}-sent")
+        if fingerprint in self._reading:
+            if not self._data[fingerprint].done():
+                return None
+            self._reading.discard(fingerprint)
+            if self._data[fingerprint].status != "finished":
+                self._data[fingerprint] = sent(self._client, dataset, f"{key}-sent")
+        return self._data[fingerprint]
 
     def _heard(self, event: Any) -> None:
         """Take in how far a run is, in a thread of the client."""
@@ -617,9 +711,9 @@ def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Data
     return dataset
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=_DATA_SETS)
 def networks_here(_fingerprint: str) -> Networks:
-    """Return the autoencoders that runs of this process on the same data share; those of data before are forgotten."""
+    """Return the autoencoders that runs of this process on the same data share; those of long before are forgotten."""
     return Networks()
 
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
+from slide_gui.experiments.cluster import Cluster, Order
 from slide_gui.experiments.cost import CostModel, RunKind, RunShape, kind_of, typical_seconds
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, run
@@ -20,9 +20,6 @@ from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.text import about, count, counted
-
-if TYPE_CHECKING:
-    from slide_gui.experiments.cluster import Cluster
 
 __all__ = ["Pause", "SweepPlan", "SweepState", "answers_of", "plan_sweep", "run_points", "run_sweep", "stored_or_run"]
 
@@ -98,7 +95,8 @@ def answers_of(
         As `stored_or_run` and `Cluster.answers`.
     """
     if cluster is not None:
-        yield from cluster.answers(dataset, specs, store, progress=progress, may_begin=may_begin)
+        orders = [Order(spec, dataset) for spec in specs]
+        yield from cluster.answers(orders, store, progress=progress, may_begin=may_begin)
         return
     for spec in specs:
         if store is None:

@@ -27,11 +27,12 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import cluster as cluster_module
 from slide_gui.experiments import trial
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, networks_here, versions_here
+from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, Order, networks_here, versions_here
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
-from slide_gui.experiments.evaluation.table import EvaluationState
+from slide_gui.experiments.evaluation.table import Course, EvaluationState
 from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.run import run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec
 from slide_gui.experiments.store import RunStore
@@ -208,8 +209,14 @@ def test_that_an_evaluation_is_that_of_this_process_and_goes_on_by_workers_where
         [(a.spec_hash, a.error, a.chosen) for a in cell.answers] for cell in alone.cells
     ]
     assert (spread.done, spread.total, spread.faults) == (alone.done, alone.total, ()) == (10, 10, ())
-    assert {state.current for state in seen if state.current} >= {("rectangles", "", 0), ("rectangles", "", 1)}
-    assert {state.stage for state in seen} >= {(1, 4), (4, 4), (1, 3), (3, 3)}
+    courses = {replace(course, answered=0) for state in seen for course in state.courses}
+    chosen, judged = (Course("rectangles", "slide-svm", 0, 0, n) for n in (2, 1))
+    assert {chosen, judged, replace(chosen, split=1), Course("rectangles", "raw-svm", 0, 0, 1)} <= courses
+    assert [state.done for state in seen] == sorted(state.done for state in seen)
+    assert {state.done for state in seen} >= set(range(1, 11))
+    filled = [sum(len(cell.answers) for cell in state.cells) for state in seen]
+    assert set(filled) == {0, 1, 2, 3, 4}  # each as soon as it is there
+    assert any(state.seconds_left for state in seen)
     with RunStore(paths[1]) as store:
         next(iter(store.folder.glob(f"{spread.cells[2].answers[0].spec_hash[:16]}-*"))).unlink()
     mended = answers(paths[1], two, [])
@@ -369,7 +376,7 @@ def idle(monkeypatch: pytest.MonkeyPatch) -> Idle:
     return client
 
 
-def begun(client: Idle, specs: list[RunSpec]) -> list[str]:
+def begun(client: Idle, specs: list[RunSpec], rank: Callable[[RunSpec], int] = lambda _: 0) -> list[str]:
     """Return the hashes of the runs that workers are given before anything comes back."""
     reports = iter(range(3))
 
@@ -377,7 +384,9 @@ def begun(client: Idle, specs: list[RunSpec]) -> list[str]:
         if next(reports, None) is None:
             raise Cancelled
 
-    answers = Cluster(ClusterChoice(workers=1)).answers(DATA, specs, progress=Listener(wait))
+    answers = Cluster(ClusterChoice(workers=1)).answers(
+        [Order(each, DATA, rank(each)) for each in specs], progress=Listener(wait)
+    )
     with pytest.raises(Cancelled):
         next(answers)
     return [key.removeprefix("slide-run-") for key in client.asked if key.startswith("slide-run-")]
@@ -407,10 +416,38 @@ def test_that_the_run_from_which_the_longest_chain_starts_is_begun_first(idle: I
     assert begun(idle, [longer, then]) == [first.hash, longer.hash]
 
 
+def test_that_runs_of_a_lower_rank_are_begun_first_however_short(idle: Idle) -> None:
+    short, long = spec(DATA, method="raw-svm"), spec(DATA, 0.2, 4)
+    assert begun(idle, [long, short]) == [long.hash, short.hash]
+    idle.asked = []
+    assert begun(idle, [long, short], lambda each: int(each.hash == long.hash)) == [short.hash, long.hash]
+
+
+def test_that_what_a_result_leads_to_is_made_on_its_own_data_and_what_is_there_is_taken(
+    two: Cluster, tmp_path: Path
+) -> None:
+    several = [rectangles(40, 20, seed) for seed in range(4)]
+    specs = [replace(spec(each, 0.4, 1), svm=GIVEN) for each in several]
+    leads = {specs[k].hash: [Order(specs[k + 1], several[k + 1])] for k in range(3)}
+
+    def chain(store: RunStore | None, further: dict[str, list[Order]]) -> list[RunResult]:
+        return list(
+            two.answers([Order(specs[0], several[0])], store, further=lambda result: further.get(result.hash, []))
+        )
+
+    with RunStore(tmp_path / "runs.sqlite") as store, threadpool_limits(1, user_api="blas"):
+        assert [result.hash for result in chain(store, leads)] == [each.hash for each in specs]
+        asked_twice = {**leads, specs[3].hash: leads[specs[0].hash]}
+        again = chain(store, asked_twice)
+        alone = [run(data, each) for data, each in zip(several, specs, strict=True)]
+        assert equal(again, alone)
+        assert equal(chain(None, leads), alone)
+
+
 def test_that_a_run_lost_with_its_scheduler_is_not_asked_for_again(idle: Idle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LostTask, "add_done_callback", lambda task, called: called(task))
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
-        next(Cluster(ClusterChoice(workers=1)).answers(DATA, [spec(DATA)]))
+        next(Cluster(ClusterChoice(workers=1)).answers([Order(spec(DATA), DATA)]))
     assert [key for key in idle.asked if "again" in key] == []
 
 
@@ -423,7 +460,7 @@ def test_that_a_scheduler_lost_while_workers_read_the_data_is_named(idle: Idle) 
     data = replace(DATA, generated=False)
     cluster = Cluster(ClusterChoice(workers=1))
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
-        next(cluster.answers(data, [replace(spec(data), source="rows.csv")], progress=Listener(lose)))
+        next(cluster.answers([Order(replace(spec(data), source="rows.csv"), data)], progress=Listener(lose)))
 
 
 def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:

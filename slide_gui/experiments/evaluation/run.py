@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
+from contextlib import closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
+from slide_gui.experiments.cluster import Cluster, Order
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
+    Course,
     EvaluationState,
     Reader,
+    SplitAnswer,
     Task,
     empty_state,
     info_of,
@@ -23,14 +26,12 @@ from slide_gui.experiments.evaluation.table import (
 )
 from slide_gui.experiments.networks import Networks
 from slide_gui.experiments.representation import Reuse, feature_seconds
-from slide_gui.experiments.spec import SweepPoint
+from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.experiments.splits import subset
-from slide_gui.experiments.store import RunStore
+from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, run_points
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress
-
-if TYPE_CHECKING:
-    from slide_gui.experiments.cluster import Cluster
 
 __all__ = ["Load", "run_evaluation"]
 
@@ -78,6 +79,67 @@ def run_evaluation(
     return _Evaluation(tuple(cells), load, store, progress, Pause() if pause is None else pause, cluster).run()
 
 
+class _Awaited:
+    """One split of one cell on its way through a cluster.
+
+    Parameters
+    ----------
+    points : sequence of SweepPoint
+        Its candidates.
+    stored : container of str
+        Hashes of runs that are made already.
+    """
+
+    def __init__(self, task: Task, rank: int, points: Sequence[SweepPoint], stored: Container[str]) -> None:
+        self.task, self.rank = task, rank
+        self.answer: SplitAnswer | None = None
+        self._points, self._stored = points, stored
+        self._answers: dict[str, PointResult] = {}
+        self._chosen: PointResult | SweepPoint | None = None
+        self._final = task.plan.final(points[-1]).spec  # or another with as many rows, until it is chosen
+        if len(points) == 1:
+            self._chosen = points[0]
+
+    @property
+    def first(self) -> list[RunSpec]:
+        """What has to be run before anything is known of it."""
+        return [point.spec for point in self._points] if self._chosen is None else [self._final]
+
+    @property
+    def left(self) -> list[RunSpec]:
+        """What has to be run still, what is to be chosen among it."""
+        candidates = [] if self._chosen is not None else [point.spec for point in self._points]
+        known = [spec.hash in self._answers or spec.hash in self._stored for spec in candidates]
+        waiting = [spec for spec, is_known in zip(candidates, known, strict=True) if not is_known]
+        return [] if self.answer is not None else [*waiting, self._final]
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether anything is known of it."""
+        return bool(self._answers)
+
+    @property
+    def course(self) -> Course:
+        """How far it is."""
+        place = self.task.plan.data, self.task.plan.method, self.task.split
+        return Course(*place, *((len(self._answers), len(self._points)) if self._chosen is None else (0, 1)))
+
+    def take(self, result: RunResult) -> list[RunSpec]:
+        """Take in a result, if it is one of its own, and return what has to be run because of it."""
+        if self._chosen is not None:
+            if result.hash == self._final.hash:
+                self.answer = split_answer(self.task.split, self._chosen, result)
+            return []
+        for point in self._points:
+            if point.spec.hash == result.hash:
+                self._answers[result.hash] = PointResult.of(point, result)
+        if any(point.spec.hash not in self._answers for point in self._points):
+            return []
+        chosen = self.task.plan.best([self._answers[point.spec.hash] for point in self._points])
+        self._chosen, self._final = chosen, self.task.plan.final(chosen.point).spec
+        return [self._final]
+
+
 class _Evaluation:
     def __init__(
         self,
@@ -93,6 +155,7 @@ class _Evaluation:
         self._cost = CostModel()
         self._networks = Networks()
         self._datasets: dict[str, Dataset] = {}
+        self._by_fingerprint: dict[str, Dataset] = {}
         self._state = empty_state(cells, ())
         self._todo: list[tuple[Task, list[RunKind]]] = []
 
@@ -103,20 +166,20 @@ class _Evaluation:
                 self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
         self._reader = Reader(self._store, infos)
+        self._by_fingerprint = {dataset.fingerprint: dataset for dataset in self._datasets.values()}
         self._state = replace(self._state, data=tuple(infos.values()))
         self._take_stored()
-        spread: set[tuple[str, int]] = set()
-        for task, _ in list(self._todo):
-            if self._cluster is not None and (task.plan.data, task.split) not in spread:
-                spread.add((task.plan.data, task.split))
-                self._spread(task.plan.data, task.split)
-            place = (task.plan.data, task.plan.method, task.split)
-            self._state = replace(self._state, current=place, live=None, stage=(0, 0))
-            self._do(task)
-            self._todo.pop(0)
+        if self._cluster is not None:
+            self._spread(self._cluster)
+        else:
+            for task, _ in list(self._todo):
+                course = Course(task.plan.data, task.plan.method, task.split)
+                self._state = replace(self._state, courses=(course,), live=None)
+                self._do(task)
+                self._todo.pop(0)
         self._measure_features()
         seconds = self._run_seconds()
-        self._state = replace(self._state, current=None, live=None, seconds_left=0.0, run_seconds=seconds)
+        self._state = replace(self._state, courses=(), live=None, seconds_left=0.0, run_seconds=seconds)
         self._report()
         return self._state
 
@@ -162,39 +225,66 @@ class _Evaluation:
             self._todo.append((task, [RunKind.of(spec, n_train) for spec in left]))
         self._report()
 
-    def _spread(self, data: str, split: int) -> None:
-        """Let the cluster make all runs of a split on the same data, which are then found in the store."""
-        same = [task for task, _ in self._todo if (task.plan.data, task.split) == (data, split)]
-        self._state = replace(self._state, current=(data, "", split), live=None)
-        several = {task: self._reader.candidates(task) for task in same}
-        done = self._there(data, [point for each in several.values() if len(each) > 1 for point in each])
-        finals = []
-        for task, each in several.items():
-            chosen = each[0] if len(each) == 1 else task.plan.best([done[point.spec.hash] for point in each]).point
-            finals.append(task.plan.final(chosen))
-        self._there(data, finals)
+    def _spread(self, cluster: Cluster) -> None:
+        """Let a cluster make all runs, that of what was chosen as soon as the candidates of its split are judged.
 
-    def _there(self, data: str, points: Sequence[SweepPoint]) -> dict[str, PointResult]:
-        """Answer points on the cluster; return the answers by the hashes of their runs."""
+        Splits and data sets come in the order of the protocol; workers for whom one has no runs left go on to the next.
+        """
+        ranks: dict[tuple[str, int], int] = {}
+        awaited = []
+        for task, _ in self._todo:
+            rank = ranks.setdefault((task.plan.data, task.split), len(ranks))
+            awaited.append(_Awaited(task, rank, self._reader.candidates(task), self._reader.rows))
+        left: list[RunKind] = []
 
-        def heard(_fraction: float, payload: object) -> None:
-            if not isinstance(payload, SweepState):
-                self._progress.report(0.0)
-                return
-            self._state = replace(self._state, stage=(len(payload.done), len(payload.points)))
-            self._report()
+        def came(result: RunResult) -> list[Order]:
+            self._cost.add(RunKind.of(result.spec, self._n_train(result.spec)), result.timings.total)
+            orders = [self._order(spec, one.rank) for one in awaited for spec in one.take(result)]
+            for one in awaited:
+                if one.answer is not None and one.answer.spec_hash == result.hash:
+                    self._state = with_answer(self._state, one.task, one.answer)
+            look()
+            return orders
 
-        state = run_points(
-            self._datasets[data],
-            points,
+        def look() -> None:
+            still = [one for one in awaited if one.answer is None]
+            first = min((one.rank for one in still), default=0)
+            courses = tuple(one.course for one in still if one.rank == first or one.is_begun)
+            left[:] = [RunKind.of(spec, self._n_train(spec)) for one in still for spec in one.left]
+            self._state = replace(self._state, courses=courses, done=self._state.total - len(left))
+
+        def heard(fraction: float, _payload: object) -> None:
+            seconds = self._cost.left(left, fraction)
+            if seconds is not None:
+                seconds /= max(min(cluster.n_slots, len(left)), 1)
+            self._state = replace(self._state, seconds_left=seconds)
+            self._report(fraction)
+
+        look()
+        results = cluster.answers(
+            [self._order(spec, one.rank) for one in awaited for spec in one.first],
             self._store,
             progress=Listener(heard),
-            pause=self._pause,
-            cost=self._cost,
-            cluster=self._cluster,
+            may_begin=lambda: not self._pause.paused,
+            further=came,
         )
-        self._state = replace(self._state, faults=(*self._state.faults, *state.faults))
-        return {answer.point.spec.hash: answer for answer in state.done}
+        with closing(results):
+            for _ in results:
+                self._report()
+
+    def _n_train(self, spec: RunSpec) -> int:
+        return len(self._by_fingerprint[spec.fingerprint].train)
+
+    def _order(self, spec: RunSpec, rank: int) -> Order:
+        """Return a run as a cluster is asked for it; that the store holds it damaged is noted."""
+        if spec.hash in self._reader.rows:
+            try:
+                self._store.take(spec)
+            except KeyError:
+                pass
+            except DamagedRun as error:
+                self._state = replace(self._state, faults=(*self._state.faults, str(error)))
+        return Order(spec, self._by_fingerprint[spec.fingerprint], rank)
 
     def _do(self, task: Task) -> None:
         """Run the candidates that are missing, choose, and judge what was chosen."""
@@ -247,7 +337,9 @@ class _Evaluation:
         if not isinstance(inner, SweepState):
             self._progress.report(0.0)
             return
-        self._state = replace(self._state, live=inner.live, stage=(len(inner.done), len(inner.points)))
+        (course,) = self._state.courses
+        course = replace(course, answered=len(inner.done), candidates=len(inner.points))
+        self._state = replace(self._state, live=inner.live, courses=(course,))
         here = inner.seconds_left
         after = [kind for _, kinds in self._todo[1:] for kind in kinds]
         if len(self._todo[0][1]) > 1:
@@ -257,6 +349,6 @@ class _Evaluation:
         self._state = replace(self._state, seconds_left=left)
         self._report(max(len(inner.done) - before, 0))
 
-    def _report(self, running: int = 0) -> None:
+    def _report(self, running: float = 0.0) -> None:
         total = max(self._state.total, 1)
         self._progress.report(min((self._state.done + running) / total, 1.0), replace(self._state))

@@ -316,6 +316,25 @@ class SplitAnswer:
 
 
 @dataclass(frozen=True)
+class Course:
+    """How far a split is that is being worked on.
+
+    Attributes
+    ----------
+    data, method : str
+        Keys of its cell.
+    answered, candidates : int
+        How many of the candidates are judged on validation rows; 0 of at most 1 while what was chosen is on its way.
+    """
+
+    data: str
+    method: str
+    split: int
+    answered: int = 0
+    candidates: int = 0
+
+
+@dataclass(frozen=True)
 class Comparison:
     """How a method compares with SLIDE-SVM on the same splits.
 
@@ -428,12 +447,10 @@ class EvaluationState:
         Keys, in the order of the protocol.
     cells : tuple of Cell
         By data, then method.
-    current : tuple of (data, method, split) or None
-        What is being worked on.
+    courses : tuple of Course
+        What is being worked on: one split of one cell, or on a cluster several.
     live : RunProgress or None
-        What can be seen of the run.
-    stage : tuple of (int, int)
-        Of the current split: candidates answered of all candidates; (0, 1) while what was chosen is judged.
+        What can be seen of the run, if it is one.
     done, total : int
         Runs.
     seconds_left : float or None
@@ -447,14 +464,13 @@ class EvaluationState:
     data: tuple[DataInfo, ...]
     methods: tuple[str, ...]
     cells: tuple[Cell, ...]
-    current: tuple[str, str, int] | None = None
+    courses: tuple[Course, ...] = ()
     live: RunProgress | None = None
     done: int = 0
     total: int = 0
     seconds_left: float | None = None
     faults: tuple[str, ...] = field(default=())
     run_seconds: float | None = None
-    stage: tuple[int, int] = (0, 0)
 
     def cell(self, data: str, method: str) -> Cell | None:
         """Return a cell by its keys, or None."""

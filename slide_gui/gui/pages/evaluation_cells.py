@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from slide_gui.data.entries import entry
 from slide_gui.experiments.evaluation.protocol import published, published_seconds
-from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, DataInfo, EvaluationState
+from slide_gui.experiments.evaluation.table import REFERENCE, Cell, Comparison, Course, DataInfo, EvaluationState
 from slide_gui.experiments.evaluation.timing import TimeRow
 from slide_gui.experiments.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, standing
@@ -99,11 +99,12 @@ def _said(
     if cell is None:
         return EvaluationCell(note=tr("not in the protocol"))
     asked = cell.data in choice.data and cell.method in choice.methods
-    here = running and state.current is not None and state.current[:2] == (cell.data, cell.method)
+    courses = [course for course in state.courses if (course.data, course.method) == (cell.data, cell.method)]
+    here = running and bool(courses)
     aside = "" if cell.paper is None else _paper(fixed(100 * cell.paper.error, 2))
     fraction = None
-    if here and state.current is not None:
-        note, fraction = _course(state, state.current[2], cell.asked, paused)
+    if here:
+        note, fraction = _course(state, courses, cell.asked, paused)
         fraction = (len(cell.answers) + fraction) / max(cell.asked, 1)
     elif cell.complete:
         note = counted(cell.asked, "split")
@@ -122,15 +123,15 @@ def _said(
     return EvaluationCell(main, aside, note, stands, here, fraction, tip, rank, keys)
 
 
-def _course(state: EvaluationState, split: int, asked: int, paused: bool) -> tuple[str, float]:
-    """Return what the running split is at, and the share of it that is done."""
-    said, fraction = _doing(state, paused)
-    where = tr("split {n} of {total}", n=split + 1, total=asked) if asked > 1 else ""
-    return ": ".join(filter(None, (where, said))), fraction
+def _course(state: EvaluationState, courses: Sequence[Course], asked: int, paused: bool) -> tuple[str, float]:
+    """Return what the first of the running splits is at, and the share of them that is done."""
+    (said, _), *_ = each = [_doing(state, course, paused) for course in courses]
+    where = tr("split {n} of {total}", n=courses[0].split + 1, total=asked) if asked > 1 else ""
+    return ": ".join(filter(None, (where, said))), sum(fraction for _, fraction in each)
 
 
-def _doing(state: EvaluationState, paused: bool) -> tuple[str, float]:
-    done, of = state.stage
+def _doing(state: EvaluationState, course: Course, paused: bool) -> tuple[str, float]:
+    done, of = course.answered, course.candidates
     if paused:
         return tr("paused"), 0.0
     if of > 1:
