@@ -448,7 +448,7 @@ class _Work:
         self._orders: dict[str, Order] = {}  # what has to be made
         self._back: set[str] = set()  # of that, what came back
         self._there: dict[str, RunResult] = {}  # results that others start from; without a store, all
-        self._found: deque[RunResult] = deque()  # results to be yielded
+        self._to_yield: deque[RunResult] = deque()  # results to be yielded
         self._followers: dict[str, list[str]] = {}
         self._latest: dict[str, str] = {}  # of autoencoders that runs share, the last run that trains layers of them
         self._weights: dict[str, float] = {}
@@ -473,7 +473,7 @@ class _Work:
             if stored is None:
                 self._add(order, new)
             else:
-                self._found.append(stored)
+                self._to_yield.append(stored)
         self._followers |= {spec_hash: [] for spec_hash in new}
         before = {spec_hash: self._before(self._orders[spec_hash].spec) for spec_hash in new}
         for spec_hash, first in before.items():
@@ -542,31 +542,34 @@ class _Work:
     def results(self, orders: Sequence[Order]) -> Generator[RunResult, None, None]:
         """Yield the results of what was ordered, first those that the store holds."""
         self._take_in(orders)
-        while self._found or self._running or self._ready:
-            while self._found:
-                result = self._found.popleft()
+        while True:
+            while self._to_yield:
+                result = self._to_yield.popleft()
                 yield result
                 self._take_in(self._further(result))
             if not self._running and not self._ready:
-                continue
+                return
             self._begin()
             future = self._next()
-            if future is None:
-                continue
-            spec_hash = next(key for key, running in self._running.items() if running is future)
-            made = self._result(spec_hash, future)
-            if made is None:
-                continue
-            if self._store is not None:
-                self._store.save(made)
-            self._note_place(spec_hash, future)
-            self._back.add(spec_hash)
-            if self._followers[spec_hash] or self._store is None:
-                self._there[spec_hash] = made
-            for follower in self._followers[spec_hash]:
-                self._make_ready(follower)
-            if spec_hash in self._asked:
-                self._found.append(made)
+            if future is not None:
+                self._come_back(future)
+
+    def _come_back(self, future: Future) -> None:
+        """Keep what a run gave, and make ready what comes after it."""
+        spec_hash = next(key for key, running in self._running.items() if running is future)
+        result = self._result(spec_hash, future)
+        if result is None:
+            return
+        if self._store is not None:
+            self._store.save(result)
+        self._note_place(spec_hash, future)
+        self._back.add(spec_hash)
+        if self._followers[spec_hash] or self._store is None:
+            self._there[spec_hash] = result
+        for follower in self._followers[spec_hash]:
+            self._make_ready(follower)
+        if spec_hash in self._asked:
+            self._to_yield.append(result)
 
     def _note_place(self, spec_hash: str, future: Future) -> None:
         """Note the worker that has the autoencoders of a run."""

@@ -32,7 +32,10 @@ DATA = rectangles(n_classes=3)
 RESULT = run(DATA, spec(DATA, depth=2, criterion="press"))
 CURVES = ErrorCurves(
     "Rectangles", False, "SLIDE-SVM", "test",
-    tuple(CurvePoint(i / 10, d, ErrorRate.of_run(0.02 + 0.001 * i * d, 50_000)) for d in range(5) for i in range(10)),
+    tuple(
+        CurvePoint(i / 10, d, ErrorRate.of_run(0.02 + 0.001 * i * d, 50_000), None, False)
+        for d in range(5) for i in range(10)
+    ),
 )  # fmt: skip
 LABELS = LabelCurves(
     "Rectangles", False, "test", 0.5, 2,
