@@ -158,6 +158,9 @@ class _Evaluation:
         self._by_fingerprint: dict[str, Dataset] = {}
         self._state = empty_state(cells, ())
         self._todo: list[tuple[Task, list[RunKind]]] = []
+        self._awaited: list[_Awaited] = []  # on a cluster
+        self._left_on_one: float | None = None  # seconds that what is left there would take on one worker
+        self._mean_seconds = 0.0  # of a run of it
 
     def run(self) -> EvaluationState:
         for cell in self._cells:
@@ -231,46 +234,48 @@ class _Evaluation:
         Splits and data sets come in the order of the protocol; workers for whom one has no runs left go on to the next.
         """
         ranks: dict[tuple[str, int], int] = {}
-        awaited = []
         for task, _ in self._todo:
             rank = ranks.setdefault((task.plan.data, task.split), len(ranks))
-            awaited.append(_Awaited(task, rank, self._reader.candidates(task), self._reader.rows))
-        left: list[RunKind] = []
-
-        def came(result: RunResult) -> list[Order]:
-            self._cost.add(RunKind.of(result.spec, self._n_train(result.spec)), result.timings.total)
-            orders = [self._order(spec, one.rank) for one in awaited for spec in one.take(result)]
-            for one in awaited:
-                if one.answer is not None and one.answer.spec_hash == result.hash:
-                    self._state = with_answer(self._state, one.task, one.answer)
-            look()
-            return orders
-
-        def look() -> None:
-            still = [one for one in awaited if one.answer is None]
-            first = min((one.rank for one in still), default=0)
-            courses = tuple(one.course for one in still if one.rank == first or one.is_begun)
-            left[:] = [RunKind.of(spec, self._n_train(spec)) for one in still for spec in one.left]
-            self._state = replace(self._state, courses=courses, done=self._state.total - len(left))
+            self._awaited.append(_Awaited(task, rank, self._reader.candidates(task), self._reader.rows))
+        self._look()
 
         def heard(fraction: float, _payload: object) -> None:
-            seconds = self._cost.left(left, fraction)
-            if seconds is not None:
-                seconds /= max(min(cluster.n_slots, len(left)), 1)
-            self._state = replace(self._state, seconds_left=seconds)
+            if self._left_on_one is not None:
+                seconds = max(self._left_on_one - fraction * self._mean_seconds, 0.0)
+                at_once = max(min(cluster.n_slots, self._state.total - self._state.done), 1)
+                self._state = replace(self._state, seconds_left=seconds / at_once)
             self._report(fraction)
 
-        look()
         results = cluster.answers(
-            [self._order(spec, one.rank) for one in awaited for spec in one.first],
+            [self._order(spec, one.rank) for one in self._awaited for spec in one.first],
             self._store,
             progress=Listener(heard),
             may_begin=lambda: not self._pause.paused,
-            further=came,
+            further=self._came,
         )
         with closing(results):
             for _ in results:
                 self._report()
+
+    def _came(self, result: RunResult) -> list[Order]:
+        """Take in what came back from a cluster, and return what is to be run because of it."""
+        self._cost.add(RunKind.of(result.spec, self._n_train(result.spec)), result.timings.total)
+        orders = [self._order(spec, one.rank) for one in self._awaited for spec in one.take(result)]
+        for one in self._awaited:
+            if one.answer is not None and one.answer.spec_hash == result.hash:
+                self._state = with_answer(self._state, one.task, one.answer)
+        self._look()
+        return orders
+
+    def _look(self) -> None:
+        """Note what is worked on now, and what is left."""
+        still = [one for one in self._awaited if one.answer is None]
+        first = min((one.rank for one in still), default=0)
+        courses = tuple(one.course for one in still if one.rank == first or one.is_begun)
+        left = [RunKind.of(spec, self._n_train(spec)) for one in still for spec in one.left]
+        self._left_on_one = self._cost.left(left, 0.0)
+        self._mean_seconds = (self._left_on_one or 0.0) / max(len(left), 1)
+        self._state = replace(self._state, courses=courses, done=self._state.total - len(left))
 
     def _n_train(self, spec: RunSpec) -> int:
         return len(self._by_fingerprint[spec.fingerprint].train)
