@@ -70,8 +70,33 @@ def test_that_the_path_equals_a_refit_for_any_scatter(seed, noise, scale, n, d):
     assert relative(NoisePath(scatter).weights(noise), denoiser_weights(scatter, noise)) < 1e-6
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        (None, "the scatter is a NoneType; it must be a square matrix of d \\+ 1 rows"),
+        (np.ones(3), r"the scatter is of shape \(3,\)"),
+        (np.ones((3, 4)), r"the scatter is of shape \(3, 4\)"),
+        (np.ones((1, 1)), r"the scatter is of shape \(1, 1\)"),
+        ([["a"]], "the scatter is a list"),
+        (np.full((3, 3), np.nan), "the scatter contains NaN or infinity"),
+    ],
+)
+def test_that_what_is_no_scatter_is_refused(wrong, words):
+    with pytest.raises(ValueError, match=words):
+        NoisePath(wrong)
+
+
+def test_that_a_scatter_in_lists_is_taken():
+    scatter = scatter_of(blobs(n=20, side=3))
+    np.testing.assert_array_equal(NoisePath(scatter.tolist()).weights(0.3), NoisePath(scatter).weights(0.3))
+
+
 def test_that_features_and_noise_out_of_range_are_refused():
     path = NoisePath(scatter_of(blobs()))
+    for wrong in ([0.5], "a", None):
+        with pytest.raises(ValueError, match="it must hold numbers of features, 0 to 35"):
+            path.rows(wrong, 0.3)
+    assert path.rows([], 0.3).shape == (0, 37)
     with pytest.raises(IndexError, match="0 to 35"):
         path.rows([36], 0.3)
     with pytest.raises(IndexError, match="0 to 35"):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from slide_gui.core.slide.scatter import Part, Scatter, ScatterSum, block_of
+from slide_gui.core.validation import check_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["BlockRows", "Blocks"]
@@ -51,9 +52,10 @@ class Blocks(BlockRows):
     Raises
     ------
     TypeError
-        If they can be gone over only once.
+        If they are no blocks, or can be gone over only once.
     ValueError
-        If a block is not 2-D, of another width than the first, or holds no numbers; if there are none.
+        If a block is not 2-D, of another width than the first, or holds no numbers; if there are none; if the shape is
+        no pair of whole numbers.
 
     Examples
     --------
@@ -72,8 +74,10 @@ class Blocks(BlockRows):
         if isinstance(blocks, Iterator):
             kind = type(blocks).__name__
             raise TypeError(f"a {kind} can be gone over only once, and a fit does so for each layer; {_AGAIN}")
+        if not callable(blocks) and not isinstance(blocks, Iterable):
+            raise TypeError(f"a {type(blocks).__name__} holds no blocks; {_AGAIN}")
         self._blocks = blocks
-        self.shape = self._counted() if shape is None else (int(shape[0]), int(shape[1]))
+        self.shape = self._counted() if shape is None else _checked_shape(shape)
 
     def __iter__(self) -> Iterator[Any]:
         """Yield the blocks, checked."""
@@ -104,3 +108,9 @@ class Blocks(BlockRows):
         for block in self:
             n, d = n + block.shape[0], block.shape[1]
         return n, d
+
+
+def _checked_shape(shape: object) -> tuple[int, int]:
+    if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
+        raise ValueError(f"shape is {shape!r}; it must be two whole numbers, rows and features")
+    return check_whole("shape", shape[0], 0), check_whole("shape", shape[1], 1)

@@ -38,9 +38,15 @@ class NoisePath:
         S = X̃ᵀX̃ of the layer's input, a constant 1 appended, not divided by n.
     ridge : float
         As in the fit.
+
+    Raises
+    ------
+    ValueError
+        If the scatter is no square matrix of finite numbers, or the ridge is out of range.
     """
 
     def __init__(self, scatter: Array, ridge: float = RIDGE) -> None:
+        scatter = _checked(scatter)
         self._scatter, self._ridge = scatter, check_ridge(ridge)
         diagonal = np.diag(scatter)[:-1]
         rare = diagonal < _RARE * max(self._ridge, np.finfo(float).tiny)
@@ -87,12 +93,14 @@ class NoisePath:
         Raises
         ------
         ValueError
-            If the noise is out of range.
+            If the noise is out of range, or the features are no whole numbers.
         IndexError
             If a feature does not exist.
         """
-        noise = check_noise(noise)
-        features = np.asarray(features, dtype=np.intp).reshape(-1)
+        noise, asked = check_noise(noise), np.ravel(features)
+        if asked.size and asked.dtype.kind not in "iu":
+            raise ValueError(f"features is {features!r}; it must hold numbers of features, 0 to {self.n_features - 1}")
+        features = asked.astype(np.intp)
         if features.size and not (features.min() >= 0 and features.max() < self.n_features):
             raise IndexError(f"features must be 0 to {self.n_features - 1}")
         p = 1.0 - noise
@@ -149,3 +157,23 @@ class NoisePath:
         result[:, self._common] = common.T
         result[:, self._rare] = rare.T
         return result
+
+
+def _checked(scatter: object) -> Array:
+    """Return a scatter matrix as an array; refuse what is none."""
+    try:
+        found = np.asarray(scatter, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
+        raise ValueError(
+            f"the scatter is {_said(scatter)}; it must be a square matrix of d + 1 rows, as of Scatter.matrix"
+        )
+    if not np.isfinite(found).all():
+        raise ValueError("the scatter contains NaN or infinity")
+    return found
+
+
+def _said(value: object) -> str:
+    shape = getattr(value, "shape", None)
+    return f"of shape {shape}" if shape is not None else f"a {type(value).__name__}"
