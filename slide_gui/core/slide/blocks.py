@@ -75,7 +75,7 @@ class Blocks(BlockRows):
             kind = type(blocks).__name__
             raise TypeError(f"a {kind} can be gone over only once, and a fit does so for each layer; {_AGAIN}")
         if not callable(blocks) and not isinstance(blocks, Iterable):
-            raise TypeError(f"a {type(blocks).__name__} holds no blocks; {_AGAIN}")
+            raise TypeError(f"blocks is {blocks!r}; {_AGAIN}")
         self._blocks = blocks
         self.shape = self._counted() if shape is None else _checked_shape(shape)
 

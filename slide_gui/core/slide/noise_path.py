@@ -166,9 +166,8 @@ def _checked(scatter: object) -> Array:
     except (TypeError, ValueError):
         found = np.empty(0)
     if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
-        raise ValueError(
-            f"the scatter is {_said(scatter)}; it must be a square matrix of d + 1 rows, as of Scatter.matrix"
-        )
+        needed = "it must be a square matrix of d + 1 rows, as Scatter.matrix is"
+        raise ValueError(f"the scatter is {_said(scatter)}; {needed}")
     if not np.isfinite(found).all():
         raise ValueError("the scatter contains NaN or infinity")
     return found
