@@ -162,15 +162,15 @@ class NoisePath:
 def _checked(scatter: object) -> Array:
     """Return a scatter matrix as an array; refuse what is none."""
     try:
-        found = np.asarray(scatter, dtype=np.float64)
+        matrix = np.asarray(scatter, dtype=np.float64)
     except (TypeError, ValueError):
-        found = np.empty(0)
-    if found.ndim != 2 or found.shape[0] != found.shape[1] or len(found) < 2:
+        matrix = np.empty(0)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         needed = "it must be a square matrix of d + 1 rows, as Scatter.matrix is"
         raise ValueError(f"the scatter is {_said(scatter)}; {needed}")
-    if not np.isfinite(found).all():
+    if not np.isfinite(matrix).all():
         raise ValueError("the scatter contains NaN or infinity")
-    return found
+    return matrix
 
 
 def _said(value: object) -> str:
