@@ -1,79 +1,62 @@
-"""Runs on the processes of a Dask cluster: those of this computer, or those that a scheduler reaches.
+"""The processes of a Dask cluster: those of this computer, or those that a scheduler reaches.
 
-A run is a task, keyed by the hash of its spec, so that a cluster never does one twice at once; the run that it starts
-from is its dependency. Data travel once, by their fingerprint. Results come back, as they finish, to the one writer of
-the store. A worker does one task at a time, with one thread in BLAS and the same versions as here, so that a result
-does not depend on where it was made.
+A worker does one task at a time, with one thread in BLAS and the same versions as here, so that a result does not
+depend on where it was made.
 """
 
 from __future__ import annotations
 
-import heapq
 import json
 import logging
 import socket
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
-from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.blas import limit_threads, loaded_blas
+from slide_gui.blas import loaded_blas
 from slide_gui.core import workers
 from slide_gui.core.validation import check_whole
-from slide_gui.core.workers import ClusterError, TaskProgress, check_alive, sent
-from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.core.workers import ClusterError, check_alive
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
-from slide_gui.experiments.cost import RunShape, typical_seconds
-from slide_gui.experiments.networks import Networks, shared_networks
-from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, run
-from slide_gui.experiments.source import DataSource
-from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.splits import divided_as
-from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.language import in_english, tr
 from slide_gui.numerics import numerics
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.resources import how_to_get
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client
 
 __all__ = [
+    "ATTEMPTS",
+    "CONNECTING",
+    "LOOK",
     "MOST_WORKERS",
     "Cluster",
     "ClusterChoice",
     "ClusterError",
-    "Order",
+    "Versions",
     "Worker",
-    "networks_here",
+    "refuse_other",
     "versions_here",
 ]
 
 MOST_WORKERS = 64
 """Processes of this computer."""
 
-_CONNECTING = 10.0  # seconds until a scheduler that does not answer, or has no worker, is given up
+CONNECTING = 10.0  # seconds until a scheduler that does not answer, or has no worker, is given up
 _KNOCKING = 0.5  # of which each try takes at most so many
 _COUNTING = 1.0  # seconds that a count of the workers holds
-_LOOK = 0.05  # seconds between two looks at whether anything came back, or the work is cancelled
-_BETWEEN_REPORTS = 0.5  # seconds between two words of a task about how far it is
-_ATTEMPTS = 10  # how often a run is asked for again whose data, worker or place were lost
+LOOK = 0.05  # seconds between two looks at whether anything came back, or the work is cancelled
+ATTEMPTS = 10  # how often a run is asked for again whose data, worker or place were lost
 _LOCAL = {
-    "distributed.scheduler.allowed-failures": _ATTEMPTS,
+    "distributed.scheduler.allowed-failures": ATTEMPTS,
     "distributed.worker.profile.enabled": False,  # it looks a hundred times a second at what a worker does
 }
-_DATA_SETS = 2  # held on workers at once: where runs on one come to their end, those on the next begin
-_RANK = 1e9  # of priority: more seconds than any chain of runs takes
 _LARGEST_FILE = 1 << 20  # bytes of a scheduler file
-_TOPIC = "slide-gui"
-_AGAIN = tr("all that came back is kept, and the same again goes on there")
 
 Versions = tuple[tuple[str, str], ...]
 
@@ -161,7 +144,7 @@ def versions_here() -> Versions:
     return (("numerics", str(numerics())), *libraries, ("BLAS", str(blas)))
 
 
-def _refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
+def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
     """Refuse a worker whose numbers may not be those of here."""
     known = dict(theirs)
     for name, wanted in mine:
@@ -181,25 +164,6 @@ def _refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
                     remedy=remedy,
                 )
             )
-
-
-@dataclass(frozen=True, eq=False)
-class Order:
-    """A run that a cluster is to make.
-
-    Attributes
-    ----------
-    spec : RunSpec
-        Checked.
-    dataset : Dataset
-        Its data, or the same rows with others held out.
-    rank : int
-        Runs of a lower one begin first.
-    """
-
-    spec: RunSpec
-    dataset: Dataset
-    rank: int = 0
 
 
 class Cluster(AbstractContextManager["Cluster"]):
@@ -285,45 +249,6 @@ class Cluster(AbstractContextManager["Cluster"]):
             workers.append(Worker(address, name, int(each["nthreads"]), memory, theirs))
         return tuple(sorted(workers, key=lambda worker: (len(worker.name), worker.name, worker.address)))
 
-    def answers(
-        self,
-        orders: Sequence[Order],
-        store: RunStore | None = None,
-        *,
-        progress: Progress = NO_PROGRESS,
-        may_begin: Callable[[], bool] = lambda: True,
-        further: Callable[[RunResult], Sequence[Order]] = lambda _: (),
-    ) -> Generator[RunResult, None, None]:
-        """Do what is ordered, and yield each result as it comes back; close the iterator to end early.
-
-        Parameters
-        ----------
-        orders : sequence of Order
-            Runs that they start from are taken from the store, or made, too.
-        store : RunStore, optional
-            Opened by this thread; keeps each result before it is yielded.
-        progress : Progress
-            Told the sum of what is done of all runs that are under way; the cancel point.
-        may_begin : callable
-            Returns whether further runs may be begun now.
-        further : callable
-            From a result that was yielded to what is ordered because of it.
-
-        Raises
-        ------
-        DataError, ValueError, MemoryError
-            As `run`.
-        ClusterError
-            If the scheduler is lost, or workers cannot be used.
-        Cancelled
-            By the progress.
-        """
-        work = _Work(self, store, progress, may_begin, further)
-        try:
-            yield from work.results(orders)
-        finally:
-            work.leave()
-
     @property
     def is_alive(self) -> bool:
         """Whether the scheduler still answers."""
@@ -335,7 +260,7 @@ class Cluster(AbstractContextManager["Cluster"]):
         return facts
 
     def _check_workers(self, progress: Progress) -> None:
-        deadline = time.monotonic() + _CONNECTING
+        deadline = time.monotonic() + CONNECTING
         while not self._facts():
             if time.monotonic() > deadline:
                 raise ClusterError(
@@ -345,7 +270,7 @@ class Cluster(AbstractContextManager["Cluster"]):
                     )
                 )
             progress.report(0.0)
-            time.sleep(_LOOK)
+            time.sleep(LOOK)
         for worker in self.workers():
             if worker.threads != 1:
                 raise ClusterError(
@@ -356,7 +281,7 @@ class Cluster(AbstractContextManager["Cluster"]):
                         threads=worker.threads,
                     )
                 )
-            _refuse_other(worker.address, worker.versions, versions_here())
+            refuse_other(worker.address, worker.versions, versions_here())
 
 
 def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
@@ -385,7 +310,7 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
             return local, Client(local, set_as_default=False)
         address = _written(choice.scheduler) if choice.is_file else choice.scheduler
         _knock(parse_host_port(address.partition("://")[2]), progress)
-        return None, Client(address, timeout=_CONNECTING, set_as_default=False)
+        return None, Client(address, timeout=CONNECTING, set_as_default=False)
     except ClusterError:
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
@@ -404,7 +329,7 @@ def _knock(place: tuple[str, int], progress: Progress) -> None:
     OSError
         If nobody does.
     """
-    deadline = time.monotonic() + _CONNECTING
+    deadline = time.monotonic() + CONNECTING
     while True:
         progress.report(0.0)
         try:
@@ -429,317 +354,3 @@ def _written(file: str) -> str:
             return address
     remedy = tr("start one: dask scheduler --scheduler-file FILE")
     raise ClusterError(tr("{file} holds no address of a scheduler; {remedy}", file=file, remedy=remedy))
-
-
-class _Work:
-    """Runs on their way through a cluster."""
-
-    def __init__(
-        self,
-        cluster: Cluster,
-        store: RunStore | None,
-        progress: Progress,
-        may_begin: Callable[[], bool],
-        further: Callable[[RunResult], Sequence[Order]],
-    ) -> None:
-        self._cluster, self._client = cluster, cluster.client
-        self._store, self._progress, self._may_begin, self._further = store, progress, may_begin, further
-        self._asked: set[str] = set()
-        self._orders: dict[str, Order] = {}  # what has to be made
-        self._back: set[str] = set()  # of that, what came back
-        self._there: dict[str, RunResult] = {}  # results that others start from; without a store, all
-        self._to_yield: deque[RunResult] = deque()  # results to be yielded
-        self._followers: dict[str, list[str]] = {}
-        self._latest: dict[str, str] = {}  # of autoencoders that runs share, the last run that trains layers of them
-        self._weights: dict[str, float] = {}
-        self._ready: list[tuple[int, float, str]] = []
-        self._running: dict[str, Future] = {}
-        self._fractions: dict[str, float] = {}
-        self._attempts: dict[str, int] = {}
-        self._done: SimpleQueue[Future] = SimpleQueue()
-        self._data: dict[str, Future] = {}
-        self._reading: set[str] = set()
-        self._shapes: dict[str, RunShape] = {}
-        self._client.subscribe_topic(_TOPIC, self._heard)
-
-    def _take_in(self, orders: Sequence[Order]) -> None:
-        """Take runs from the store, or in among those that have to be made, each behind the one that it comes after."""
-        new: list[str] = []
-        for order in sorted(orders, key=lambda order: 0 if order.spec.sda is None else -order.spec.layers):
-            if order.spec.hash in self._asked:
-                continue
-            self._asked.add(order.spec.hash)
-            stored = self._stored(order.spec)
-            if stored is None:
-                self._add(order, new)
-            else:
-                self._to_yield.append(stored)
-        self._followers |= {spec_hash: [] for spec_hash in new}
-        before = {spec_hash: self._before(self._orders[spec_hash].spec) for spec_hash in new}
-        for spec_hash, first in before.items():
-            if first is not None:
-                self._followers[first].append(spec_hash)
-        for spec_hash in reversed(new):  # followers stand behind what they start from
-            self._weigh(spec_hash)
-        for spec_hash, first in before.items():
-            if first is None:
-                self._make_ready(spec_hash)
-
-    def _stored(self, spec: RunSpec) -> RunResult | None:
-        """Return the result of a run that was made before, or None."""
-        if spec.hash in self._there:
-            return self._there[spec.hash]
-        if self._store is not None:
-            with suppress(KeyError, DamagedRun):
-                return self._store.take(spec)
-        return None
-
-    def _add(self, order: Order, new: list[str]) -> None:
-        """Take in that a run has to be made, behind the one that it starts from."""
-        spec = order.spec
-        if self._is_awaited(spec.hash):
-            return
-        near = spec.neighbour
-        if near is not None and near.hash not in self._there:
-            stored = self._stored(near)
-            if stored is None:
-                self._add(replace(order, spec=near), new)
-            else:
-                self._there[near.hash] = stored
-        self._orders[spec.hash] = order
-        self._back.discard(spec.hash)
-        new.append(spec.hash)
-
-    def _before(self, spec: RunSpec) -> str | None:
-        """Return the run that one comes after: that it starts from, or one that trains layers of its autoencoders.
-
-        Such a worker has them then; the deepest come first.
-        """
-        shared, first = shared_networks(spec), None
-        if spec.neighbour is not None and self._is_awaited(spec.neighbour.hash):
-            first = spec.neighbour.hash
-        elif self._is_awaited(self._latest.get(shared, "")):
-            first = self._latest[shared]
-        if shared:
-            self._latest[shared] = spec.hash
-        return first
-
-    def _is_awaited(self, spec_hash: str) -> bool:
-        return spec_hash in self._orders and spec_hash not in self._back
-
-    def _weigh(self, spec_hash: str) -> None:
-        """Note about how long the longest chain from a run on takes: of one rank, the longest begin first."""
-        order = self._orders[spec_hash]
-        fingerprint = order.dataset.fingerprint
-        if fingerprint not in self._shapes:
-            self._shapes[fingerprint] = RunShape.of(order.dataset)
-        after = max((self._weights[each] for each in self._followers[spec_hash]), default=0.0)
-        self._weights[spec_hash] = typical_seconds(order.spec, self._shapes[fingerprint]) + after
-
-    def _make_ready(self, spec_hash: str) -> None:
-        heapq.heappush(self._ready, (self._orders[spec_hash].rank, -self._weights[spec_hash], spec_hash))
-
-    def results(self, orders: Sequence[Order]) -> Generator[RunResult, None, None]:
-        """Yield the results of what was ordered, first those that the store holds."""
-        self._take_in(orders)
-        while True:
-            while self._to_yield:
-                result = self._to_yield.popleft()
-                yield result
-                self._take_in(self._further(result))
-            if not self._running and not self._ready:
-                return
-            self._begin()
-            future = self._next()
-            if future is not None:
-                self._come_back(future)
-
-    def _come_back(self, future: Future) -> None:
-        """Keep what a run gave, and make ready what comes after it."""
-        spec_hash = next(key for key, running in self._running.items() if running is future)
-        result = self._result(spec_hash, future)
-        if result is None:
-            return
-        if self._store is not None:
-            self._store.save(result)
-        self._note_place(spec_hash, future)
-        self._back.add(spec_hash)
-        if self._followers[spec_hash] or self._store is None:
-            self._there[spec_hash] = result
-        for follower in self._followers[spec_hash]:
-            self._make_ready(follower)
-        if spec_hash in self._asked:
-            self._to_yield.append(result)
-
-    def _note_place(self, spec_hash: str, future: Future) -> None:
-        """Note the worker that has the autoencoders of a run."""
-        shared = shared_networks(self._orders[spec_hash].spec)
-        if shared:
-            with suppress(Exception):  # the scheduler may be gone by now
-                self._cluster.places[shared] = self._client.who_has([future])[future.key][0]
-
-    def leave(self) -> None:
-        """Let go of everything; what still runs is cancelled."""
-        with suppress(Exception):  # the scheduler may be gone
-            self._client.unsubscribe_topic(_TOPIC)
-            self._client.cancel(list(self._running.values()))
-        self._running.clear()
-        self._data.clear()
-
-    def _begin(self) -> None:
-        """Begin runs that may be: two a worker, so that none waits; some always, for clusters that grow when asked."""
-        most = 2 * max(self._cluster.n_slots, 1)
-        while self._ready and len(self._running) < most and self._may_begin():
-            rank, _, spec_hash = self._ready[0]
-            data = self._data_there(self._orders[spec_hash])
-            if data is None:
-                return
-            heapq.heappop(self._ready)
-            self._submit(spec_hash, data, rank)
-
-    def _submit(self, spec_hash: str, data: Future, rank: int) -> None:
-        spec = self._orders[spec_hash].spec
-        near = None if spec.neighbour is None else self._there[spec.neighbour.hash]
-        attempt = self._attempts.get(spec_hash, 0)
-        key = f"slide-run-{spec_hash}" + (f"-again-{attempt}" if attempt else "")  # Dask still knows the lost one
-        place = self._cluster.places.get(shared_networks(spec))
-        where = {} if place is None else {"workers": [place], "allow_other_workers": True}
-        future = self._client.submit(
-            _run_there,
-            data,
-            spec,
-            near,
-            versions_here(),
-            key=key,
-            priority=self._weights[spec_hash] - rank * _RANK,
-            **where,
-        )
-        self._running[spec_hash] = future
-        future.add_done_callback(self._done.put)
-
-    def _next(self) -> Future | None:
-        """Return a run that came back, or None after a moment; say how far all are."""
-        try:
-            future = self._done.get(timeout=_LOOK)
-        except Empty:
-            future = None
-        self._progress.report(sum(self._fractions.get(key, 0.0) for key in self._running))
-        if future is not None and any(future is running for running in self._running.values()):
-            return future
-        check_alive(self._client)
-        return None
-
-    def _result(self, spec_hash: str, future: Future) -> RunResult | None:
-        """Return what came back; None where it was lost on the way, and is asked for again."""
-        from distributed import CancelledError, KilledWorker
-
-        del self._running[spec_hash]
-        self._fractions.pop(spec_hash, None)
-        try:
-            result: RunResult = future.result(timeout=_CONNECTING)
-        except ClusterError:
-            raise
-        except KilledWorker:
-            raise ClusterError(
-                tr(
-                    "run {run} ended the workers that it was given to, one after the other; give them "
-                    "more memory, or use less data; {again}",
-                    run=spec_hash[:12],
-                    again=_AGAIN,
-                )
-            ) from None
-        except (Cancelled, CancelledError, OSError) as error:
-            check_alive(self._client)
-            self._attempts[spec_hash] = self._attempts.get(spec_hash, 0) + 1
-            if self._attempts[spec_hash] > _ATTEMPTS:
-                raise ClusterError(
-                    tr(
-                        "run {run} was lost {n} times ({error}); {again}",
-                        run=spec_hash[:12],
-                        n=_ATTEMPTS,
-                        error=error,
-                        again=_AGAIN,
-                    )
-                ) from None
-            self._make_ready(spec_hash)
-            return None
-        return result
-
-    def _data_there(self, order: Order) -> Future | None:
-        """Return the data of a run as workers have them, or None while one reads them.
-
-        They read the same files where they find them, else they are sent from here. Either is a task, so that the
-        scheduler makes them again where the workers that had them are lost; what is let go of here stays there until
-        the runs that were begun on it are done.
-        """
-        dataset, source = order.dataset, order.spec.source
-        fingerprint = dataset.fingerprint
-        key = f"slide-data-{fingerprint}"
-        if fingerprint not in self._data:
-            while len(self._data) >= _DATA_SETS:
-                del self._data[next(iter(self._data))]
-            if source and not dataset.generated:
-                self._reading.add(fingerprint)
-                self._data[fingerprint] = self._client.submit(
-                    _read_there, source, fingerprint, dataset.held_out, key=key, priority=_RANK
-                )
-            else:
-                self._data[fingerprint] = sent(self._client, dataset, f"{key}-sent")
-        if fingerprint in self._reading:
-            if not self._data[fingerprint].done():
-                return None
-            self._reading.discard(fingerprint)
-            if self._data[fingerprint].status != "finished":
-                self._data[fingerprint] = sent(self._client, dataset, f"{key}-sent")
-        return self._data[fingerprint]
-
-    def _heard(self, event: Any) -> None:
-        """Take in how far a run is, in a thread of the client."""
-        spec_hash, fraction = event[1]
-        if spec_hash in self._running:
-            self._fractions[spec_hash] = fraction
-
-
-def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Dataset:
-    """Read the data on a worker.
-
-    Raises
-    ------
-    DataError
-        If they are not there, or others.
-    """
-    dataset = divided_as(DataSource.parse(source).load(), fingerprint, held_out)
-    if dataset.fingerprint != fingerprint:
-        raise DataError(tr("other data than those of the run"), source)
-    return dataset
-
-
-@lru_cache(maxsize=_DATA_SETS)
-def networks_here(_fingerprint: str) -> Networks:
-    """Return the autoencoders that runs of this process on the same data share; those of long before are forgotten."""
-    return Networks()
-
-
-def _run_there(dataset: Dataset, spec: RunSpec, near: RunResult | None, versions: Versions) -> RunResult:
-    """Make a run on a worker."""
-    progress = _RunProgress(spec.hash)
-    limit_threads(1)
-    _refuse_other(progress.worker.address, versions_here(), versions)
-    reuse = Reuse(results={} if near is None else {near.hash: near}, networks=networks_here(spec.fingerprint))
-    return run(dataset, spec, progress=progress, reuse=reuse)
-
-
-class _RunProgress(TaskProgress):
-    """Says how far a run is, now and then."""
-
-    def __init__(self, spec_hash: str) -> None:
-        super().__init__()
-        self._hash, self._said = spec_hash, time.monotonic()
-
-    def report(self, fraction: float, payload: object = None) -> None:
-        """End the run once it is cancelled, and say how far it is."""
-        super().report(fraction)
-        now = time.monotonic()
-        if now - self._said > _BETWEEN_REPORTS:
-            self._said = now
-            self.worker.log_event(_TOPIC, (self._hash, float(fraction)))  # NumPy’s floats cannot travel

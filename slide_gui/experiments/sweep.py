@@ -10,7 +10,8 @@ from functools import partial
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
-from slide_gui.experiments.cluster import Cluster, Order
+from slide_gui.experiments.cluster import Cluster
+from slide_gui.experiments.cluster_runs import Order, run_orders
 from slide_gui.experiments.cost import CostModel, RunKind, RunShape, kind_of, typical_seconds
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, run
@@ -92,11 +93,11 @@ def answers_of(
     Raises
     ------
     DataError, ClusterError, Cancelled
-        As `stored_or_run` and `Cluster.answers`.
+        As `stored_or_run` and `run_orders`.
     """
     if cluster is not None:
         orders = [Order(spec, dataset) for spec in specs]
-        yield from cluster.answers(orders, store, progress=progress, may_begin=may_begin)
+        yield from run_orders(cluster, orders, store, progress=progress, may_begin=may_begin)
         return
     for spec in specs:
         if store is None:

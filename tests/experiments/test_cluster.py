@@ -26,8 +26,9 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import cluster as cluster_module
-from slide_gui.experiments import trial
-from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, Order, networks_here, versions_here
+from slide_gui.experiments import cluster_runs, trial
+from slide_gui.experiments.cluster import Cluster, ClusterChoice, ClusterError, versions_here
+from slide_gui.experiments.cluster_runs import Order, networks_here, run_orders
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import Course, EvaluationState
@@ -157,7 +158,7 @@ def test_that_how_far_a_run_is_travels_as_a_plain_number(two: Cluster) -> None:
 
 
 def reported() -> None:
-    progress = cluster_module._RunProgress("abc")
+    progress = cluster_runs._RunProgress("abc")
     progress._said = 0.0
     progress.report(np.float64(0.25))
 
@@ -237,9 +238,9 @@ def test_that_workers_read_the_same_files_and_are_sent_what_they_do_not_find(two
     lines = [",".join(map(str, [*row[:6].astype(int), "ab"[label]])) for row, label in labelled(DATA)]
     file.write_text("\n".join([",".join("123456") + ",class", *lines]) + "\n")
     found = DataSource(paths=(str(file),)).load()
-    assert cluster_module._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
+    assert cluster_runs._read_there(str(file), found.fingerprint, found.held_out).fingerprint == found.fingerprint
     with pytest.raises(DataError, match="other data than those of the run"):
-        cluster_module._read_there(str(file), DATA.fingerprint, None)
+        cluster_runs._read_there(str(file), DATA.fingerprint, None)
     for source in (str(file), str(tmp_path / "gone.csv")):
         sweep = SweepSpec(found.fingerprint, source, (0.3,), (1,), svm=GIVEN, held_out=found.held_out)
         with RunStore(tmp_path / "runs.sqlite") as store:
@@ -264,8 +265,8 @@ def test_that_workers_of_other_versions_are_refused_with_both_named() -> None:
     for name in mine:
         theirs = tuple({**mine, name: "0.0"}.items())
         with pytest.raises(ClusterError, match=rf"^worker tcp://there:1 has {name} 0\.0, here it is "):
-            cluster_module._refuse_other("tcp://there:1", theirs, versions_here())
-    cluster_module._refuse_other("tcp://there:1", versions_here(), versions_here())
+            cluster_module.refuse_other("tcp://there:1", theirs, versions_here())
+    cluster_module.refuse_other("tcp://there:1", versions_here(), versions_here())
 
 
 @pytest.mark.parametrize(
@@ -283,7 +284,7 @@ def test_that_a_choice_that_cannot_be_meant_is_refused(choice: ClusterChoice, sa
 
 
 def test_that_a_scheduler_that_does_not_answer_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(cluster_module, "_CONNECTING", 0.5)
+    monkeypatch.setattr(cluster_module, "CONNECTING", 0.5)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://127\.0\.0\.1:1 "):
         Cluster(ClusterChoice(scheduler="tcp://127.0.0.1:1"))
     with pytest.raises(ClusterError, match=r"gone\.json holds no address of a scheduler"):
@@ -298,7 +299,7 @@ def test_that_a_scheduler_at_whose_door_nothing_happens_is_given_up(monkeypatch:
         assert next(knocks) < 10_000
 
     knocks = count()
-    monkeypatch.setattr(cluster_module, "_CONNECTING", 0.0)
+    monkeypatch.setattr(cluster_module, "CONNECTING", 0.0)
     monkeypatch.setattr(cluster_module.socket, "create_connection", nothing_happens)
     with pytest.raises(ClusterError, match=r"no scheduler answers at tcp://10\.0\.0\.1:8786 "):
         Cluster(ClusterChoice(scheduler="tcp://10.0.0.1:8786"), progress=Listener(enough))
@@ -372,7 +373,7 @@ class LostTask:
 def idle(monkeypatch: pytest.MonkeyPatch) -> Idle:
     client = Idle(1)
     monkeypatch.setattr(cluster_module, "_connected", lambda *_: (client, client))
-    monkeypatch.setattr(cluster_module, "_LOOK", 0.001)
+    monkeypatch.setattr(cluster_runs, "LOOK", 0.001)
     return client
 
 
@@ -384,8 +385,8 @@ def begun(client: Idle, specs: list[RunSpec], rank: Callable[[RunSpec], int] = l
         if next(reports, None) is None:
             raise Cancelled
 
-    answers = Cluster(ClusterChoice(workers=1)).answers(
-        [Order(each, DATA, rank(each)) for each in specs], progress=Listener(wait)
+    answers = run_orders(
+        Cluster(ClusterChoice(workers=1)), [Order(each, DATA, rank(each)) for each in specs], progress=Listener(wait)
     )
     with pytest.raises(Cancelled):
         next(answers)
@@ -432,7 +433,7 @@ def test_that_what_a_result_leads_to_is_made_on_its_own_data_and_what_is_there_i
 
     def chain(store: RunStore | None, further: dict[str, list[Order]]) -> list[RunResult]:
         return list(
-            two.answers([Order(specs[0], several[0])], store, further=lambda result: further.get(result.hash, []))
+            run_orders(two, [Order(specs[0], several[0])], store, further=lambda result: further.get(result.hash, []))
         )
 
     with RunStore(tmp_path / "runs.sqlite") as store, threadpool_limits(1, user_api="blas"):
@@ -447,7 +448,7 @@ def test_that_what_a_result_leads_to_is_made_on_its_own_data_and_what_is_there_i
 def test_that_a_run_lost_with_its_scheduler_is_not_asked_for_again(idle: Idle, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(LostTask, "add_done_callback", lambda task, called: called(task))
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
-        next(Cluster(ClusterChoice(workers=1)).answers([Order(spec(DATA), DATA)]))
+        next(run_orders(Cluster(ClusterChoice(workers=1)), [Order(spec(DATA), DATA)]))
     assert [key for key in idle.asked if "again" in key] == []
 
 
@@ -460,7 +461,7 @@ def test_that_a_scheduler_lost_while_workers_read_the_data_is_named(idle: Idle) 
     data = replace(DATA, generated=False)
     cluster = Cluster(ClusterChoice(workers=1))
     with pytest.raises(ClusterError, match="the connection to the scheduler is lost; see that it runs"):
-        next(cluster.answers([Order(replace(spec(data), source="rows.csv"), data)], progress=Listener(lose)))
+        next(run_orders(cluster, [Order(replace(spec(data), source="rows.csv"), data)], progress=Listener(lose)))
 
 
 def test_that_a_file_that_no_scheduler_wrote_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
-from slide_gui.experiments.cluster import Cluster, Order
+from slide_gui.experiments.cluster import Cluster
+from slide_gui.experiments.cluster_runs import Order, run_orders
 from slide_gui.experiments.cost import CostModel, RunKind
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
@@ -84,34 +85,38 @@ class _Awaited:
 
     Parameters
     ----------
+    rank : int
+        Of its runs, as in `Order`.
     points : sequence of SweepPoint
         Its candidates.
     stored : container of str
         Hashes of runs that are made already.
     """
 
-    def __init__(self, task: Task, rank: int, points: Sequence[SweepPoint], stored: Container[str]) -> None:
-        self.task, self.rank = task, rank
+    def __init__(
+        self, task: Task, dataset: Dataset, rank: int, points: Sequence[SweepPoint], stored: Container[str]
+    ) -> None:
+        self.task, self.dataset, self.rank = task, dataset, rank
         self.answer: SplitAnswer | None = None
         self._points, self._stored = points, stored
         self._answers: dict[str, PointResult] = {}
-        self._chosen: PointResult | SweepPoint | None = None
+        self._chosen: PointResult | SweepPoint | None = points[0] if len(points) == 1 else None
         self._final = task.plan.final(points[-1]).spec  # or another with as many rows, until it is chosen
-        if len(points) == 1:
-            self._chosen = points[0]
 
     @property
-    def first(self) -> list[RunSpec]:
-        """What has to be run before anything is known of it."""
+    def next(self) -> list[RunSpec]:
+        """What has to be run: all candidates, and when they are judged, what was chosen."""
         return [point.spec for point in self._points] if self._chosen is None else [self._final]
 
     @property
     def left(self) -> list[RunSpec]:
         """What has to be run still, what is to be chosen among it."""
-        candidates = [] if self._chosen is not None else [point.spec for point in self._points]
-        known = [spec.hash in self._answers or spec.hash in self._stored for spec in candidates]
-        waiting = [spec for spec, is_known in zip(candidates, known, strict=True) if not is_known]
-        return [] if self.answer is not None else [*waiting, self._final]
+        if self.answer is not None:
+            return []
+        if self._chosen is not None:
+            return [self._final]
+        to_come = [spec for spec in self.next if spec.hash not in self._answers and spec.hash not in self._stored]
+        return [*to_come, self._final]
 
     @property
     def is_begun(self) -> bool:
@@ -124,16 +129,18 @@ class _Awaited:
         place = self.task.plan.data, self.task.plan.method, self.task.split
         return Course(*place, *((len(self._answers), len(self._points)) if self._chosen is None else (0, 1)))
 
+    def waits_for(self, spec_hash: str) -> bool:
+        """Whether a run is the next, or one of the next, of its own."""
+        return any(spec.hash == spec_hash for spec in self.next) and spec_hash not in self._answers
+
     def take(self, result: RunResult) -> list[RunSpec]:
-        """Take in a result, if it is one of its own, and return what has to be run because of it."""
+        """Take in a result that it waits for, and return what has to be run because of it."""
         if self._chosen is not None:
-            if result.hash == self._final.hash:
-                self.answer = split_answer(self.task.split, self._chosen, result)
+            self.answer = split_answer(self.task.split, self._chosen, result)
             return []
-        for point in self._points:
-            if point.spec.hash == result.hash:
-                self._answers[result.hash] = PointResult.of(point, result)
-        if any(point.spec.hash not in self._answers for point in self._points):
+        (point,) = (point for point in self._points if point.spec.hash == result.hash)
+        self._answers[result.hash] = PointResult.of(point, result)
+        if len(self._answers) < len(self._points):
             return []
         chosen = self.task.plan.best([self._answers[point.spec.hash] for point in self._points])
         self._chosen, self._final = chosen, self.task.plan.final(chosen.point).spec
@@ -155,12 +162,10 @@ class _Evaluation:
         self._cost = CostModel()
         self._networks = Networks()
         self._datasets: dict[str, Dataset] = {}
-        self._by_fingerprint: dict[str, Dataset] = {}
         self._state = empty_state(cells, ())
         self._todo: list[tuple[Task, list[RunKind]]] = []
         self._awaited: list[_Awaited] = []  # on a cluster
         self._left_on_one: float | None = None  # seconds that what is left there would take on one worker
-        self._mean_seconds = 0.0  # of a run of it
 
     def run(self) -> EvaluationState:
         for cell in self._cells:
@@ -169,7 +174,6 @@ class _Evaluation:
                 self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
         self._reader = Reader(self._store, infos)
-        self._by_fingerprint = {dataset.fingerprint: dataset for dataset in self._datasets.values()}
         self._state = replace(self._state, data=tuple(infos.values()))
         self._take_stored()
         if self._cluster is not None:
@@ -236,18 +240,20 @@ class _Evaluation:
         ranks: dict[tuple[str, int], int] = {}
         for task, _ in self._todo:
             rank = ranks.setdefault((task.plan.data, task.split), len(ranks))
-            self._awaited.append(_Awaited(task, rank, self._reader.candidates(task), self._reader.rows))
+            dataset, points = self._datasets[task.plan.data], self._reader.candidates(task)
+            self._awaited.append(_Awaited(task, dataset, rank, points, self._reader.rows))
         self._look()
 
         def heard(fraction: float, _payload: object) -> None:
-            if self._left_on_one is not None:
-                seconds = max(self._left_on_one - fraction * self._mean_seconds, 0.0)
-                at_once = max(min(cluster.n_slots, self._state.total - self._state.done), 1)
-                self._state = replace(self._state, seconds_left=seconds / at_once)
+            n_left = self._state.total - self._state.done
+            if self._left_on_one is not None and n_left:
+                seconds = self._left_on_one * max(1.0 - fraction / n_left, 0.0)
+                self._state = replace(self._state, seconds_left=seconds / max(min(cluster.n_slots, n_left), 1))
             self._report(fraction)
 
-        results = cluster.answers(
-            [self._order(spec, one.rank) for one in self._awaited for spec in one.first],
+        results = run_orders(
+            cluster,
+            [self._order(one, spec) for one in self._awaited for spec in one.next],
             self._store,
             progress=Listener(heard),
             may_begin=lambda: not self._pause.paused,
@@ -259,10 +265,11 @@ class _Evaluation:
 
     def _came(self, result: RunResult) -> list[Order]:
         """Take in what came back from a cluster, and return what is to be run because of it."""
-        self._cost.add(RunKind.of(result.spec, self._n_train(result.spec)), result.timings.total)
-        orders = [self._order(spec, one.rank) for one in self._awaited for spec in one.take(result)]
+        orders = []
         for one in self._awaited:
-            if one.answer is not None and one.answer.spec_hash == result.hash:
+            if one.waits_for(result.hash):
+                self._cost.add(RunKind.of(result.spec, len(one.dataset.train)), result.timings.total)
+                orders += [self._order(one, spec) for spec in one.take(result)]
                 self._state = with_answer(self._state, one.task, one.answer)
         self._look()
         return orders
@@ -272,15 +279,11 @@ class _Evaluation:
         still = [one for one in self._awaited if one.answer is None]
         first = min((one.rank for one in still), default=0)
         courses = tuple(one.course for one in still if one.rank == first or one.is_begun)
-        left = [RunKind.of(spec, self._n_train(spec)) for one in still for spec in one.left]
+        left = [RunKind.of(spec, len(one.dataset.train)) for one in still for spec in one.left]
         self._left_on_one = self._cost.left(left, 0.0)
-        self._mean_seconds = (self._left_on_one or 0.0) / max(len(left), 1)
         self._state = replace(self._state, courses=courses, done=self._state.total - len(left))
 
-    def _n_train(self, spec: RunSpec) -> int:
-        return len(self._by_fingerprint[spec.fingerprint].train)
-
-    def _order(self, spec: RunSpec, rank: int) -> Order:
+    def _order(self, one: _Awaited, spec: RunSpec) -> Order:
         """Return a run as a cluster is asked for it; that the store holds it damaged is noted."""
         if spec.hash in self._reader.rows:
             try:
@@ -289,7 +292,7 @@ class _Evaluation:
                 pass
             except DamagedRun as error:
                 self._state = replace(self._state, faults=(*self._state.faults, str(error)))
-        return Order(spec, self._by_fingerprint[spec.fingerprint], rank)
+        return Order(spec, one.dataset, one.rank)
 
     def _do(self, task: Task) -> None:
         """Run the candidates that are missing, choose, and judge what was chosen."""
