@@ -409,6 +409,10 @@ QHeaderView { border: 0; border-radius: 0; }
 QTableCornerButton::section { background: $panel; border: 0; border-bottom: 1px solid $line; }
 QHeaderView::section { background: $panel; color: $muted; border: 0; border-bottom: 1px solid $line;
     padding: 4px 5px; font-size: 11px; }
+QHeaderView::up-arrow { image: url("$icon_chevron_up"); }
+QHeaderView::down-arrow { image: url("$icon_chevron_down"); }
+QHeaderView::up-arrow, QHeaderView::down-arrow { width: 9px; height: 9px; subcontrol-origin: border;
+    subcontrol-position: top center; }
 QAbstractScrollArea::corner { background: transparent; border: 0; }
 QScrollBar:vertical { background: transparent; width: 10px; margin: 0; }
 QScrollBar:horizontal { background: transparent; height: 10px; margin: 0; }

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QGuiApplication, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
@@ -274,6 +274,20 @@ def test_that_every_column_stands_whole_in_a_window_of_1280(shown: Shown) -> Non
     view = table.view()
     assert view.horizontalScrollBar().maximum() == 0
     assert cut(table, long) == []
+
+
+def test_that_the_arrow_of_the_order_covers_no_title(table: RunTable) -> None:
+    head = table.view().horizontalHeader()
+    font = QFontMetricsF(figure_font(table, TEXT))
+
+    def title(number: int, sorted_by: int) -> QImage:
+        table.view().sortByColumn(sorted_by, Qt.SortOrder.AscendingOrder)
+        top = round((head.height() - font.capHeight()) / 2)
+        across = QRect(head.sectionPosition(number), top, head.sectionSize(number), round(font.capHeight()))
+        return head.grab(across).toImage()
+
+    for number in range(len(SHOWN)):
+        assert title(number, number) == title(number, TAG if number != TAG else 0), TITLES[number]
 
 
 def cut(table: RunTable, row: StoredRun) -> list[str]:
