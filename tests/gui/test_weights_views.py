@@ -8,11 +8,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QSlider
 
-from slide_gui.core.slide.denoiser import expected_q
+from slide_gui.core.slide.denoiser import denoiser_weights, expected_q
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.inspection.explain import explain
 from slide_gui.experiments.inspection.flow import Forward, survivors
 from slide_gui.gui.pages.weights import flow
-from slide_gui.gui.pages.weights.explained import ExplainedWeight
+from slide_gui.gui.pages.weights.explained import ExplainedWeight, lines_of
 from slide_gui.gui.pages.weights.page import COPIES, EXPLAIN, FLOW, PINNED, SamplePanel
 from slide_gui.gui.theme import DARK, LIGHT, apply_theme
 from slide_gui.gui.widgets.color_bar import BesideColorBar, ColorBar
@@ -384,6 +385,23 @@ def test_that_the_numbers_follow_noise_and_layer(window, explained):
     a = window.weights_page.pixels.target
     assert value(explained, "S_{aa}") == pytest.approx(window.workspace.stack.layers[2].scatter[a, a], abs=0.006)
     assert "h²" in explained.panel.accessibleDescription()
+
+
+def test_that_sums_of_pixels_that_are_hardly_ever_lit_together_are_said_with_all_their_digits():
+    rows = np.zeros((50, 3))
+    rows[:, 0], rows[0, 1], rows[1:3, 2] = 1.0, 0.013, 0.5
+    extended = np.hstack([rows, np.ones((50, 1))])
+    scatter = extended.T @ extended
+    weights = denoiser_weights(scatter, 0.3, 1e-5)
+
+    def shown(a, b):
+        lines = lines_of(explain(scatter, weights[a], 0.3, 1e-5, a, b))
+        return {line.name: line.value for line in lines}
+
+    together = shown(0, 1)
+    assert (together["S_{ab}"], together["S_{aa}"]) == ("0.01300", "50.00")
+    assert together["E[P]_{ab}"] == together["check"] == "0.009100"
+    assert shown(1, 2)["S_{ab}"] == shown(1, 2)["check"] == "0.00"
 
 
 def test_that_depth_zero_and_plain_features_are_explained_too(window, explained):

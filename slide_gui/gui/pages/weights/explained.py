@@ -24,6 +24,7 @@ from slide_gui.text import count, fixed, layer_name, number, significant
 __all__ = ["ExplainedWeight", "lines_of"]
 
 _TILES = 150  # least height of the tiles
+_ROUNDING = 1e-10  # of E[Q]_aa: what is left of a sum that should be 0
 _COLUMNS = ("S", "E[P]", "E[Q]", "W")
 
 
@@ -32,6 +33,7 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     s_ab, s_aa, p_ab = _amount(e.s_ab), _amount(e.s_aa), _amount(e.p_ab)
     q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
     same = e.a == e.b
+    product = e.product if abs(e.product) > _ROUNDING * e.q_aa else 0.0
     over, one_pixel, two_pixels = tr("over {n} samples", n=count(e.n)), tr("eq. 10, α = β"), tr("eq. 10, α ≠ β")
     return (
         ExplainLine(
@@ -71,14 +73,17 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
             tr("What the reconstruction of a starts from: the weight of the constant that is never corrupted"),
         ),
         ExplainLine(
-            tr("check"), "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(e.product), tr("eq. 8"),
+            tr("check"), "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(product), tr("eq. 8"),
             tr("Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution"),
         ),
     )  # fmt: skip
 
 
 def _amount(value: float) -> str:
-    return fixed(value, 2) if abs(value) < 1e6 else number(value)
+    """Return a sum over the samples: two decimals, or four digits where two decimals would be fewer."""
+    if abs(value) >= 1e6:
+        return number(value)
+    return fixed(value, 2) if abs(value) >= 10.0 or not value else significant(value, 4)
 
 
 class ExplainedWeight(View):
