@@ -375,6 +375,18 @@ def test_that_the_numbers_are_those_of_the_pixel_pointed_at_and_the_one_under_th
     assert value(explained, "W_{ab}") == pytest.approx(layer.weights[19, row.argmax()], abs=6e-5)
 
 
+def test_that_where_contributions_are_shown_the_numbers_are_those_of_the_pixel_that_contributes_most(window, explained):
+    window.workspace.select(show="contribution")
+    layer = window.workspace.stack.layers[0]
+    weights = np.abs(layer.weights[:, :-1])
+    np.fill_diagonal(weights, 0.0)
+    most = (weights * np.sqrt(np.diag(layer.scatter)[:-1])).argmax(axis=1)
+    a = int(np.flatnonzero(most != weights.argmax(axis=1))[0])
+    window.weights_page.pixels.point_at(a)
+    wait(lambda: "contributes most" in explained.panel.accessibleDescription())
+    assert value(explained, "W_{ab}") == pytest.approx(layer.weights[a, most[a]], abs=6e-5)
+
+
 def test_that_the_numbers_follow_noise_and_layer(window, explained):
     before = value(explained, "E[P]_{ab}")
     window.workspace.set_parameters(noise=0.6)

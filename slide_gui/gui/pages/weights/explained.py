@@ -87,7 +87,7 @@ def _amount(value: float) -> str:
 
 
 class ExplainedWeight(View):
-    """Pixel a is the one pointed at; b the one under the cursor in a tile, else the one with the strongest weight."""
+    """Pixel a is the one pointed at; b the one under the cursor in a tile, else the one that a takes most from."""
 
     shows_rows = False
 
@@ -149,16 +149,25 @@ class ExplainedWeight(View):
         return (NumberTable(title, (tr("what"),), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
 
     def _other(self, row: NDArray[np.float64], a: int, are_pixels: bool) -> tuple[int, str]:
+        """Return b, and why it is: of what other views show of the row, weights or contributions, the largest."""
         source = self._pixels.source
         if source is not None:
             why = tr("b is the pixel under the cursor.") if are_pixels else tr("b is the feature under the cursor.")
             return source, why
+        shown = self._source.shown(a, self._choice.layer)
+        if shown is None or not self._source.shows_contributions():
+            why = (
+                tr("b has the strongest weight but a’s own; move over an image below for another pixel.")
+                if are_pixels
+                else tr("b has the strongest weight but a’s own; move over an image below for another feature.")
+            )
+            return strongest(row, a), why
         why = (
-            tr("b has the strongest weight but a’s own; move over an image below for another pixel.")
+            tr("b contributes most, weight × RMS, but a itself; move over an image below for another pixel.")
             if are_pixels
-            else tr("b has the strongest weight but a’s own; move over an image below for another feature.")
+            else tr("b contributes most, weight × RMS, but a itself; move over an image below for another feature.")
         )
-        return strongest(row, a), why
+        return strongest(shown, a), why
 
     def _say(self, title: str, second: str) -> None:
         self.panel.set_lines(title, second, ())
