@@ -12,6 +12,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments import trial as trial_module
 from slide_gui.experiments.run import RunProgress, run
+from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.trial import Trial, try_data
@@ -353,6 +354,27 @@ def test_that_a_resting_slider_gets_an_estimate_and_moving_drops_it(window):
     slider.setValue(70)
     assert controller.estimated is None
     wait(lambda: not window.lane.busy, 60)
+
+
+def estimated_part(controller):
+    """Return which error the estimate that is there is of; None while it is not all there."""
+    spec, seen = controller.estimated, controller.estimate.latest
+    known = [part for part in ("validation", "test") if seen is not None and getattr(seen, part) is not None]
+    return known[0] if spec is not None and known == [spec.evaluate] and not controller.estimate.running else None
+
+
+def test_that_an_estimate_is_of_the_error_that_is_shown_whatever_it_was_of_before(window):
+    curves, controller = show_page(window, "curves"), window.session.runs
+    wait(lambda: estimated_part(controller) == "test", 60)
+    (before,) = curves.points()
+    validation = Setting.of(replace(controller.estimated, evaluate="validation", training="split"))
+    curves.choose({"shown": validation.text})
+    wait(lambda: estimated_part(controller) == "validation", 60)
+    (after,) = curves.points()
+    assert (after.noise, after.depth) == (before.noise, before.depth)
+    assert after.rate.n < before.rate.n
+    settle(0.4)
+    assert curves.points() == [after]
 
 
 def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):

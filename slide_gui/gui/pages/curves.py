@@ -315,6 +315,10 @@ class CurvesPage(Page):
         if not self.isVisible():
             return
         setting = self.setting()
+        estimated = self._controller.estimated
+        if estimated is not None and (setting is None or not setting.covers(Setting.of(estimated))):
+            self._controller.drop_estimate()
+            self._rest.start()
         self._show_trial()
         self._show_settings(setting)
         points = self.points()

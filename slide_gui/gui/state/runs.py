@@ -176,7 +176,7 @@ class RunController(QObject):
     # Live estimates --------------------------------------------------------------------------------------------
 
     def ask_estimate(self, spec: RunSpec) -> None:
-        """Estimate the test error of a point at once: widths of the nearest run, a growing part of the test rows."""
+        """Estimate the error of a point at once: widths of the nearest run, a growing part of the rows judged."""
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
         if dataset is None or self.estimated == spec:
             return
@@ -197,8 +197,9 @@ class RunController(QObject):
     @Slot()
     def _estimated(self) -> None:
         """Forget an estimate that was broken off."""
-        test = None if self.estimate.latest is None else self.estimate.latest.test
-        if test is None or test.done < test.total:
+        spec, seen = self.estimated, self.estimate.latest
+        judged = None if spec is None or seen is None else getattr(seen, spec.evaluate)
+        if judged is None or judged.done < judged.total:
             self.estimated = self.estimate.latest = None
 
     def drop_estimate(self) -> None:
