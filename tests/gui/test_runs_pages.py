@@ -377,6 +377,19 @@ def test_that_an_estimate_is_of_the_error_that_is_shown_whatever_it_was_of_befor
     assert curves.points() == [after]
 
 
+def test_that_the_point_under_the_sliders_is_estimated_among_what_a_trial_compared(window, monkeypatch):
+    monkeypatch.setattr(trial_module, "_GRIDS", (((0.2, 0.5), (0, 1), 1),))
+    window.workspace.set_parameters(depth=2)
+    curves, controller = show_page(window, "curves"), window.session.runs
+    window.actions_by_name["train"].trigger()  # so that its point on the curves of before needs no estimate
+    wait(lambda: controller.result is not None and not window.lane.busy, 60)
+    assert estimated_part(controller) is None
+    window.actions_by_name["try"].trigger()
+    wait(lambda: isinstance(controller.trial.latest, Trial), 60)
+    wait(lambda: estimated_part(controller) == "validation", 60)
+    assert [point.depth for point in curves.points() if point.state == "refining"] == [2]
+
+
 def test_that_runs_are_listed_loaded_deleted_and_brought_back(window):
     classifier = show_page(window, "classifier")
     classifier.train_button.click()

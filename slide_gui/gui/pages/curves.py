@@ -64,6 +64,7 @@ class CurvesPage(Page):
         self._subtitles = [view.about for view in views]
         self._workspace, self._controller = workspace, controller
         self._chosen: str | None = None
+        self._setting: Setting | None = None
         self._counts: Counter[str] = Counter()
         self._places: tuple[object, tuple[Place, ...]] = (None, ())
         self._finals: tuple[str, ...] = ()
@@ -150,9 +151,7 @@ class CurvesPage(Page):
     @Slot(int)
     def _choose_shown(self, place: int) -> None:
         self._chosen = self.shown.itemData(place)
-        self._controller.drop_estimate()
         self.refresh()
-        self._rest.start()
         self.chosen.emit()
 
     def choices(self) -> dict[str, str]:
@@ -315,9 +314,9 @@ class CurvesPage(Page):
         if not self.isVisible():
             return
         setting = self.setting()
-        estimated = self._controller.estimated
-        if estimated is not None and (setting is None or not setting.covers(Setting.of(estimated))):
-            self._controller.drop_estimate()
+        if setting != self._setting:
+            self._setting = setting
+            self._controller.drop_estimate()  # it was of another error
             self._rest.start()
         self._show_trial()
         self._show_settings(setting)
@@ -484,7 +483,7 @@ class CurvesPage(Page):
 
 
 def _place(noise: float, depth: int) -> str:
-    return tr("noise {noise}, depth {depth}", noise=fixed(noise, 2), depth=depth)
+    return tr("noise {noise}, depth {depth}", noise=fixed(noise, 2), depth=depth) if depth else tr("the raw input")
 
 
 def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progress) -> FigureExport:

@@ -232,7 +232,7 @@ class ConfusionMatrix(Pointed):
             painter.setPen(QColor(theme.muted if self._stale else theme.text))
             # Where cells are narrower than their names, only some are named.
             if i % math.ceil(14 / step) == 0:
-                elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, left - 8)
+                elided = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, left - 8)
                 painter.drawText(QRectF(0, row.center().y() - 8, left - 8, 16), RIGHT, elided)
                 painter.setPen(QColor(theme.muted))
                 error = per_cent(100.0 * (1.0 - self._shares[i, i]), 1) if rows[i] else "–"
@@ -240,7 +240,7 @@ class ConfusionMatrix(Pointed):
             if i % math.ceil(widest / step) == 0:
                 painter.setFont(small)
                 painter.setPen(QColor(theme.text))
-                elided = metrics.elidedText(name, Qt.TextElideMode.ElideRight, max(step - 2, widest))
+                elided = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, max(step - 2, widest))
                 painter.drawText(QRectF(column.center().x() - 60, HEAD - 22, 120, 18), CENTRE, elided)
 
     def _paint_legend(self, painter: QPainter) -> None:

@@ -219,7 +219,7 @@ class Thumbnails(Pointed):
                 painter.setOpacity(1.0)
                 self._paint_frame(painter, number, box)
                 below = QRectF(box.center().x() - self._step()[0] / 2, box.bottom(), self._step()[0], CAPTION)
-                text = metrics.elidedText(self._items[number].caption, Qt.TextElideMode.ElideRight, below.width() - 2)
+                text = metrics.elidedText(self._items[number].caption, Qt.TextElideMode.ElideMiddle, below.width() - 2)
                 painter.setPen(QColor(theme.text if number == self._current else theme.muted))
                 painter.drawText(below, CENTRE, text)
         if self._current is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QPoint, QRect, Qt
 from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
@@ -109,3 +109,13 @@ def test_that_without_counts_it_says_what_to_do(view: ConfusionMatrix) -> None:
     QTest.keyClick(view, Qt.Key.Key_Right)
     assert view.accessibleDescription() == "Press Train."
     view.grab()
+
+
+def test_that_long_names_that_begin_alike_are_told_apart_in_the_head(shown: Shown) -> None:
+    view: ConfusionMatrix = shown(ConfusionMatrix(), 420, 360)
+    heads = []
+    for ends in ("123456", "223456"):
+        view.set_counts(np.eye(6, dtype=int).tolist(), tuple(f"a very long name {end}" for end in ends))
+        first = view.cell(0, 0).toRect()
+        heads.append(view.grab(QRect(first.left(), 20, first.width(), first.top() - 22)).toImage())
+    assert heads[0] != heads[1]

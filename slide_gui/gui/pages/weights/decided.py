@@ -86,8 +86,8 @@ class DecidedPart(QWidget):
         self._train.setVisible(not why)
         self._train.setEnabled(not running)
         if running:
-            why = tr("The classifier is being trained; its decision on this image comes here.")
-        self._why.setText(why or tr("Train the classifier to see what it decides of this image, and why."))
+            why = tr("The classifier is being trained; its decision on this sample comes here.")
+        self._why.setText(why or tr("Train the classifier to see what it decides of this sample, and why."))
 
     def _picture(self, dataset: Dataset, decision: Decision, flip: Flip | None) -> DecisionPicture:
         names = label_names(self.controller.labels, dataset.label_names)

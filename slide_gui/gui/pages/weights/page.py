@@ -229,10 +229,10 @@ VIEWS = (
     ViewSpec(
         FLOW,
         tr("Flow"),
-        tr("One image on its way through the layers: draw on it and watch (§4)"),
+        tr("One sample on its way through the layers: draw on it and watch (§4)"),
         tr("Flow of one image"),
         _flow,
-        about=tr("one image on its way through the layers"),
+        about=tr("one sample on its way through the layers"),
         needs=frozenset({"levels", "colors"}),
         whole=True,
     ),
