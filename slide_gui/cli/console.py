@@ -6,7 +6,9 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -24,6 +26,7 @@ __all__ = [
     "Command",
     "UsageError",
     "add_json",
+    "ended_by_sigterm",
     "guarded",
     "print_answer",
     "progress_bar",
@@ -70,6 +73,19 @@ def usage() -> Iterator[None]:
         yield
     except ValueError as error:
         raise UsageError(str(error)) from None
+
+
+@contextmanager
+def ended_by_sigterm() -> Iterator[None]:
+    """Let SIGTERM, which batch systems send, end a command as Ctrl+C does: in one sentence, its workers with it."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
 def guarded(command: Callable[[], int]) -> int:

@@ -119,7 +119,7 @@ from slide_gui.progress import Progress
 class Interrupting(Progress):
     def report(self, fraction, payload=None):
         if payload is not None:  # the first layer is fitted
-            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.Signals[sys.argv[1]])
 
 @contextmanager
 def bar(label):
@@ -131,12 +131,13 @@ sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 """
 
 
-def test_that_ctrl_c_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
+def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path, sent: str) -> None:
     import numpy as np
 
     np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 100), dtype=np.float32))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-c", INTERRUPTED]
+    command = [sys.executable, "-c", INTERRUPTED, sent]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == ["rows.npy"]
