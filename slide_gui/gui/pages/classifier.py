@@ -67,7 +67,7 @@ class ClassifierPage(Page):
         self._shares.set_placeholder(tr("Each layer’s share of the exponent comes with the widths."))
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
         self.confusion.set_placeholder(tr("The confusion matrix comes with the test error."))
-        self.gallery.set_placeholder(tr("Misclassified images come with the test error."))
+        self.gallery.set_placeholder(tr("Misclassified samples come with the test error."))
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True)

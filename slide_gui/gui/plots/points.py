@@ -134,6 +134,8 @@ def best_words(points: Sequence[ErrorPoint]) -> str:
     chosen = chosen_of(points)
     said = "; ".join(
         tr("noise {noise}, depth {depth}: {error}", noise=fixed(p.noise, 2), depth=p.depth, error=per_cent(p.error))
+        if p.depth
+        else tr("the raw input: {error}", error=per_cent(p.error))
         for p in chosen
     )
     return tr("best on validation: {points}", points=said) if chosen else ""

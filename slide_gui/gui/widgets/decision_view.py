@@ -299,10 +299,11 @@ class DecisionView(Pointed):
             painter.setFont(figure_font(self, SECONDARY))
             metrics = QFontMetricsF(painter.font())
             line = QRectF(box.x(), HEAD + SIDE + 3, _CARD - 8, LINE)
-            painter.setPen(QColor(theme.text))
-            painter.drawText(line, MIDDLE, metrics.elidedText(nearest.name, Qt.TextElideMode.ElideRight, line.width()))
-            painter.setPen(QColor(theme.accent_text if nearest.pull >= 0 else theme.danger))
             pull = f"{'+' if nearest.pull >= 0 else '−'}{fixed(abs(nearest.pull), 2)}"
+            room = line.width() - metrics.horizontalAdvance(pull) - 4
+            painter.setPen(QColor(theme.text))
+            painter.drawText(line, MIDDLE, metrics.elidedText(nearest.name, Qt.TextElideMode.ElideMiddle, room))
+            painter.setPen(QColor(theme.accent_text if nearest.pull >= 0 else theme.danger))
             painter.drawText(line, RIGHT, pull)
             self._stack(painter, nearest.shares, QRectF(box.x(), line.bottom() + 3, _CARD - 8, 6))
         self._legend(painter, picture, QRectF(left, HEAD + SIDE + 2 * LINE, self.width() - left, LINE), theme)

@@ -53,6 +53,8 @@ def test_that_the_cell_chosen_on_validation_is_ringed_and_a_lesser_error_is_not(
     view.set_points(first)
     assert "best on validation: noise 0.50, depth 1: 1.50\u202f%" in view.accessibleDescription()
     assert view.grab().toImage().pixelColor(corner(view, "0.0/0")) == QColor(LIGHT.background)
+    view.set_points([replace(point, chosen=point.key == "0.0/0") for point in points()])
+    assert "best on validation: the raw input: 2.20\u202f%" in view.accessibleDescription()
 
 
 def test_that_hover_and_click_tell_the_point_and_holes_nothing(view: HeatMap) -> None:
