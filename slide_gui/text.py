@@ -31,6 +31,7 @@ __all__ = [
     "power",
     "significant",
     "time_left",
+    "told_apart",
 ]
 
 THIN = "\u202f"
@@ -214,6 +215,32 @@ def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
     ('wider', 'taller', '7')
     """
     return tuple(known[label] if 0 <= label < len(known) else str(label) for label in labels)
+
+
+def told_apart(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names without the words that all of them begin and end with: what tells them apart is left.
+
+    Examples
+    --------
+    >>> told_apart(("cultivar 0", "cultivar 12")), told_apart(("left hand", "right hand"))
+    (('…0', '…12'), ('left…', 'right…'))
+    """
+    if len(set(names)) < 2:
+        return tuple(names)
+    before = _shared(names)
+    after = _shared([name[before:][::-1] for name in names])
+    return tuple(f"{'…' * bool(before)}{name[before : len(name) - after]}{'…' * bool(after)}" for name in names)
+
+
+def _shared(names: Sequence[str]) -> int:
+    """Return the length of the words, with the space behind the last, that all names begin with."""
+    length = 0
+    for place, letters in enumerate(zip(*names, strict=False)):
+        if len(set(letters)) > 1:
+            break
+        if not letters[0].isalnum():
+            length = place + 1
+    return length
 
 
 def dataset_title(name: str, generated: bool) -> str:

@@ -40,7 +40,7 @@ from slide_gui.gui.state.jobs import JobStatus, Problem
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.theme import SCALES, apply_theme, icon, stored_scale, theme_of
-from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
 from slide_gui.gui.widgets.notice import Notice
@@ -69,7 +69,7 @@ class TitleBar(QFrame):
         self.setProperty("role", "bar")
         self.setFixedHeight(40)
         row = flush(QHBoxLayout(self), 12, (8, 0, 16, 0))
-        self._title = label("", self)
+        self._title = ElidedLabel("", self)
         row.addWidget(self._build_menus(), 0, Qt.AlignmentFlag.AlignVCenter)
         row.addWidget(self._title, 1)
         self._buttons = {name: self._build_button(name, row) for name in ("open", "undo", "redo", "export")}

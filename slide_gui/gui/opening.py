@@ -27,8 +27,9 @@ from slide_gui.data.reading import NO_COLUMN, Reading
 from slide_gui.experiments.session import SUFFIX
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import Workspace
+from slide_gui.gui.widgets.controls import ElidedLabel
 from slide_gui.language import tr
-from slide_gui.text import count, label_names
+from slide_gui.text import count, label_names, told_apart
 
 __all__ = ["Opening", "ReadingPreview"]
 
@@ -123,6 +124,7 @@ class Opening(QObject):
         return str(self._settings.value("folder/open", str(Path.home())))
 
 
+_LONGEST = 16  # letters of a name
 _LOWEST_WINDOW = 700  # pixels, to show the first rows in
 _SHOWN_ROWS, _SHOWN_COLUMNS, _SHOWN_IMAGES, _IMAGE_SIDE = 3, 7, 8, 48
 
@@ -146,8 +148,7 @@ class ReadingPreview(QFrame):
         self._workspace = workspace
         self.setProperty("role", "panel")
         self.setAccessibleName(tr("How the files were read"))
-        self._title, self._why = QLabel(self), QLabel(self)
-        self._title.setProperty("role", "heading")
+        self._title, self._why = ElidedLabel("", self, "heading"), QLabel(self)
         self._why.setProperty("role", "secondary")
         self._why.setWordWrap(True)
         self._table = QWidget(self)
@@ -394,12 +395,15 @@ def _by_columns(rows: NDArray[np.float32], shape: tuple[int, int]) -> NDArray[np
 def _class_of(dataset: Dataset, row: int) -> str:
     if dataset.train_labels is None:
         return ""
-    (name,) = label_names([int(dataset.train_labels[row])], dataset.label_names)
+    known = dataset.label_names
+    if max(map(len, known), default=0) > _LONGEST:
+        known = told_apart(known)
+    (name,) = label_names([int(dataset.train_labels[row])], known)
     return _shortened(name)
 
 
 def _shortened(text: str) -> str:
-    return text if len(text) <= 16 else f"{text[:15]}…"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _pixmap(image: NDArray[np.float32]) -> QPixmap:

@@ -36,13 +36,14 @@ from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import count, counted, fixed, label_names
+from slide_gui.text import count, counted, fixed, label_names, told_apart
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
 
 __all__ = ["ClassifierPage"]
 
+_CAPTION = 7  # letters of a name that stand whole below an image
 _LEAST_HEIGHT = 440  # below it plot and bars, matrix and images would lie on one another
 
 
@@ -401,6 +402,7 @@ class ClassifierPage(Page):
             return
         names, place = self._names(result), {label: i for i, label in enumerate(result.labels)}
         low, high = dataset.train.min(axis=0), dataset.train.max(axis=0)
+        short = names if max(map(len, names)) <= _CAPTION else told_apart(names)
         items = []
         for row, predicted in zip(result.misclassified, result.predicted, strict=True):
             true = place.get(int(dataset.test_labels[row]), -1)
@@ -410,7 +412,7 @@ class ClassifierPage(Page):
             shaped = pixels.reshape(dataset.image_shape) if dataset.image_shape else _bars(pixels, low, high)
             was = names[true] if true >= 0 else "?"
             said = names[int(predicted)]
-            caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {said}"
+            caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {short[int(predicted)]}"
             note = tr("test image {n}: {true}, taken for {name}", n=count(int(row) + 1), true=was, name=said)
             items.append(Thumbnail(int(row), shaped, caption, note))
         if not len(result.misclassified):

@@ -313,27 +313,32 @@ class CriterionPlot(Plot):
         ends = [self.position(self._step(i, self._traces[i].best)) for i in begun]
         heights = apart([end.y() for end in ends], 16, box.top(), box.bottom())
         for number, end, place in zip(begun, ends, heights, strict=True):
-            value = significant(self._traces[number].criterion[self._traces[number].best])
+            least = self._traces[number].criterion[self._traces[number].best]
             if box.left() <= end.x() <= box.right():
                 painter.setPen(QPen(QColor(theme.line), 1.0))
                 knee = box.right() + 2
                 painter.drawLine(QPointF(end.x() + 5, end.y()), QPointF(knee, end.y()))
                 painter.drawLine(QPointF(knee, end.y()), QPointF(box.right() + 12, place))
-            text = value if len(begun) == 1 else f"{tr('start {n}', n=number + 1)}  {value}"
-            self._write(painter, place, text, theme.accent_text if number == best else theme.muted, number == best)
+            name = "" if len(begun) == 1 else f"{tr('start {n}', n=number + 1)}  "
+            texts = [name + significant(least, digits) for digits in (4, 3, 2)]
+            colour = theme.accent_text if number == best else theme.muted
+            self._write(painter, place, texts, colour, number == best)
         trace = self._traces[best]
-        texts = significant(trace.C[trace.best], 3), tr("{n} in learning", n=_counted(trace.support[trace.best]))
-        for spark, title, text in zip(self.spark_boxes(), ("C", tr("n SV")), texts, strict=True):
+        values = significant(trace.C[trace.best], 3), tr("{n} in learning", n=_counted(trace.support[trace.best]))
+        for spark, title, text in zip(self.spark_boxes(), ("C", tr("n SV")), values, strict=True):
             painter.setFont(figure_font(self, SECONDARY))
             painter.setPen(QColor(theme.muted))
             right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
             painter.drawText(QRectF(0, spark.top(), box.left() - 8, spark.height()), right, title)
-            self._write(painter, spark.center().y(), text, theme.text, True)
+            self._write(painter, spark.center().y(), [text], theme.text, True)
 
-    def _write(self, painter: QPainter, height: float, text: str, colour: str, strong: bool) -> None:
+    def _write(self, painter: QPainter, height: float, texts: Sequence[str], colour: str, strong: bool) -> None:
+        """Write the first of the texts that there is room for."""
         painter.setFont(figure_font(self, SECONDARY, strong=strong))
         painter.setPen(QColor(colour))
-        painter.drawText(QRectF(self.box().right() + 16, height - 8, LABELS - 16, 16), MIDDLE, text)
+        room = QRectF(self.box().right() + 16, height - 8, LABELS - 16, 16)
+        advance = painter.fontMetrics().horizontalAdvance
+        painter.drawText(room, MIDDLE, next((text for text in texts if advance(text) <= room.width()), texts[-1]))
 
     def _paint_marks(self, painter: QPainter, theme: Theme) -> None:
         step = self.current()

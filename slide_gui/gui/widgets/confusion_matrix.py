@@ -25,7 +25,7 @@ from slide_gui.gui.widgets.painted import (
 )
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential, towards
 from slide_gui.language import tr
-from slide_gui.text import count, per_cent
+from slide_gui.text import count, per_cent, told_apart
 
 __all__ = ["ConfusionMatrix", "worst_mistake"]
 
@@ -227,7 +227,12 @@ class ConfusionMatrix(Pointed):
         painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, tr("error"))
         metrics, rows = QFontMetricsF(small), self._counts.sum(axis=1)
         widest = min(max(metrics.horizontalAdvance(t) for t in self._labels) + 4, 28)
-        for i, name in enumerate(self._labels):
+        longest = max(map(metrics.horizontalAdvance, self._labels))
+        side = self._labels if longest <= left - 8 else told_apart(self._labels)
+        top = self._labels
+        if longest > max(step - 2, widest):
+            top = tuple(name.strip("…") for name in told_apart(top))
+        for i, name in enumerate(side):
             row, column = self.cell(i, 0), self.cell(0, i)
             painter.setPen(QColor(theme.muted if self._stale else theme.text))
             # Where cells are narrower than their names, only some are named.
@@ -240,8 +245,9 @@ class ConfusionMatrix(Pointed):
             if i % math.ceil(widest / step) == 0:
                 painter.setFont(small)
                 painter.setPen(QColor(theme.text))
-                elided = metrics.elidedText(name, Qt.TextElideMode.ElideMiddle, max(step - 2, widest))
-                painter.drawText(QRectF(column.center().x() - 60, HEAD - 22, 120, 18), CENTRE, elided)
+                elided = metrics.elidedText(top[i], Qt.TextElideMode.ElideMiddle, max(step - 2, widest))
+                middle = max(column.center().x(), left + metrics.horizontalAdvance(elided) / 2)
+                painter.drawText(QRectF(middle - 60, HEAD - 22, 120, 18), CENTRE, elided)
 
     def _paint_legend(self, painter: QPainter) -> None:
         theme, left = theme_of(self), self._left()
