@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.source import describe_spec
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.language import tr
-from slide_gui.text import count, dataset_title
+from slide_gui.text import count, counted, dataset_title, told_apart
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,19 +53,16 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
         second = tr("{n} of {total} validation rows wrong", n=n, total=total)
     else:
         second = tr("{n} of {total} test rows wrong", n=n, total=total)
-    second += tr(
-        "; noise 1 − p = {noise:g}, {depth} layers, {rows} rows trained on",
-        noise=spec.stack.noise,
-        depth=spec.stack.depth,
-        rows=result.n_train,
-    )
+    second += tr("; trained on {rows}; {how}", how=describe_spec(spec), rows=counted(result.n_train, "row"))
     plot.title(title, second)
-    room = min(max(width_mm(name, SMALL_SIZE * s) for name in names), 0.25 * plot.width) + 8.0 * s
+    beside = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
+    room = min(max(width_mm(name, SMALL_SIZE * s) for name in beside), 0.25 * plot.width) + 8.0 * s
     side = min(plot.width - room - 3.0 * s, plot.height - 10.5 * s - 9.0 * s)
     axes = plot.axes((room, 10.5 * s, side, side), "confusion")
     _draw_cells(axes, result, s, side / k)
-    labels = [fitted(name, SMALL_SIZE * s, room - 7.0 * s)[0] for name in names]
-    axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, side / k)[0] for name in names])
+    labels = [fitted(name, SMALL_SIZE * s, room - 7.0 * s)[0] for name in beside]
+    below = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
+    axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, 0.9 * side / k)[0] for name in below])
     axes.set_yticks(range(k), labels)
     axes.tick_params(length=0)
     plot.axis_titles(axes, tr("taken for"), tr("class"))
@@ -90,6 +88,10 @@ def _names(result: RunResult, names: Sequence[str]) -> list[str]:
     if len(texts) != len(result.labels):
         raise ValueError(tr("{n} names for {n_classes} classes", n=len(texts), n_classes=len(result.labels)))
     return texts
+
+
+def _too_wide(names: Sequence[str], size: float, room: float) -> bool:
+    return any(width_mm(name, size) > room for name in names)
 
 
 def _draw_cells(axes: Axes, result: RunResult, s: float, cell: float) -> None:

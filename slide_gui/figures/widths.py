@@ -45,7 +45,7 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
     second = tr(
-        "{chosen_by}, noise 1 − p = {noise:g}, {depth} layers; ends at shares {shares}",
+        "{chosen_by}, noise 1 − p = {noise:g}, depth {depth}; ends at shares {shares}",
         chosen_by=width_criterion(result.chosen_by or spec.svm.criterion),
         noise=spec.stack.noise,
         depth=spec.stack.depth,

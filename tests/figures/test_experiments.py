@@ -137,6 +137,13 @@ def test_that_a_matrix_shows_every_count() -> None:
         draw_confusion(Figure(), RESULT, Style(), ["a", "b"])
 
 
+def test_that_long_names_of_classes_are_told_apart_beside_and_below_a_matrix() -> None:
+    names = [f"a class of a very long name, number {number} of three" for number in (1, 2, 3)]
+    (axes,) = drawn(lambda figure: draw_confusion(figure, RESULT, Style(), names)).axes
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["…1…", "…2…", "…3…"]
+    assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "2", "3"]
+
+
 def test_that_nothing_to_draw_is_refused() -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
         draw_curves(Figure(), replace(CURVES, points=()), Style())
