@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from slide_gui.data.catalogue import entry
+from slide_gui.experiments.evaluation import table
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.run import run_evaluation
 from slide_gui.experiments.evaluation.table import info_of, stored_data, stored_evaluation
@@ -38,3 +40,16 @@ def test_that_an_empty_store_knows_no_data(tmp_path):
         state = stored_evaluation([FULL], store)
     assert state.data == ()
     assert state.cells[0].answers == ()
+
+
+def test_that_data_judged_on_another_number_of_rows_come_last_and_their_sizes_are_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "entry", lambda key: replace(entry(key), n_train=80, n_test=150))
+    part = replace(WHOLE, generated=False, train=WHOLE.train[:60], train_labels=WHOLE.train_labels[:60],
+                   test=WHOLE.test[:90], test_labels=WHOLE.test_labels[:90])  # fmt: skip
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        run_evaluation([FULL], lambda key, progress: part, store)
+        (alone,) = stored_evaluation([FULL], store).data
+        run_evaluation([FULL], lambda key, progress: WHOLE, store)
+        (info,) = stored_evaluation([FULL], store).data
+    assert (alone.generated, alone.n_train, alone.n_test) == (False, 60, 90)
+    assert (info.generated, info.n_train, info.n_test) == (True, 80, 150)

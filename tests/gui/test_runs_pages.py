@@ -14,6 +14,7 @@ from slide_gui.experiments import trial as trial_module
 from slide_gui.experiments.run import RunProgress, run
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.trial import Trial, try_data
 from slide_gui.gui.pages.sweep_dialog import SweepDialog
@@ -484,6 +485,35 @@ def test_that_a_run_of_another_version_of_the_numbers_is_kept_marked_and_answers
     assert window.session.runs.result.is_current
     assert "by version" not in classifier.details.text()
     wait(lambda: len(window.session.runs.current_runs()) == 1)
+
+
+def open_result(window, tmp_path, spec):
+    """Open a stored run in the window and return the text below its error on the Classifier page."""
+    result = run(labelled(), spec)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        store.save(result)
+    window.session.runs.library.refresh()
+    wait(lambda: any(line.hash == result.hash for line in window.session.runs.library.runs))
+    window.session.runs.open_run(result.hash)
+    wait(lambda: window.session.runs.result is not None and window.session.runs.result.hash == result.hash)
+    return show_page(window, "classifier").details.text()
+
+
+def test_that_an_opened_run_says_on_which_rows_its_error_is(window, tmp_path):
+    given = window.session.runs.spec_of(SvmParameters(widths="median", C=1.0))
+    on_validation = replace(given, evaluate="validation", training="split").checked()
+    assert open_result(window, tmp_path, on_validation).startswith("validation error on ")
+    assert open_result(window, tmp_path, given).startswith("test error on ")
+
+
+def test_that_an_opened_run_of_another_method_says_which_and_leaves_the_stack_of_the_panel_alone(window, tmp_path):
+    window.workspace.set_parameters(noise=0.4, depth=2)
+    stack = window.workspace.state.parameters
+    spec = RunSpec(window.workspace.dataset.fingerprint, "", "pca-svm", svm=SvmParameters(C=1.0), kept=0.8)
+    said = open_result(window, tmp_path, spec.checked())
+    assert " · PCA-SVM, 80.0% of variance · " in said
+    assert "not of the panel" not in said
+    assert window.workspace.state.parameters == stack
 
 
 def test_that_the_table_of_runs_says_that_it_is_being_read_until_it_is(window):

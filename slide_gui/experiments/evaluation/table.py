@@ -51,8 +51,9 @@ __all__ = [
 def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[DataInfo, ...]:
     """Return the data sets of a plan that stored runs were made on, in the plan's order.
 
-    One name stands for several data: real or generated, whole or cut down. Of those that the plan has runs on, real
-    come before generated, then those with more of its runs, then the latest. Sizes are the catalogue's, or the plan's.
+    One name stands for several data: real or generated, whole or cut down. Of those that the plan has runs on, data
+    that were judged on other numbers of test rows than the plan's come last (a file's, a part held out), real before
+    generated, then those with more of its runs, then the latest. Sizes are the catalogue's, or the plan's.
     """
     by_key: dict[str, dict[str, StoredRun]] = {}
     for row in rows:
@@ -64,25 +65,35 @@ def stored_data(cells: Sequence[CellPlan], rows: Sequence[StoredRun]) -> tuple[D
         data = list(by_key.get(key, {}).values())
         if data:
             # The one it is, where there is one only: nothing is counted.
-            best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes))
+            n_test = _n_test(of_data[0])
+            others = {row.fingerprint for row in rows if row.evaluate == "test" and row.n_test != n_test}
+            best = data[0] if len(data) == 1 else max(data, key=lambda run: _fit(of_data, run, hashes, others))
             infos.append(_info(of_data[0], best))
     return tuple(infos)
 
 
-def _fit(cells: Sequence[CellPlan], run: StoredRun, hashes: set[str]) -> tuple[bool, bool, int, float]:
+def _fit(
+    cells: Sequence[CellPlan], run: StoredRun, hashes: set[str], others: set[str]
+) -> tuple[bool, bool, bool, int, float]:
     """Return how well the data of a run suit a plan: by its runs of the first split."""
     count = 0
     for cell in cells:
         points = cell.candidates(run.fingerprint, "", 0)
         asked = points if len(points) > 1 else (cell.final(points[0]),)
         count += sum(point.spec.hash in hashes for point in asked)
-    return count > 0, not run.generated, count, run.created
+    return count > 0, run.fingerprint not in others, not run.generated, count, run.created
+
+
+def _n_test(cell: CellPlan) -> int:
+    """Return how many test rows a plan judges on."""
+    known = entry(cell.data).n_test
+    return min(cell.test_rows or known, known)
 
 
 def _info(cell: CellPlan, run: StoredRun) -> DataInfo:
     known = entry(cell.data)
     n_train = min(cell.train_rows or known.n_train, known.n_train)
-    n_test = min(cell.test_rows or known.n_test, known.n_test)
+    n_test = _n_test(cell)
     source = f"generated:{cell.data}" if run.generated else ""
     return DataInfo(cell.data, known.title, run.generated, run.fingerprint, n_train, n_test, source)
 
@@ -126,7 +137,14 @@ def stored_evaluation(
         progress.report(number / len(all_tasks))
         if task.plan.data in reader.infos:
             state = with_answer(state, task, reader.look(task))
-    return state
+    return replace(state, data=tuple(_sized(info, state) for info in state.data))
+
+
+def _sized(info: DataInfo, state: EvaluationState) -> DataInfo:
+    """Return what is said of data with the sizes that their runs had, where one was trained on the whole part."""
+    of_data = [cell for cell in state.cells if cell.data == info.key and not METHODS[cell.method].fine_tunes]
+    answers = [answer for cell in of_data for answer in cell.answers]
+    return replace(info, n_train=answers[-1].n_train, n_test=answers[-1].n_test) if answers else info
 
 
 def info_of(key: str, dataset: Dataset) -> DataInfo:

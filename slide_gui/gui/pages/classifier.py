@@ -19,7 +19,7 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.setting import Setting
-from slide_gui.experiments.source import describe_chosen, describe_widths
+from slide_gui.experiments.source import describe_chosen, describe_spec, describe_widths
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
@@ -301,6 +301,8 @@ class ClassifierPage(Page):
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
         self.criterion.set_name(tr("Criterion") if chosen is None else _criterion_title(chosen.criterion))
         at = tr("noise {noise}, depth {depth}", noise=fixed(asked.noise, 2), depth=asked.depth)
+        if not result.spec.stacked:
+            at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._judged(result), tr("of {at}, not of the panel’s parameters", at=at) if stale else at]
         if not result.is_current:
             version = result.numerics
@@ -327,11 +329,12 @@ class ClassifierPage(Page):
         whole = self._controller.folds_rate
         if whole is None:
             n = count(result.n_test)
-            judged = (
-                tr("test error on {n} images with its 95 % interval", n=n)
-                if images
-                else tr("test error on {n} rows with its 95 % interval", n=n)
-            )
+            if result.spec.evaluate == "validation":
+                judged = tr("validation error on {n} rows with its 95 % interval", n=n)
+            elif images:
+                judged = tr("test error on {n} images with its 95 % interval", n=n)
+            else:
+                judged = tr("test error on {n} rows with its 95 % interval", n=n)
             return judged if held_out is None else f"{judged} · {held_out}"
         n = count(whole.n)
         judged = (
@@ -395,6 +398,11 @@ class ClassifierPage(Page):
     def _show_gallery(self, result: RunResult, cell: tuple[int, int] | None, stale: bool) -> None:
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
+            self.gallery.set_placeholder(
+                tr("The mistakes of a validation error are not shown.")
+                if result.spec.evaluate == "validation"
+                else tr("Misclassified samples come with the test error.")
+            )
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from slide_gui.experiments.comparison import Comparison, compare_errors
 from slide_gui.experiments.inspection.rows import nearby_peak
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
+from slide_gui.experiments.source import describe_choice
 from slide_gui.experiments.stored_run import SHOWN, StoredRun
 from slide_gui.experiments.sweep import SweepState
 from slide_gui.figures.color_scale import ColorScale, signed
@@ -357,6 +359,8 @@ _CONTRIBUTIONS = tr(
 
 def _short(result: RunResult) -> str:
     stack = result.spec.stack
+    if not result.spec.stacked:
+        return describe_choice(replace(result.spec, held_out=None)) or tr("no layer")
     if stack.depth == 0:
         return tr("no layer")
     return tr("noise {noise}, {layers}", noise=fixed(stack.noise, 2), layers=counted(stack.depth, "layer"))

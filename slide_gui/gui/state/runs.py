@@ -311,7 +311,8 @@ class RunController(QObject):
             self._workspace.hold_out(held_out)
             return
         if dataset is not None and dataset.fingerprint == result.spec.fingerprint:
-            self._workspace.set_parameters(**panel_parameters(stack))
+            if result.spec.stacked:
+                self._workspace.set_parameters(**panel_parameters(stack))
         elif result.spec.source:
             self._offer_data(result)
         self._show(result)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.decision import MOST_CHANGES, Decision, Flip
+from slide_gui.experiments.source import describe_spec
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.state.decision import DecisionController
 from slide_gui.gui.state.runs import RunController
@@ -123,11 +124,9 @@ class DecidedPart(QWidget):
         if result is None:
             return ""
         stack = result.spec.stack
-        features = (
-            tr("noise {noise}, {layers}", noise=number(stack.noise), layers=counted(stack.depth, "layer"))
-            if result.spec.stacked
-            else tr("raw")
-        )
+        if not result.spec.stacked:
+            return tr("of {entered}, by {method}", entered=self._entered, method=describe_spec(result.spec))
+        features = tr("noise {noise}, {layers}", noise=number(stack.noise), layers=counted(stack.depth, "layer"))
         return tr("of {entered}, by the SVM trained at {features}", entered=self._entered, features=features)
 
 
