@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QApplication, QFileDialog, QPushButton, QScrollArea
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QScrollArea
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.provenance import FigureProvenance
@@ -15,7 +15,7 @@ from slide_gui.figures.style import WIDTHS
 from slide_gui.gui import main_window
 from slide_gui.gui.export.dialog import ExportDialog, unused
 from slide_gui.gui.export.preview import FigurePreview
-from tests.gui.given import labelled, show_page, wait
+from tests.gui.given import labelled, settle, show_page, wait
 from tests.gui.test_own_data import drop
 
 
@@ -133,6 +133,10 @@ def test_that_the_one_dialog_asks_anew_each_time_and_keeps_nothing_of_the_last(t
     other = dialog_of(trained, "classifier")
     assert (other.figure_box.count(), other.bias_box.isVisible()) == (2, False)
     assert other.focusWidget() is other.figure_box
+    settle()
+    names = [name for name in other.findChildren(QLabel) if name.isVisible() and name.buddy() is not None]
+    assert [name.text() for name in names] == ["Figure", "Format", "Width"]
+    assert [name.text() for name in names if name.width() < name.sizeHint().width()] == []
     other.reject()
     wait(lambda: not trained.lane.busy, 60)
 

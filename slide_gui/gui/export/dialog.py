@@ -176,6 +176,8 @@ class ExportDialog(QDialog):
     def _choices(self, name: str, choices: dict[str, str]) -> QComboBox:
         box = QComboBox(self)
         box.setAccessibleName(name)
+        box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        box.setMinimumContentsLength(8)  # a long entry takes no room from the names beside the boxes
         for key, title in choices.items():
             box.addItem(title, key)
         self._form.addRow(name, box)
