@@ -268,7 +268,8 @@ def test_that_a_sweep_says_what_it_costs_and_marks_what_is_best_on_validation(da
     assert main([*asked, "--dry-run"]) == 0
     assert "7 runs, 6 already there, about" in capsys.readouterr().out
     assert main(asked) == 0
-    assert f"best on validation: noise {best['noise']:g}, depth {best['depth']}\n" in capsys.readouterr().out
+    place = f"noise {best['noise']:g}, depth {best['depth']}" if best["depth"] else "the raw input"
+    assert f"best on validation: {place}\n" in capsys.readouterr().out
 
 
 def test_that_axes_are_read_with_both_ends() -> None:

@@ -322,7 +322,8 @@ def test_that_a_sweep_that_chooses_ends_with_the_test_error_of_what_it_chose(tmp
         assert (result.n_train, result.n_test) == (60, 100)
         assert fractions == sorted(fractions)
         assert len(run_sweep(DATA, replace(asked, choose="each"), store).final) == 4
-    assert best_words(state.done) == f"best on validation: noise {final.point.noise:g}, depth {final.point.depth}"
+    place = f"noise {final.point.noise:g}, depth {final.point.depth}" if final.point.depth else "the raw input"
+    assert best_words(state.done) == f"best on validation: {place}"
 
 
 def test_that_nothing_is_chosen_without_validation_rows_or_before_all_splits_are_there() -> None:
