@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
@@ -87,7 +89,7 @@ class Readout(QWidget):
 
     def _first_column(self, turned: bool = False) -> float:
         if turned:  # the title of the table stands in a line with those of the columns
-            return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + EDGE + 12
+            return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
         return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(tr("weight")) + 2 + EDGE
 
     def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
@@ -101,24 +103,37 @@ class Readout(QWidget):
         ]
         return names, lines
 
+    def _ends(
+        self, titles: tuple[str, ...], lines: list[tuple[str, tuple[str, ...]]], metrics: QFontMetricsF
+    ) -> list[float]:
+        """Return where the columns end: layers are as wide as each other, other columns as their texts ask."""
+        turned = self.is_turned()
+        widths = [0.0] * len(titles)
+        if turned:
+            columns = zip(titles, *(texts for _, texts in lines), strict=True)
+            widths = [max(map(metrics.horizontalAdvance, column)) for column in columns]
+        first = self._first_column(turned)
+        gap = (self.width() - EDGE - first - sum(widths)) / max(len(titles), 1)
+        return [first + total + (i + 1) * gap for i, total in enumerate(accumulate(widths))]
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         theme, turned = theme_of(self), self.is_turned()
         titles, lines = self._cells(turned)
         painter = QPainter(self)
-        first = self._first_column(self.is_turned())
-        step = (self.width() - EDGE - first) / max(len(titles), 1)
+        first = self._first_column(turned)
         small = figure_font(self, SECONDARY)
+        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # a size smaller where it is narrow
+        ends = self._ends(titles, lines, QFontMetricsF(body))
         right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
         middle = int(Qt.AlignmentFlag.AlignVCenter)
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
         metrics = QFontMetricsF(small)
-        room = first + step - 2 * EDGE - (metrics.horizontalAdvance(titles[0]) if titles else 0.0)
+        room = ends[0] - 2 * EDGE - metrics.horizontalAdvance(titles[0]) if titles else self.width() - 2.0 * EDGE
         title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(QRectF(EDGE, 0, first + step, HEAD), middle, title)
-        for number, title in enumerate(titles):
-            painter.drawText(QRectF(first + number * step, 0, step, HEAD), right, title)
-        body = figure_font(self, SECONDARY + self.holds(len(titles), "+0.00"))  # a size smaller where it is narrow
+        painter.drawText(QRectF(EDGE, 0, self.width(), HEAD), middle, title)
+        for title, end in zip(titles, ends, strict=True):
+            painter.drawText(QRectF(0, 0, end, HEAD), right, title)
         for line, (name, texts) in enumerate(lines):
             top = HEAD + line * LINE
             painter.setPen(QPen(QColor(theme.line), 1.0))
@@ -126,10 +141,9 @@ class Readout(QWidget):
             painter.setFont(body)
             painter.setPen(QColor(theme.text))
             painter.drawText(QRectF(EDGE, top, first, LINE), middle, name)
-            painter.setFont(body)
-            for number, text in enumerate(texts[: len(titles)]):
+            for number, (text, end) in enumerate(zip(texts, ends, strict=False)):
                 layer = line if turned else number
                 old = layer < len(self._stale) and self._stale[layer]
                 painter.setPen(QColor(theme.muted if old else theme.text))
-                painter.drawText(QRectF(first + number * step, top, step, LINE), right, text)
+                painter.drawText(QRectF(0, top, end, LINE), right, text)
         painter.end()
