@@ -78,7 +78,7 @@ def test_that_titles_of_turned_columns_stay_apart(shown: Shown) -> None:
     assert view.is_turned()
     shot, page = view.grab().toImage(), QColor(LIGHT.background)
     inked = "".join(" x"[any(shot.pixelColor(x, y) != page for y in range(4, 20))] for x in range(256))
-    assert len(re.split(" {4,}", inked.strip())) == 6
+    assert len(re.split(" {6,}", inked.strip())) == 6
 
 
 def button(widget: QWidget, text: str) -> QPushButton:
