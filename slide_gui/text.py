@@ -27,6 +27,7 @@ __all__ = [
     "number",
     "per_cent",
     "pixel_name",
+    "place_name",
     "plain",
     "power",
     "significant",
@@ -241,6 +242,17 @@ def _shared(names: Sequence[str]) -> int:
         if not letters[0].isalnum():
             length = place + 1
     return length
+
+
+def place_name(noise: float, depth: int) -> str:
+    """Return the name of a place among the error curves, where depth 0 has no noise.
+
+    Examples
+    --------
+    >>> place_name(0.3, 2), place_name(0.3, 0)
+    ('noise 0.30, depth 2', 'the raw input')
+    """
+    return tr("noise {noise}, depth {depth}", noise=fixed(noise, 2), depth=depth) if depth else tr("the raw input")
 
 
 def dataset_title(name: str, generated: bool) -> str:

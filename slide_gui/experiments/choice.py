@@ -9,6 +9,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.language import tr
+from slide_gui.text import place_name
 
 __all__ = [
     "Place",
@@ -133,10 +134,7 @@ def best_words(answers: Sequence[PointResult]) -> str:
     """Say which place is best on validation rows, or why none can be chosen; nothing where there are no answers."""
     places = chosen_places(answers)
     if places:
-        said = "; ".join(
-            tr("noise {noise:g}, depth {depth}", noise=noise, depth=depth) if depth else tr("the raw input")
-            for noise, depth in places
-        )
+        said = "; ".join(place_name(noise, depth) for noise, depth in places)
         if len(places) > 1:
             return tr("best on validation, by fold: {places}", places=said)
         return tr("best on validation: {places}", places=said)

@@ -23,6 +23,7 @@ from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axi
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.numerics import numerics
+from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles
 
 Capture = pytest.CaptureFixture[str]
@@ -268,8 +269,7 @@ def test_that_a_sweep_says_what_it_costs_and_marks_what_is_best_on_validation(da
     assert main([*asked, "--dry-run"]) == 0
     assert "7 runs, 6 already there, about" in capsys.readouterr().out
     assert main(asked) == 0
-    place = f"noise {best['noise']:g}, depth {best['depth']}" if best["depth"] else "the raw input"
-    assert f"best on validation: {place}\n" in capsys.readouterr().out
+    assert f"best on validation: {place_name(best['noise'], best['depth'])}\n" in capsys.readouterr().out
 
 
 def test_that_axes_are_read_with_both_ends() -> None:

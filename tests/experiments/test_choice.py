@@ -117,7 +117,7 @@ def test_that_pooled_answers_keep_the_first_split_and_take_the_mean() -> None:
 
 def test_that_it_is_said_what_is_best_or_why_nothing_can_be_chosen() -> None:
     assert best_words([]) == ""
-    assert best_words([answer(0.1, 0.3), answer(0.2, 0.6)]) == "best on validation: noise 0.3, depth 1"
+    assert best_words([answer(0.1, 0.3), answer(0.2, 0.6)]) == "best on validation: noise 0.30, depth 1"
     assert best_words([answer(0.2), answer(0.1, depth=0)]) == "best on validation: the raw input"
     assert best_words([answer(0.1), answer(None, 0.6)]) == "nothing was held out to choose noise and depth by"
     unequal = [answer(0.1, 0.3), answer(0.1, 0.6), answer(0.2, 0.3, split=1, training="split")]

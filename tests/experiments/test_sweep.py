@@ -24,6 +24,7 @@ from slide_gui.experiments.spec import LONGEST_CHAIN, RunSpec, SweepPoint, Sweep
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import Pause, SweepState, plan_sweep, run_points, run_sweep
 from slide_gui.progress import Cancelled, Progress
+from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles, same_numbers
 
 DATA = rectangles(60, 100)
@@ -322,8 +323,7 @@ def test_that_a_sweep_that_chooses_ends_with_the_test_error_of_what_it_chose(tmp
         assert (result.n_train, result.n_test) == (60, 100)
         assert fractions == sorted(fractions)
         assert len(run_sweep(DATA, replace(asked, choose="each"), store).final) == 4
-    place = f"noise {final.point.noise:g}, depth {final.point.depth}" if final.point.depth else "the raw input"
-    assert best_words(state.done) == f"best on validation: {place}"
+    assert best_words(state.done) == f"best on validation: {place_name(final.point.noise, final.point.depth)}"
 
 
 def test_that_nothing_is_chosen_without_validation_rows_or_before_all_splits_are_there() -> None:

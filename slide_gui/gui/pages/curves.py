@@ -38,7 +38,7 @@ from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import StartPause, label, name_box
 from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import counted, fixed, time_left
+from slide_gui.text import counted, place_name, time_left
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -449,7 +449,7 @@ class CurvesPage(Page):
         chosen = chosen_of(shown)
         if not chosen:
             return ""
-        points = "; ".join(_place(point.noise, point.depth) for point in chosen)
+        points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         rate = self._final_rate()
         best = (
             tr("best on validation, by fold: {points}", points=points)
@@ -477,13 +477,9 @@ class CurvesPage(Page):
         if here[0].state != "done" or here[0].rate.value == rate.value:
             return ""
         why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
-        place = _place(stack.noise, stack.depth)
+        place = place_name(stack.noise, stack.depth)
         said = tr("the Classifier page has {error} % at {place}", error=rate.value, place=place)
         return f"{said}: {why}" if why else said
-
-
-def _place(noise: float, depth: int) -> str:
-    return tr("noise {noise}, depth {depth}", noise=fixed(noise, 2), depth=depth) if depth else tr("the raw input")
 
 
 def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progress) -> FigureExport:

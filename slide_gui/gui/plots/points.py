@@ -13,7 +13,7 @@ from PySide6.QtGui import QPen
 from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
 from slide_gui.language import tr
-from slide_gui.text import count, fixed, per_cent
+from slide_gui.text import count, fixed, per_cent, place_name
 
 __all__ = [
     "ErrorMark",
@@ -132,12 +132,7 @@ def chosen_of(points: Sequence[ErrorPoint]) -> tuple[ErrorPoint, ...]:
 def best_words(points: Sequence[ErrorPoint]) -> str:
     """Say which point was chosen on the validation rows; empty where none was: the least error is no choice."""
     chosen = chosen_of(points)
-    said = "; ".join(
-        tr("noise {noise}, depth {depth}: {error}", noise=fixed(p.noise, 2), depth=p.depth, error=per_cent(p.error))
-        if p.depth
-        else tr("the raw input: {error}", error=per_cent(p.error))
-        for p in chosen
-    )
+    said = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
     return tr("best on validation: {points}", points=said) if chosen else ""
 
 
