@@ -36,7 +36,7 @@ from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import count, counted, fixed, label_names, told_apart
+from slide_gui.text import THIN, count, counted, fixed, label_names, told_apart
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -313,7 +313,7 @@ class ClassifierPage(Page):
         if classifier is not None:
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
             parts += [f"C = {classifier.C:.3g}", tr("{vectors} of {rows} rows", vectors=vectors, rows=rows)]
-        parts += [f"{result.timings.total:.1f} s", self._elsewhere(result)]
+        parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
         self.details.setText(" · ".join(filter(None, parts)))
         names = self._names(result)
         if result is not self._shown:
