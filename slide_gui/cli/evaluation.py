@@ -95,7 +95,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.evaluation.timing import time_rows
     from slide_gui.experiments.store import RunStore
 
-    with RunStore(arguments.store) as store:
+    with RunStore(arguments.store, read_only=arguments.stored) as store:
         if arguments.stored:
             known = [info_of(key, load(key, NO_PROGRESS)) for key in files]
             state = stored_evaluation(cells, store, known=known)

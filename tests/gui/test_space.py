@@ -83,6 +83,20 @@ def test_that_tiles_grow_with_the_window_and_nothing_is_cut(window):
 
 
 @of_the_usual_size
+def test_that_the_tiles_of_an_explained_weight_fill_what_its_numbers_leave(window):
+    window.actions_by_name["view_explain"].trigger()
+    for size, least in (((960, 640), 56), ((1280, 720), 84), ((1920, 1080), 252)):
+        window.resize(*size)
+        wait(lambda: window.workspace.model() is not None and tiles_of(window).layout_of().columns == 4)
+        settle(0.1)
+        tiles = tiles_of(window)
+        layout = tiles.layout_of()
+        assert layout.size[0] >= least
+        assert layout.tile(0, 3).right() <= tiles.width()
+        assert layout.height <= max(tiles.height(), 150)
+
+
+@of_the_usual_size
 def test_that_at_any_depth_tiles_and_numbers_keep_to_their_room_in_a_small_window(window):
     window.resize(960, 640)
     readout = window.weights_page.findChild(Readout)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QColor
+from PySide6.QtGui import QColor, QResizeEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from slide_gui.experiments.inspection.explain import Explanation, explain, strongest
@@ -99,13 +99,18 @@ class ExplainedWeight(View):
         self.tiles = self._add_tiles(tr("Row a of S, E[P], E[Q] and W"))
         layout = flush(QVBoxLayout(self))
         layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
-        body = LowScroll(self.panel.sizeHint().height() + _TILES, self)
-        below = flush(QVBoxLayout(body.inner))
+        self._body = LowScroll(self.panel.sizeHint().height() + _TILES, self)
+        below = flush(QVBoxLayout(self._body.inner))
         below.addWidget(self.panel)
         below.addWidget(self.tiles, 1)
-        layout.addWidget(body, 1)
+        layout.addWidget(self._body, 1)
         self._pixels.moved.connect(self._refresh_if_seen)
         self._pixels.crossed.connect(self._refresh_if_seen)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the tiles be as large as what the panel leaves."""
+        super().resizeEvent(event)
+        self.tiles.set_room(max(self._body.height() - self.panel.sizeHint().height(), _TILES))
 
     @Slot()
     def refresh(self) -> None:
