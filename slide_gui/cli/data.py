@@ -213,12 +213,18 @@ def _fitted(arguments: argparse.Namespace, parameters: StackParameters) -> Fitte
 
 
 def _model_lines(model: FittedModel, output: str | None) -> Iterator[str]:
+    from slide_gui.experiments.inspection.rows import input_rms
+
     stack, p = model.stack, model.stack.parameters
     size = f"{counted(stack.n_samples, 'row')} of {counted(stack.n_features, 'feature')}"
     yield f"{dataset_title(model.dataset, model.generated)}: {size}"
     yield f"noise 1−p = {p.noise:g}, p = {1 - p.noise:g}; fitted in {model.seconds:.2f} s"
     for number, layer in enumerate(stack.layers, start=1):
         yield f"layer {number}: expected squared reconstruction error {layer.error:.6g} per feature and row"
+    rms = input_rms(stack.layers[0]) if stack.layers else None
+    if rms is not None and rms.max() > 1:
+        largest = f"the root mean square of feature {int(rms.argmax())} is {rms.max():.4g}"
+        yield f"values lie beyond 0 to 1, for which thresholds are meant ({largest}); scale them"
     if output is not None:
         yield f"saved {output}"
 

@@ -51,6 +51,13 @@ def test_that_workers_give_the_model_of_this_process(stored, capsys):
     assert there.fingerprint == here.fingerprint
 
 
+@pytest.mark.parametrize("largest", [1.0, 255.0])
+def test_that_a_fit_says_when_values_lie_where_the_threshold_tells_nothing_apart(stored, capsys, largest):
+    zarr.create_array("large.zarr", shape=(400, 64), chunks=(100, 64), dtype="float32")[...] = ROWS * largest
+    assert main(["fit", "zarr://large.zarr"]) == 0
+    assert ("values lie beyond 0 to 1" in capsys.readouterr().out) == (largest > 1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
