@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
@@ -15,6 +16,8 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSizePolicy,
     QSpinBox,
+    QStyle,
+    QStyleOptionComboBox,
     QVBoxLayout,
     QWidget,
 )
@@ -107,7 +110,7 @@ class _ChoiceBox(QComboBox):
 
 
 class _DataMenu(QComboBox):
-    """Says when it is about to open.
+    """Says when it is about to open, and names data that are none of its entries.
 
     Signals
     -------
@@ -117,9 +120,26 @@ class _DataMenu(QComboBox):
 
     asked = Signal()
 
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._title = ""
+
     def showPopup(self) -> None:
         self.asked.emit()
         super().showPopup()
+
+    def set_title(self, title: str) -> None:
+        """Name what is open; of a long name the beginning and the end are shown."""
+        self._title = title
+        option = QStyleOptionComboBox()
+        self.initStyleOption(option)
+        box, field = QStyle.ComplexControl.CC_ComboBox, QStyle.SubControl.SC_ComboBoxEditField
+        room = self.style().subControlRect(box, option, field, self).width()
+        self.setPlaceholderText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideMiddle, room))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.set_title(self._title)
 
 
 class SplitControls(QWidget):
@@ -524,7 +544,7 @@ class ParameterPanel(QScrollArea):
             return
         keys = [entry.key for entry in entries()]
         self._datasets.setCurrentIndex(keys.index(dataset.key) if dataset.key else -1)
-        self._datasets.setPlaceholderText(dataset.title)
+        self._datasets.set_title(dataset.title)
 
     @Slot(object, object)
     def _show_state(self, state: State, _old: State) -> None:

@@ -58,6 +58,16 @@ def test_that_the_panel_is_as_wide_where_it_is_scrolled_as_on_other_pages(window
     assert seen[True] == seen[False]
 
 
+@pytest.mark.parametrize("data", [drawn(12, 12, "measurements_of_the_whole_year_2026_third_version")], ids=["long"])
+def test_that_of_a_long_name_of_data_the_menu_shows_the_beginning_and_the_end(window):
+    panel = window.findChild(ParameterPanel)
+    menu = next(box for box in panel.findChildren(QComboBox) if box.accessibleName() == "Data set")
+    beginning, end = menu.placeholderText().split("…")
+    assert window.workspace.dataset.title.startswith(beginning)
+    assert window.workspace.dataset.title.endswith(end)
+    assert min(len(beginning), len(end)) > 3
+
+
 def tiles_of(window):
     return window.weights_page.shown_view().tiles
 
