@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument
+from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
 from slide_gui.gui.layouts import nested
@@ -63,7 +63,7 @@ class Guide(QDialog):
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setWindowTitle(tr("Guide to slide-gui"))
-        self.resize(860, 640)
+        self.resize(880, 640)
         self.tabs = QTabBar(self)
         self.tabs.setAccessibleName(tr("Pages of the guide"))
         self.tabs.setDrawBase(False)
@@ -111,13 +111,17 @@ class Guide(QDialog):
         self.missing.clear()
 
     def _space_out(self) -> None:
-        """Set paragraphs and headings apart: as Qt reads Markdown they touch."""
+        """Set paragraphs and headings apart, and break long lines of code: as Qt reads Markdown it does neither."""
         block = self.text.document().begin().next()
         while block.isValid():
             looks = block.blockFormat()
             heading = looks.headingLevel() > 0
+            looks.setNonBreakableLines(False)
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
+                fence = QTextFormat.Property.BlockCodeFence  # of each line of code
+                if looks.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
+                    above = 0
                 looks.setTopMargin(_ABOVE_HEADING if heading else above)
                 QTextCursor(block).setBlockFormat(looks)
             block = block.next()

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QTextFormat
 from PySide6.QtTest import QTest
 
 from slide_gui.data.entries import entries
@@ -25,6 +26,19 @@ def guide(window):
     yield guide
     guide.reject()
     wait(lambda: not window.lane.busy)
+
+
+@pytest.mark.parametrize("name", ["guide.md", "cluster.md"])
+def test_that_lines_of_code_are_broken_where_the_window_ends_and_stand_close(guide, name):
+    guide.turn_to(name)
+    assert guide.text.horizontalScrollBar().maximum() == 0
+    block, margins = guide.text.document().begin(), []
+    while block.isValid():
+        if block.blockFormat().hasProperty(QTextFormat.Property.BlockCodeFence):
+            margins.append(block.blockFormat().topMargin())
+        block = block.next()
+    assert 0 in margins
+    assert max(margins) > 0
 
 
 @pytest.mark.parametrize(
