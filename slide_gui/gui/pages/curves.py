@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -279,7 +278,7 @@ class CurvesPage(Page):
             return ()
         cells: list[tuple[object, ...]] = []
         for p, rate in points:
-            validation = "" if math.isnan(p.validation) else f"{p.validation:.3f}"
+            validation = "" if p.validation is None else f"{p.validation:.3f}"
             errors = (f"{p.error:.3f}", f"{p.low:.3f}", f"{p.high:.3f}", rate.n, validation)
             cells.append((*errors, tr("yes") if p.chosen else ""))
         names = [(f"{p.noise:g}", str(p.depth)) for p, _ in points]
@@ -407,7 +406,7 @@ class CurvesPage(Page):
         if len(draws) > 1:
             note = f"{tr('mean of {n} splits and seeds', n=len(draws))} · {note}"
         errors = [each.validation_error for each in answers if each.validation_error is not None]
-        validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else math.nan
+        validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
         by = describe_widths(known[key].chosen_by)
         return ErrorPoint(*place, rate, key, "done", note, by, validation, place in chosen)
 

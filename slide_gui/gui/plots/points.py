@@ -51,8 +51,8 @@ class ErrorPoint:
         A further line of the tooltip, e.g. the widths.
     by : str
         What chose the widths, in words: a line of the tooltip too.
-    validation : float
-        Error on the validation rows in per cent; NaN where none were held out.
+    validation : float or None
+        Error on the validation rows in per cent; None where none were held out.
     chosen : bool
         Whether noise and depth are those chosen on the validation rows.
     """
@@ -64,7 +64,7 @@ class ErrorPoint:
     state: State = "done"
     note: str = ""
     by: str = ""
-    validation: float = math.nan
+    validation: float | None = None
     chosen: bool = False
 
     @property
@@ -109,7 +109,7 @@ def lines_of(point: ErrorPoint) -> list[str]:
         head = [f"≈ {per_cent(point.error)}", place, said]
         return [*head, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
-    if math.isfinite(point.validation):
+    if point.validation is not None:
         error = per_cent(point.validation)
         lines.append(
             tr("{error} of the validation rows: chosen by it", error=error)
