@@ -116,13 +116,13 @@ class Guide(QDialog):
         while block.isValid():
             looks = block.blockFormat()
             heading = looks.headingLevel() > 0
-            looks.setNonBreakableLines(False)
             if QTextCursor(block).currentTable() is None:
                 above = _ABOVE_ITEM if block.textList() is not None else _ABOVE_PARAGRAPH
                 fence = QTextFormat.Property.BlockCodeFence  # of each line of code
                 if looks.hasProperty(fence) and block.previous().blockFormat().hasProperty(fence):
                     above = 0
                 looks.setTopMargin(_ABOVE_HEADING if heading else above)
+                looks.setNonBreakableLines(False)
                 QTextCursor(block).setBlockFormat(looks)
             block = block.next()
 

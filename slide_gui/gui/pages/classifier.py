@@ -36,7 +36,7 @@ from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
 from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import THIN, count, counted, fixed, label_names, told_apart
+from slide_gui.text import THIN, count, counted, fixed, label_names, place_name, told_apart
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -300,7 +300,7 @@ class ClassifierPage(Page):
         chosen = None if classifier is None else classifier.chosen
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
         self.criterion.set_name(tr("Criterion") if chosen is None else _criterion_title(chosen.criterion))
-        at = tr("noise {noise}, depth {depth}", noise=fixed(asked.noise, 2), depth=asked.depth)
+        at = place_name(asked.noise, asked.depth)
         if not result.spec.stacked:
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._judged(result), tr("of {at}, not of the panel’s parameters", at=at) if stale else at]
