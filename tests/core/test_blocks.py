@@ -256,7 +256,7 @@ def test_that_the_tree_of_pieces_of_one_block_begins_with_the_sum_of_sixteen(mon
         (lambda: Blocks(5), TypeError, "blocks is 5; give a list"),
         (lambda: Blocks([np.eye(3)], "ab"), ValueError, "shape is 'ab'; it must be two whole numbers"),
         (lambda: Blocks([np.eye(3)], (3,)), ValueError, r"shape is \(3,\); it must be two whole numbers"),
-        (lambda: Blocks([np.eye(3)], (3, 2.5)), ValueError, "shape is 2.5; it must be a whole number, 1 or more"),
+        (lambda: Blocks([np.eye(3)], (3, 2.5)), ValueError, "the number of features is 2.5; it must be a whole"),
     ],
 )
 def test_that_what_can_be_no_blocks_is_refused(make, error, words):

@@ -45,6 +45,13 @@ def test_that_the_pairs_come_back_as_the_one_model(client: Client, loss: str) ->
     assert there.n_iter_ > 0
 
 
+def test_that_what_is_no_client_is_refused_before_anything_is_learned() -> None:
+    reports: list[float] = []
+    with pytest.raises(TypeError, match="client is 'tcp://head:8786'; it must be a"):
+        MultiWidthSVC().fit(*classes(), client="tcp://head:8786", progress=Listener(lambda f, _: reports.append(f)))
+    assert not reports
+
+
 def test_that_training_on_workers_can_be_cancelled(client: Client) -> None:
     Z, y = classes()
     seen: list[float] = []

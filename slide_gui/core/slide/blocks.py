@@ -113,4 +113,4 @@ class Blocks(BlockRows):
 def _checked_shape(shape: object) -> tuple[int, int]:
     if not isinstance(shape, Sequence) or isinstance(shape, str) or len(shape) != 2:
         raise ValueError(f"shape is {shape!r}; it must be two whole numbers, rows and features")
-    return check_whole("shape", shape[0], 0), check_whole("shape", shape[1], 1)
+    return check_whole("the number of rows", shape[0], 0), check_whole("the number of features", shape[1], 1)

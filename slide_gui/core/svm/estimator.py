@@ -205,6 +205,8 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         ------
         ValueError
             For rows, labels, weights or parameters that cannot be trained on.
+        TypeError
+            If the client is none.
         MemoryError
             If `memory` is too small.
         ClusterError

@@ -21,7 +21,14 @@ def solved_by(client: Client) -> Solve:
     """Return what solves the problems of pairs of classes on the workers of a cluster, a task each.
 
     The rows travel once. Workers should do one task at a time; each uses one thread of BLAS.
+
+    Raises
+    ------
+    TypeError
+        If the client is none.
     """
+    if not callable(getattr(client, "submit", None)):
+        raise TypeError(f"client is {client!r}; it must be a distributed.Client, or None")
 
     def solve(problems: PairProblems, progress: Progress) -> Iterable[PairSolution]:
         token = secrets.token_hex(8)
