@@ -77,13 +77,17 @@ def test_that_dragging_the_noise_repaints_layer_one_at_once_and_the_others_soon_
     try:
         for step in range(1, 11):
             program.move((x + 8 * step, y))
-        moved = until(
-            lambda: (now := program.page()) and not np.array_equal(now.tile(1, 1), page.tile(1, 1)) and now, "drag", 5
+        until(lambda: program.sliders()[0].width > handle.width + 60, "the slider at the pointer", 5)
+        until(
+            lambda: (
+                (now := program.page())
+                and all(not np.array_equal(new, old) for new, old in zip(now.tiles(1), page.tiles(1), strict=True))
+            ),
+            "layer one anew while the button is held",
+            5,
         )
     finally:
         program.xdotool("mouseup", 1)
-    assert program.sliders()[0].width > handle.width + 60
-    assert all(not np.array_equal(new, old) for new, old in zip(moved.tiles(1), page.tiles(1), strict=True))
     rested = program.settled(rows=5)
     ground = np.array(rgb(LIGHT.background))
     for layer in (2, 3, 4):
