@@ -20,7 +20,7 @@ def closed(start, tmp_path_factory):
     program.settled(rows=5)
     usual = program.sliders()[0]
     program.key("ctrl+Up", "ctrl+Up")
-    moved = until(lambda: (now := program.sliders()[0]).width > usual.width + 10 and now, "much more noise")
+    moved = until(lambda: (now := program.sliders()[0]).width > usual.width + 15 and now, "two steps more noise")
     program.settled(rows=5)
     picture = home / "exported" / "weights.pdf"
     program.export("Export the weight figure", picture)
