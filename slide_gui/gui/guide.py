@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QUrl, Signal, Slot
+from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
@@ -73,6 +73,8 @@ class Guide(QDialog):
         self.text.setAccessibleName(tr("Text of the guide"))
         self.text.setOpenLinks(False)
         self.text.document().setDocumentMargin(12)
+        # Lines and cells break; but Qt rounds a table's width up, which alone would bring a bar.
+        self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
         self.search = QLineEdit(self)
         self.search.setPlaceholderText(tr("Find in this page"))

@@ -41,6 +41,15 @@ def test_that_lines_of_code_are_broken_where_the_window_ends_and_stand_close(gui
     assert max(margins) > 0
 
 
+@pytest.mark.parametrize("width", [640, 800, 1000])
+def test_that_tables_end_with_the_window_and_bring_no_bar(guide, width):
+    guide.turn_to("measurements.md")
+    bar = guide.text.horizontalScrollBar()
+    guide.resize(width, 640)
+    wait(lambda: guide.width() == width and bar.maximum() <= 1)  # a pixel is Qt's rounding
+    assert not bar.isVisible()
+
+
 @pytest.mark.parametrize(
     "page", sorted(resource("help").rglob("*.md")), ids=lambda page: f"{page.parent.name}-{page.stem}"
 )
