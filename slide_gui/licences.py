@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 
-from slide_gui.language import tr
 from slide_gui.resources import is_bundle, resource
 
 __all__ = ["BILL", "Part", "as_markdown", "licence_of", "parts"]
@@ -76,10 +75,10 @@ def licence_of(said: metadata.PackageMetadata) -> str:
     if name and len(name) <= _LONGEST:
         return name
     kinds = [each.rpartition(" :: ")[2] for each in said.get_all("Classifier", []) if each.startswith("License ::")]
-    return ", ".join(kinds) or name.partition("\n")[0][:_LONGEST] or tr("see its files")
+    return ", ".join(kinds) or name.partition("\n")[0][:_LONGEST] or "see its files"
 
 
 def as_markdown() -> str:
     """Return a table of all parts."""
     rows = [f"| {part.name} | {part.version} | {part.licence} |" for part in parts()]
-    return "\n".join(["", tr("| part | version | licence |"), "|---|---|---|", *rows, ""])
+    return "\n".join(["", "| part | version | licence |", "|---|---|---|", *rows, ""])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from slide_gui.language import tr
-
 __all__ = ["check_free", "free_memory"]
 
 _PROC, _CGROUPS = Path("/proc"), Path("/sys/fs/cgroup")
@@ -46,13 +44,7 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
     free = free_memory()
     if free is not None and n_bytes > free:
         raise MemoryError(
-            tr(
-                "{what} needs about {needed:.3g} GB of memory, and {free:.2g} GB are free; {remedy}",
-                what=what,
-                needed=n_bytes / 1e9,
-                free=free / 1e9,
-                remedy=remedy,
-            )
+            f"{what} needs about {n_bytes / 1e9:.3g} GB of memory, and {free / 1e9:.2g} GB are free; {remedy}"
         )
 
 

@@ -13,8 +13,6 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.language import tr
-
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
@@ -78,23 +76,17 @@ class Plugin:
         """Return the one sentence for what is wrong with it."""
         said = " ".join(reason.split())[:200].rstrip(".")
         return PluginError(
-            tr(
-                "{addition} of the package {package} {version} cannot be used ({reason}); "
-                "update or remove that package",
-                addition=_called(self.kind, self.name),
-                package=self.package,
-                version=self.version,
-                reason=said,
-            )
+            f"{_called(self.kind, self.name)} of the package {self.package} {self.version} cannot be used ({said}); "
+            "update or remove that package"
         )
 
 
 def _called(kind: str, name: str) -> str:
     if kind == DATASETS:
-        return tr("the data set {name!r}", name=name)
+        return f"the data set {name!r}"
     if kind == SQUASHINGS:
-        return tr("the squashing function {name!r}", name=name)
-    return tr("the exporter {name!r}", name=name)
+        return f"the squashing function {name!r}"
+    return f"the exporter {name!r}"
 
 
 def is_key(text: str) -> bool:
@@ -114,14 +106,8 @@ def plugin(kind: str, name: str, built_in: Collection[str]) -> Plugin | None:
         return None
     candidates = _installed().get((kind, name), ())
     if len(candidates) > 1:
-        packages = tr(" and ").join(each.package for each in candidates)
-        raise PluginError(
-            tr(
-                "{addition} is in several packages, {packages}; remove all but one of them",
-                addition=_called(kind, name),
-                packages=packages,
-            )
-        )
+        packages = " and ".join(each.package for each in candidates)
+        raise PluginError(f"{_called(kind, name)} is in several packages, {packages}; remove all but one of them")
     return candidates[0] if candidates else None
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from slide_gui.language import tr
-
 __all__ = ["NO_PROGRESS", "Cancelled", "Listener", "MonotonicProgress", "Progress", "Stage"]
 
 
@@ -99,4 +97,4 @@ class Stage:
     def __str__(self) -> str:
         if not self.total:
             return self.name
-        return tr("{stage}, {n} of {total}", stage=self.name, n=self.done + 1, total=self.total)
+        return f"{self.name}, {self.done + 1} of {self.total}"

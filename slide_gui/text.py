@@ -10,8 +10,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from slide_gui.language import plural, tr
-
 __all__ = [
     "NONE",
     "THIN",
@@ -29,6 +27,7 @@ __all__ = [
     "pixel_name",
     "place_name",
     "plain",
+    "plural",
     "power",
     "significant",
     "time_left",
@@ -96,6 +95,17 @@ def count(value: int) -> str:
     return f"{value:,}".replace(",", THIN).replace("-", "−")
 
 
+def plural(one: str, many: str, n: int) -> str:
+    """Return the singular for exactly one item, else the plural.
+
+    Examples
+    --------
+    >>> plural("row", "rows", 1), plural("row", "rows", 0)
+    ('row', 'rows')
+    """
+    return one if n == 1 else many
+
+
 def counted(value: int, noun: str) -> str:
     """Return how many there are of something.
 
@@ -150,8 +160,8 @@ def about(seconds: float) -> str:
     ('about 1 s', 'about 12 s', 'about 5 min', 'about 2.5 h')
     """
     if seconds < _MINUTES:
-        return tr("about {n} s", n=max(1, round(seconds)))
-    return tr("about {n} min", n=round(seconds / 60)) if seconds < _HOURS else tr("about {h:.1f} h", h=seconds / 3600)
+        return f"about {max(1, round(seconds))} s"
+    return f"about {round(seconds / 60)} min" if seconds < _HOURS else f"about {seconds / 3600:.1f} h"
 
 
 def time_left(seconds: float | None) -> str:
@@ -165,8 +175,8 @@ def time_left(seconds: float | None) -> str:
     if seconds is None:
         return ""
     if seconds < _MINUTES:
-        return tr("{n} s left", n=max(1, round(seconds)))
-    return tr("{n} min left", n=round(seconds / 60)) if seconds < _HOURS else tr("{h:.1f} h left", h=seconds / 3600)
+        return f"{max(1, round(seconds))} s left"
+    return f"{round(seconds / 60)} min left" if seconds < _HOURS else f"{seconds / 3600:.1f} h left"
 
 
 def power(base: str, exponent: int) -> str:
@@ -252,7 +262,7 @@ def place_name(noise: float, depth: int) -> str:
     >>> place_name(0.3, 2), place_name(0.3, 0)
     ('noise 0.30, depth 2', 'the raw input')
     """
-    return tr("noise {noise}, depth {depth}", noise=fixed(noise, 2), depth=depth) if depth else tr("the raw input")
+    return f"noise {fixed(noise, 2)}, depth {depth}" if depth else "the raw input"
 
 
 def dataset_title(name: str, generated: bool) -> str:
@@ -263,7 +273,7 @@ def dataset_title(name: str, generated: bool) -> str:
     >>> dataset_title("Rectangles", True)
     'Rectangles (generated)'
     """
-    return tr("{name} (generated)", name=name) if generated else name
+    return f"{name} (generated)" if generated else name
 
 
 def plain(text: str) -> str:

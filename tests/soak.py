@@ -7,7 +7,7 @@
   pixel, what a second window shows that took the last state in one step, and no layer may ever be called fresh that is
   not that of the parameters set.
 
-It runs offscreen, or where DISPLAY says with QT_QPA_PLATFORM=xcb, in the language of SLIDE_GUI_LANGUAGE, in folders of
+It runs offscreen, or where DISPLAY says with QT_QPA_PLATFORM=xcb, in folders of
 its own, without a network and without any program beside it. What went wrong is told and written to the summary; the
 exit code is 1 then.
 """
@@ -38,11 +38,6 @@ from unittest import mock
 
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-if __name__ == "__main__":  # what is imported below has words
-    from slide_gui.language import speak
-
-    speak(os.environ.get("SLIDE_GUI_LANGUAGE", "en"))
-
 import numpy as np
 from PySide6.QtCore import QPoint, QSettings, Qt, QTimer, QtMsgType, qInstallMessageHandler
 from PySide6.QtGui import QAction, QDesktopServices
@@ -57,7 +52,6 @@ from slide_gui.gui.app import make_application, prepare_interpreter, tear_down
 from slide_gui.gui.main_window import MainWindow
 from slide_gui.gui.pages.weights.page import VIEWS
 from slide_gui.gui.state.workspace import State
-from slide_gui.language import spoken
 from tests.gui.given import Given, dataset, labelled, wheel
 
 _OF_THE_TOOLS = ("This plugin does not support", 'Mouse event "')  # of the platform, and of events that nobody takes
@@ -581,7 +575,6 @@ def main() -> int:
         "command": f"python -m tests.soak {asked.kind} --amount {amount:g} --seed {asked.seed}",
         "commit": _commit(),
         "machine": f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}",
-        "language": spoken(),
         "unit": unit,
         "seconds": round(time.monotonic() - account.began, 1),
         "done": dict(sorted(account.done.items())),

@@ -98,10 +98,8 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _open_window(arguments: Sequence[str]) -> int:
-    from slide_gui.gui.app import choose_language
     from slide_gui.gui.app import run as open_window
 
-    choose_language()
     source: DataSource | None = None
     if not any(each.startswith("-") for each in arguments):
         files = [Path(each) for each in arguments]

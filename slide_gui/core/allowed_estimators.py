@@ -13,8 +13,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from slide_gui.language import tr
-
 __all__ = ["IN_FILES", "MODULES", "check_in_file", "check_named"]
 
 MODULES = (
@@ -28,8 +26,8 @@ MODULES = (
 _CLASS = re.compile(r"[A-Z][A-Za-z0-9]*")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_+-]{0,63}")
 _REFUSED = {
-    "memory": tr("scikit-learn would read and run Python objects from such a cache"),
-    "input": tr("scikit-learn would open files"),
+    "memory": "scikit-learn would read and run Python objects from such a cache",
+    "input": "scikit-learn would open files",
 }
 _MOST = 100_000  # a whole number in a file: rounds, trees, units
 _LONGEST = 16  # numbers in a list
@@ -224,25 +222,23 @@ def check_named(name: str, parameters: Mapping[str, Any]) -> None:
     module, _, class_name = name.rpartition(".")
     if module not in MODULES or not _CLASS.fullmatch(class_name):
         raise ValueError(
-            tr(
-                "{name!r:.80} is no class of scikit-learn that can be named here; expected a path such as "
-                "neighbors.KNeighborsClassifier or decomposition.PCA",
-                name=name,
-            )
+            f"{name!r:.80} is no class of scikit-learn that can be named here; expected a path such as "
+            "neighbors.KNeighborsClassifier or decomposition.PCA"
         )
     for key, value in parameters.items():
         given = {"name": name, "key": key, "value": value}
         if key in _REFUSED and value is not None:
-            raise ValueError(tr("{name} with {key}={value!r:.60}: {why}; leave {key} out", why=_REFUSED[key], **given))
+            raise ValueError(
+                "{name} with {key}={value!r:.60}: {why}; leave {key} out".format(why=_REFUSED[key], **given)
+            )
         if key == "n_jobs" and value is not None and (type(value) is not int or value != 1):
-            raise ValueError(tr("{name} with n_jobs={value!r:.60}: only n_jobs=1 is used here", name=name, value=value))
+            raise ValueError(f"{name} with n_jobs={value!r:.60}: only n_jobs=1 is used here")
         if not _is_plain(value):
             raise ValueError(
-                tr(
+                (
                     "{name} with {key}={value!r:.60}: expected a finite number, true, false, null, a list of numbers "
-                    "or one word of letters, digits and _ + -",
-                    **given,
-                )
+                    "or one word of letters, digits and _ + -"
+                ).format(**given)
             )
 
 
@@ -260,15 +256,15 @@ def check_in_file(name: str, parameters: Mapping[str, Any]) -> None:
         If the class, a parameter or its value does not stand in `IN_FILES`.
     """
     if name not in IN_FILES:
-        raise ValueError(tr("{name!r:.80} is not among the classes of scikit-learn that a file may name", name=name))
+        raise ValueError(f"{name!r:.80} is not among the classes of scikit-learn that a file may name")
     allowed = {**_ALWAYS, **IN_FILES[name]}
     check_named(name, parameters)
     for key, value in parameters.items():
         given = {"name": name, "key": key, "value": value}
         if key not in allowed:
-            raise ValueError(tr("{name} with {key}={value!r:.60}: a file may not give {key}", **given))
+            raise ValueError("{name} with {key}={value!r:.60}: a file may not give {key}".format(**given))
         if value is not None and key != "n_jobs" and not _fits(value, allowed[key]):
-            raise ValueError(tr("{name} with {key}={value!r:.60}: a file may not give this value", **given))
+            raise ValueError("{name} with {key}={value!r:.60}: a file may not give this value".format(**given))
 
 
 def _is_plain(value: Any) -> bool:

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from slide_gui.core.allowed_estimators import check_in_file, check_named
 from slide_gui.core.validation import number_or_nan
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -75,7 +74,7 @@ class Estimator:
         """
         name, parameters = document.get("name"), document.get("parameters")
         if not isinstance(name, str) or not isinstance(parameters, dict):
-            raise ValueError(tr("an estimator is a name and an object of parameters"))
+            raise ValueError("an estimator is a name and an object of parameters")
         estimator = cls.of(name, parameters)
         check_in_file(estimator.name, dict(estimator.parameters))
         return estimator
@@ -106,21 +105,12 @@ class Estimator:
             known = instance.get_params()
             unknown = [key for key in given if key not in known]
             if unknown:
-                raise ValueError(
-                    tr(
-                        "{name} has no parameter {unknown!r}; it has {known}",
-                        name=self.name,
-                        unknown=unknown[0],
-                        known=", ".join(sorted(known)),
-                    )
-                )
+                raise ValueError(f"{self.name} has no parameter {unknown[0]!r}; it has {', '.join(sorted(known))}")
             if "random_state" in known and "random_state" not in given:
                 given["random_state"] = seed
             return instance.set_params(**given)
         except TypeError:
-            raise ValueError(
-                tr("{name} is made of other estimators, which cannot be named here", name=self.name)
-            ) from None
+            raise ValueError(f"{self.name} is made of other estimators, which cannot be named here") from None
 
     def _class(self, kind: str) -> Any:
         from importlib import import_module
@@ -134,12 +124,12 @@ class Estimator:
             candidate = None
         ours = isinstance(candidate, type) and candidate.__module__.startswith("sklearn.")
         if not ours or not issubclass(candidate, (base.BaseEstimator,)):  # type: ignore[arg-type]
-            raise ValueError(tr("scikit-learn has no estimator {name!r}", name=self.name))
+            raise ValueError(f"scikit-learn has no estimator {self.name!r}")
         if not issubclass(candidate, getattr(base, _KINDS[kind])) or not hasattr(candidate, _DOES[kind]):  # type: ignore[arg-type]
             raise ValueError(
-                tr("{name} is no classifier of scikit-learn", name=self.name)
+                f"{self.name} is no classifier of scikit-learn"
                 if kind == "classifier"
-                else tr("{name} is no transformer of scikit-learn", name=self.name)
+                else f"{self.name} is no transformer of scikit-learn"
             )
         return candidate
 
@@ -149,9 +139,7 @@ def _tuples(value: Any) -> Any:
         return tuple(_tuples(item) for item in value)
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
-    raise ValueError(
-        tr("{value!r} cannot be a parameter; expected numbers, texts, true, false, null or lists of them", value=value)
-    )
+    raise ValueError(f"{value!r} cannot be a parameter; expected numbers, texts, true, false, null or lists of them")
 
 
 @dataclass(frozen=True)
@@ -187,13 +175,13 @@ class Projection:
         """
         value = number_or_nan(amount)
         if self.keeps == "directions":
-            fits, needed = value >= 1 and value.is_integer(), tr("a whole number of directions, 1 or more")
+            fits, needed = value >= 1 and value.is_integer(), "a whole number of directions, 1 or more"
         else:
-            fits, needed = 0 < value < 1, tr("a fraction of the variance, between 0 and 1")
+            fits, needed = 0 < value < 1, "a fraction of the variance, between 0 and 1"
         if not fits:
             if amount is None:
-                raise ValueError(tr("kept is missing; {method} needs {needed}", method=method, needed=needed))
-            raise ValueError(tr("kept is {kept!r}; {method} needs {needed}", kept=amount, method=method, needed=needed))
+                raise ValueError(f"kept is missing; {method} needs {needed}")
+            raise ValueError(f"kept is {amount!r}; {method} needs {needed}")
         return value
 
     def estimator(self, amount: float) -> Estimator:
@@ -238,7 +226,7 @@ class Transformer:
             dense = np.asarray(transformed.toarray() if hasattr(transformed, "toarray") else transformed)
             blocks.append(dense.astype(np.float32))
             if blocks[-1].ndim != 2 or not np.isfinite(blocks[-1]).all():
-                raise ValueError(tr("{name} gave values that are no finite table", name=type(self.estimator).__name__))
+                raise ValueError(f"{type(self.estimator).__name__} gave values that are no finite table")
             progress.report(min(start + _BLOCK_ROWS, len(rows)) / max(len(rows), 1))
         return np.concatenate(blocks)
 
@@ -343,15 +331,11 @@ def _fit(estimator: Any, *arguments: Any) -> None:
 def _refusal(estimator: Any, arguments: tuple[Any, ...], error: Exception) -> str:
     name, rows = type(estimator).__name__, arguments[0]
     if len(arguments) == 1 and re.search(r"\by\b", str(error)):  # as scikit-learn calls the labels
-        return tr("{name} cannot be fitted to rows without labels ({error})", name=name, error=error)
+        return f"{name} cannot be fitted to rows without labels ({error})"
     wanted, most = getattr(estimator, "n_components", None), min(rows.shape)
     if isinstance(wanted, int) and wanted > most:
-        return tr(
-            "{name} cannot make {wanted} components of {n} rows with {d} features; set n_components to {most} or less",
-            name=name,
-            wanted=wanted,
-            n=rows.shape[0],
-            d=rows.shape[1],
-            most=most,
+        return (
+            f"{name} cannot make {wanted} components of {rows.shape[0]} rows with {rows.shape[1]} features; "
+            f"set n_components to {most} or less"
         )
-    return tr("{name} cannot be fitted to these rows ({error})", name=name, error=error)
+    return f"{name} cannot be fitted to these rows ({error})"

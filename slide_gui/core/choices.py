@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeVar
 
-from slide_gui.language import tr
-
 __all__ = ["Choice", "check_choice", "stating", "table_of"]
 
 
@@ -61,12 +59,7 @@ def check_choice(name: str, value: object, table: Mapping[str, C]) -> C:
     """
     if not isinstance(value, str) or value not in table:
         raise ValueError(
-            tr(
-                "{name} is {value!r}; it must be one of {choices}",
-                name=name,
-                value=str(value) if isinstance(value, str) else value,  # NumPy's texts say their type
-                choices=", ".join(table),
-            )
+            f"{name} is {str(value) if isinstance(value, str) else value!r}; it must be one of {', '.join(table)}"
         )
     return table[value]
 

@@ -17,7 +17,6 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from slide_gui.core.validation import check_whole, empty
-from slide_gui.language import tr
 
 __all__ = [
     "LayeredTransformer",
@@ -207,7 +206,7 @@ def seed_of(random_state: Any) -> int:
         return 0
     if isinstance(random_state, np.random.RandomState) or random_state is np.random:
         return int(random_state.randint(2**31 - 1))
-    return check_whole("random_state", random_state, 0, otherwise=tr(", a RandomState of NumPy’s, or None"))
+    return check_whole("random_state", random_state, 0, otherwise=", a RandomState of NumPy’s, or None")
 
 
 def parameters_of(estimator: Any, kind: type[P], **normalised: Any) -> P:

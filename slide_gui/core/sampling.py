@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.language import tr
-
 __all__ = ["held_out_mask", "stratified_subset"]
 
 
@@ -57,5 +55,5 @@ def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None =
         if len(members) > 1 and wanted:
             mask[rng.choice(free, wanted, replace=False)] = True
     if not mask.any():
-        raise ValueError(tr("no row can be held out; that needs a class of at least two rows, one of them free"))
+        raise ValueError("no row can be held out; that needs a class of at least two rows, one of them free")
     return mask

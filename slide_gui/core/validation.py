@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.language import tr
 from slide_gui.memory import check_free
 
 __all__ = [
@@ -41,10 +40,8 @@ def check_number(name: str, value: object, *, positive: bool = False, needed: st
     """
     number = number_or_nan(value)
     if not math.isfinite(number) or (positive and number <= 0.0):
-        allowed = needed or (tr("a positive number") if positive else tr("a finite number"))
-        raise ValueError(
-            tr("{name} is {value!r}; it must be {allowed}", name=name, value=_plain(value), allowed=allowed)
-        )
+        allowed = needed or ("a positive number" if positive else "a finite number")
+        raise ValueError(f"{name} is {_plain(value)!r}; it must be {allowed}")
     return number
 
 
@@ -62,18 +59,8 @@ def check_whole(name: str, value: object, least: int, most: int | None = None, o
     """
     number = number_or_nan(value)
     if not (number.is_integer() and least <= number and (most is None or number <= most)):
-        allowed = (
-            tr("{least} or more", least=least) if most is None else tr("{least} to {most}", least=least, most=most)
-        )
-        raise ValueError(
-            tr(
-                "{name} is {value!r}; it must be a whole number, {allowed}{otherwise}",
-                name=name,
-                value=_plain(value),
-                allowed=allowed,
-                otherwise=otherwise,
-            )
-        )
+        allowed = f"{least} or more" if most is None else f"{least} to {most}"
+        raise ValueError(f"{name} is {_plain(value)!r}; it must be a whole number, {allowed}{otherwise}")
     return int(value)  # type: ignore[call-overload,no-any-return]  # exact above 2⁵³, too
 
 
@@ -95,7 +82,7 @@ def _plain(value: object) -> object:
 def check_flag(name: str, value: object) -> bool:
     """Return a bool, or raise ValueError unless it is one."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ValueError(tr("{name} is {value!r}; it must be True or False", name=name, value=value))
+        raise ValueError(f"{name} is {value!r}; it must be True or False")
     return bool(value)
 
 
@@ -106,25 +93,25 @@ def check_dtype(value: Any) -> str:
         with suppress(TypeError):
             name = np.dtype(value).name
     if not isinstance(name, str) or name not in _DTYPES:
-        raise ValueError(tr("dtype is {value!r}; it must be one of {choices}", value=value, choices=", ".join(_DTYPES)))
+        raise ValueError(f"dtype is {value!r}; it must be one of {', '.join(_DTYPES)}")
     return name
 
 
 def check_noise(noise: float) -> float:
     """Return the noise 1 − p as a float, or raise ValueError unless the survival probability p is in (0, 1]."""
-    needed = tr("at least 0 and below 1, so that p = 1 − noise is in (0, 1]")
+    needed = "at least 0 and below 1, so that p = 1 − noise is in (0, 1]"
     value = check_number("noise", noise, needed=needed)
     if not 0.0 <= value < 1.0:
-        raise ValueError(tr("noise is {noise!r}; it must be {needed}", noise=_plain(noise), needed=needed))
+        raise ValueError(f"noise is {_plain(noise)!r}; it must be {needed}")
     return value
 
 
 def check_ridge(ridge: float) -> float:
     """Return the ridge as a float, or raise ValueError unless it is finite and not negative."""
-    needed = tr("a finite number, 0 or above")
+    needed = "a finite number, 0 or above"
     value = check_number("ridge", ridge, needed=needed)
     if value < 0.0:
-        raise ValueError(tr("ridge is {ridge!r}; it must be {needed}", ridge=_plain(ridge), needed=needed))
+        raise ValueError(f"ridge is {_plain(ridge)!r}; it must be {needed}")
     return value
 
 
@@ -135,11 +122,4 @@ def empty(shape: tuple[int, ...], dtype: np.dtype[Any], needs: str, remedy: str)
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):  # ValueError where the size is beyond any machine's
         size = math.prod(shape) * dtype.itemsize / 1e9
-        raise MemoryError(
-            tr(
-                "{needs} needs {size:.3g} GB of memory, more than there is; {remedy}",
-                needs=needs,
-                size=size,
-                remedy=remedy,
-            )
-        ) from None
+        raise MemoryError(f"{needs} needs {size:.3g} GB of memory, more than there is; {remedy}") from None

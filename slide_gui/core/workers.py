@@ -7,7 +7,6 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 if TYPE_CHECKING:
@@ -70,14 +69,10 @@ def check_alive(client: Client) -> None:
     """
     if client.status != "running":
         if client.scheduler is None:
-            raise ClusterError(
-                tr("the connection to the scheduler is lost; see that it runs, and repeat what was asked")
-            )
+            raise ClusterError("the connection to the scheduler is lost; see that it runs, and repeat what was asked")
         raise ClusterError(
-            tr(
-                "the connection to the scheduler at {address} is lost; see that it runs, and repeat what was asked",
-                address=client.scheduler.address,
-            )
+            f"the connection to the scheduler at {client.scheduler.address} is lost; see that it runs, and repeat "
+            "what was asked"
         )
 
 

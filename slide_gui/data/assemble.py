@@ -15,7 +15,6 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import Part
 from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["assemble"]
@@ -57,20 +56,15 @@ def assemble(
         if len(found) > 1:
             both = {"first": found[0].place, "second": found[1].place}
             raise DataError(
-                tr("{first} and {second} are both a training part; open one of them", **both)
+                "{first} and {second} are both a training part; open one of them".format(**both)
                 if role == "train"
-                else tr("{first} and {second} are both a test part; open one of them", **both)
+                else "{first} and {second} are both a test part; open one of them".format(**both)
             )
     train = (by_role["train"] or by_role["test"])[0]
     test = by_role["test"][0] if by_role["train"] and by_role["test"] else None
     if test is not None and (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
         raise DataError(
-            tr(
-                "has {shape}, expected {expected} as in the training part {place}",
-                shape=_shape(test),
-                expected=_shape(train),
-                place=train.place,
-            ),
+            f"has {_shape(test)}, expected {_shape(train)} as in the training part {train.place}",
             test.place,
         )
     check_memory(sum(4 * part.rows.size for part in parts), train.place)
@@ -84,11 +78,10 @@ def assemble(
         _to_unit_range(rows, test_rows)
         if test is not None and not np.isfinite(test_rows).all():
             raise DataError(
-                tr(
-                    "holds values more than {times:.1g} times as far from those of the training part {place} "
-                    "as those are from one another; correct them, or leave the scaling out",
-                    times=np.finfo(np.float32).max,
-                    place=train.place,
+                (
+                    f"holds values more than {np.finfo(np.float32).max:.1g} times as far from those of the "
+                    f"training part {train.place} "
+                    "as those are from one another; correct them, or leave the scaling out"
                 ),
                 test.place,
             )
@@ -108,7 +101,7 @@ def assemble(
         image_shape=train.image_shape,
         label_names=known.label_names if known else names,
         source="; ".join(str(path) for path in paths),
-        licence=known.licence if known else tr("not stated"),
+        licence=known.licence if known else "not stated",
         citation=known.citation if known else "",
         key=known.key if known else "",
         feature_names=() if train.image_shape else train.feature_names,
@@ -120,7 +113,7 @@ def _is_scaled(train: Part, rows: NDArray[np.float32], reading: Reading) -> bool
     """Return whether each feature is to be brought to 0 … 1."""
     if train.image_shape is not None:
         if reading.scaled:
-            raise DataError(tr("holds images, whose pixels are on one scale; leave the scaling out"), train.place)
+            raise DataError("holds images, whose pixels are on one scale; leave the scaling out", train.place)
         return False
     if reading.scaled is not None:
         return reading.scaled
@@ -141,16 +134,16 @@ def _to_unit_range(rows: NDArray[np.float32], test_rows: NDArray[np.float32]) ->
 
 def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
     """Return how a file was read, with what became of the scale of its features."""
-    guess = Guess(tr("each feature is brought to 0 … 1"), tr("their values lie outside of it"), sure=True)
+    guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it", sure=True)
     guesses = (*opened.guesses, guess) if scaled and reading.scaled is None else opened.guesses
     return replace(opened, guesses=guesses, scaled=scaled)
 
 
 def _refuse_columns(reading: Reading, place: str) -> None:
     if reading.label_column is not None:
-        raise DataError(tr("is no table of text, which alone has a label column; leave that out"), place)
+        raise DataError("is no table of text, which alone has a label column; leave that out", place)
     if reading.header is not None:
-        raise DataError(tr("is no table of text, which alone has a line of column names; leave that out"), place)
+        raise DataError("is no table of text, which alone has a line of column names; leave that out", place)
 
 
 def _shaped(part: Part, reading: Reading) -> Part:
@@ -160,12 +153,7 @@ def _shaped(part: Part, reading: Reading) -> Part:
         shape = (reading.shape[0], reading.shape[1]) if reading.shape else None
         if shape is not None and shape[0] * shape[1] != d:
             raise DataError(
-                tr(
-                    "has {d} features, which make no images of {rows} × {columns}",
-                    d=d,
-                    rows=shape[0],
-                    columns=shape[1],
-                ),
+                f"has {d} features, which make no images of {shape[0]} × {shape[1]}",
                 part.place,
             )
         opened = replace(opened, guesses=tuple(guess for guess in opened.guesses if not guess.of_shape))
@@ -174,7 +162,7 @@ def _shaped(part: Part, reading: Reading) -> Part:
     if not reading.transposed:
         return replace(part, image_shape=shape, opened=opened)
     if shape is None:
-        raise DataError(tr("has {d} features that are no picture; say the shape of the images, too", d=d), part.place)
+        raise DataError(f"has {d} features that are no picture; say the shape of the images, too", part.place)
     rows = np.ascontiguousarray(part.rows.reshape(-1, shape[1], shape[0]).swapaxes(1, 2).reshape(-1, d))
     return replace(part, rows=rows, image_shape=shape, opened=opened)
 
@@ -188,9 +176,7 @@ def _label_names(train: Part, test: Part | None) -> tuple[str, ...]:
     """Return the names of the classes of both parts, those of the training part first."""
     others = () if test is None else test.label_names
     if bool(train.label_names) != bool(others) and test is not None and test.labels is not None:
-        raise DataError(
-            tr("names its classes otherwise than the training part; use the same names in both"), test.place
-        )
+        raise DataError("names its classes otherwise than the training part; use the same names in both", test.place)
     return (*train.label_names, *(name for name in others if name not in train.label_names))
 
 
@@ -210,12 +196,8 @@ def _test_labels(train: Part, test: Part | None) -> NDArray[np.int64] | None:
 
 def _shape(part: Part) -> str:
     if part.image_shape:
-        return tr(
-            "images of {rows} × {columns}",
-            rows=part.image_shape[0],
-            columns=part.image_shape[1],
-        )
-    return tr("{d} features", d=part.rows.shape[1])
+        return f"images of {part.image_shape[0]} × {part.image_shape[1]}"
+    return f"{part.rows.shape[1]} features"
 
 
 def _name(paths: Sequence[Path]) -> str:
@@ -259,12 +241,8 @@ def _float32(part: Part, scale: int, progress: Progress) -> NDArray[np.float32]:
         if not np.isfinite(block).all():
             row, column = np.argwhere(~np.isfinite(block))[0]
             raise DataError(
-                tr(
-                    "row {row}, feature {column} is {value}, expected a finite number",
-                    row=start + row + 1,
-                    column=column + 1,
-                    value=found[start + row, column],
-                ),
+                f"row {start + row + 1}, feature {column + 1} is {found[start + row, column]}, expected a finite "
+                "number",
                 part.place,
             )
         progress.report(min(1.0, (start + step) / n))

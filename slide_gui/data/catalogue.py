@@ -12,7 +12,6 @@ from slide_gui.data.download import fetch
 from slide_gui.data.entries import Entry, RemoteFile, added_dataset, entries, entry, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.language import tr
 from slide_gui.plugins import Plugin
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
@@ -119,7 +118,7 @@ def _from_plugin(added: Plugin, seed: int, progress: Progress) -> Dataset:
     except Exception as error:
         raise added.failed(f"{type(error).__name__}: {error}") from error
     if not isinstance(dataset, Dataset):
-        raise added.failed(tr("it gives a {kind}, expected a Dataset", kind=type(dataset).__name__))
+        raise added.failed(f"it gives a {type(dataset).__name__}, expected a Dataset")
     return replace(dataset, key="", source=dataset.source or f"{added.package} {added.version}, seed {seed}")
 
 

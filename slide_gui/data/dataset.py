@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NOT_SAID, Opened
-from slide_gui.language import tr
 from slide_gui.text import dataset_title, label_names
 
 __all__ = ["Dataset", "HeldOut"]
@@ -51,23 +50,13 @@ class HeldOut:
         for name in ("seed", "folds", "fold"):
             value = getattr(self, name)
             if type(value) is not int or not 0 <= value < 1 << 32:
-                raise ValueError(
-                    tr("the split's {name} is {value!r}; it must be a whole number, 0 or more", name=name, value=value)
-                )
+                raise ValueError(f"the split's {name} is {value!r}; it must be a whole number, 0 or more")
         if self.folds:
             if self.folds < 2 or self.fold >= self.folds:
-                raise ValueError(
-                    tr(
-                        "fold {fold} of {folds}; there must be at least 2, this one among them",
-                        fold=self.fold + 1,
-                        folds=self.folds,
-                    )
-                )
+                raise ValueError(f"fold {self.fold + 1} of {self.folds}; there must be at least 2, this one among them")
             return replace(self, share=0.0)
         if not (isinstance(self.share, (int, float)) and 0.0 <= self.share <= _MOST):
-            raise ValueError(
-                tr("the share held out is {share!r}; it must be 0 to {most:g}", share=self.share, most=_MOST)
-            )
+            raise ValueError(f"the share held out is {self.share!r}; it must be 0 to {_MOST:g}")
         return HeldOut(float(self.share), self.seed if self.share else 0)
 
     @property
@@ -77,10 +66,10 @@ class HeldOut:
 
     def __str__(self) -> str:
         if self.folds:
-            return tr("fold {fold} of {folds}, seed {seed}", fold=self.fold + 1, folds=self.folds, seed=self.seed)
+            return f"fold {self.fold + 1} of {self.folds}, seed {self.seed}"
         if not self.share:
-            return tr("nothing held out")
-        return tr("{share:g} % held out, seed {seed}", share=100 * self.share, seed=self.seed)
+            return "nothing held out"
+        return f"{100 * self.share:g} % held out, seed {self.seed}"
 
     def fingerprint(self, whole: str) -> str:
         """Return the fingerprint of data divided so, from that of all their rows."""
@@ -134,7 +123,7 @@ class Dataset:
     label_names: tuple[str, ...] = ()
     generated: bool = False
     source: str = ""
-    licence: str = tr("not stated")
+    licence: str = "not stated"
     citation: str = ""
     key: str = ""
     feature_names: tuple[str, ...] = ()
@@ -163,14 +152,12 @@ class Dataset:
     def why_no_classes(self) -> str:
         """Why no classifier can be trained on them, in a sentence with the remedy; empty where one can."""
         if self.train_labels is None:
-            return self.opened.unlabelled or tr("the rows have no labels; a classifier needs one for each, so add them")
+            return self.opened.unlabelled or "the rows have no labels; a classifier needs one for each, so add them"
         known = np.unique(self.train_labels)
         if len(known) > 1:
             return ""
         (name,) = label_names(known.tolist(), self.label_names)
-        return tr(
-            "all rows to train on are of the class {name}; a classifier needs two, so add rows of another", name=name
-        )
+        return f"all rows to train on are of the class {name}; a classifier needs two, so add rows of another"
 
     @cached_property
     def fingerprint(self) -> str:
@@ -192,59 +179,20 @@ class Dataset:
 
 def _check(data: Dataset) -> None:
     for rows_said, labels_said, rows, labels in (
-        (tr("training rows"), tr("training labels"), data.train, data.train_labels),
-        (tr("test rows"), tr("test labels"), data.test, data.test_labels),
+        ("training rows", "training labels", data.train, data.train_labels),
+        ("test rows", "test labels", data.test, data.test_labels),
     ):
         if rows.ndim != 2 or rows.dtype != np.float32:
-            raise DataError(
-                tr(
-                    "{rows} must be a 2-D float32 array, found {ndim}-D {dtype}",
-                    rows=rows_said,
-                    ndim=rows.ndim,
-                    dtype=rows.dtype,
-                )
-            )
+            raise DataError(f"{rows_said} must be a 2-D float32 array, found {rows.ndim}-D {rows.dtype}")
         if labels is not None and labels.shape != (rows.shape[0],):
-            raise DataError(
-                tr(
-                    "{labels}: found {shape}, expected one for each of {n} rows",
-                    labels=labels_said,
-                    shape=labels.shape,
-                    n=rows.shape[0],
-                )
-            )
+            raise DataError(f"{labels_said}: found {labels.shape}, expected one for each of {rows.shape[0]} rows")
     if data.train.shape[0] < 1 or data.train.shape[1] < 1:
-        raise DataError(
-            tr(
-                "{name}: the training part is empty {shape}; at least one row is needed",
-                name=data.name,
-                shape=data.train.shape,
-            )
-        )
+        raise DataError(f"{data.name}: the training part is empty {data.train.shape}; at least one row is needed")
     if data.test.shape[1] != data.train.shape[1]:
         raise DataError(
-            tr(
-                "{name}: training rows have {d} features, test rows {d_test}",
-                name=data.name,
-                d=data.train.shape[1],
-                d_test=data.test.shape[1],
-            )
+            f"{data.name}: training rows have {data.train.shape[1]} features, test rows {data.test.shape[1]}"
         )
     if data.feature_names and len(data.feature_names) != data.train.shape[1]:
-        raise DataError(
-            tr(
-                "{name}: {n} names for {d} features",
-                name=data.name,
-                n=len(data.feature_names),
-                d=data.train.shape[1],
-            )
-        )
+        raise DataError(f"{data.name}: {len(data.feature_names)} names for {data.train.shape[1]} features")
     if data.image_shape is not None and data.image_shape[0] * data.image_shape[1] != data.train.shape[1]:
-        raise DataError(
-            tr(
-                "{name}: an image of {image_shape} does not have {d} pixels",
-                name=data.name,
-                image_shape=data.image_shape,
-                d=data.train.shape[1],
-            )
-        )
+        raise DataError(f"{data.name}: an image of {data.image_shape} does not have {data.train.shape[1]} pixels")

@@ -12,7 +12,6 @@ from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
 from slide_gui.data.files import write_whole
 from slide_gui.data.readers.archives import BROKEN
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["fetch", "matches"]
@@ -56,8 +55,8 @@ def fetch(file: RemoteFile, mirrors: Sequence[str], folder: Path, *, progress: P
             return _fetch_from(mirror + file.name, file, folder, progress)
         except _Refused as error:
             failures.append(f"{mirror}: {error}")
-    reasons = "; ".join(failures) or tr("no mirror is known")
-    raise DataError(tr("could not be downloaded ({reasons})", reasons=reasons), file.name)
+    reasons = "; ".join(failures) or "no mirror is known"
+    raise DataError(f"could not be downloaded ({reasons})", file.name)
 
 
 def matches(path: Path, file: RemoteFile) -> bool:
@@ -88,7 +87,7 @@ class _Received:
     def update(self, n_bytes: int) -> None:
         self._received += n_bytes
         if max(self._received, self.total) > _LARGEST + _CHUNK:
-            raise _Refused(tr("sends more than {most} MiB", most=_LARGEST >> 20))
+            raise _Refused(f"sends more than {_LARGEST >> 20} MiB")
         if self.total:
             self._share = max(self._share, min(1.0, self._received / self.total))
         self._progress.report(self._share)
@@ -118,17 +117,17 @@ def _fetch_from(url: str, file: RemoteFile, folder: Path, progress: Progress) ->
         get(url, stream, None)
         stream.flush()
         if not matches(Path(stream.name), file):
-            raise _Refused(tr("sent something else (its hash is wrong), which was thrown away"))
+            raise _Refused("sent something else (its hash is wrong), which was thrown away")
 
     try:
         write_whole(target, receive)
     except requests.HTTPError as error:
         raise _Refused(str(error)[:80]) from error
     except requests.RequestException as error:
-        raise _Refused(tr("the connection failed ({error})", error=type(error).__name__)) from error
+        raise _Refused(f"the connection failed ({type(error).__name__})") from error
     except OSError as error:
         raise DataError(
-            tr("cannot be written ({reason}); name another folder by SLIDE_GUI_DATA", reason=error.strerror or error),
+            f"cannot be written ({error.strerror or error}); name another folder by SLIDE_GUI_DATA",
             str(target),
         ) from error
     return target

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from slide_gui import plugins
-from slide_gui.language import tr
 from slide_gui.resources import resource
 
 __all__ = ["Entry", "RemoteFile", "added_dataset", "added_datasets", "entries", "entry", "is_known", "recognise"]
@@ -79,7 +78,7 @@ def entries() -> tuple[Entry, ...]:
     return tuple(
         Entry(
             **{
-                "licence": tr("not stated"),
+                "licence": "not stated",
                 **table,
                 "label_names": tuple(table["label_names"]),
                 "sets": tuple(tuple(names) for names in table["sets"]),
@@ -104,7 +103,7 @@ def entry(key: str) -> Entry:
     for candidate in entries():
         if candidate.key == key:
             return candidate
-    raise KeyError(tr("no data set {key!r}; there are {keys}", key=key, keys=", ".join(e.key for e in entries())))
+    raise KeyError(f"no data set {key!r}; there are {', '.join(e.key for e in entries())}")
 
 
 def added_datasets() -> list[plugins.Plugin]:

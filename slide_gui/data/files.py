@@ -15,8 +15,6 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
-from slide_gui.language import tr
-
 with suppress(ImportError):
     import fcntl
 
@@ -47,7 +45,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         If it cannot be written; it names `path`, never the temporary file.
     """
     if path.exists() and not path.is_file():  # a folder, or a device, which a rename would put out of the world
-        raise OSError(errno.EINVAL, tr("is there already, and no file; name another"), str(path))
+        raise OSError(errno.EINVAL, "is there already, and no file; name another", str(path))
     part: Path | None = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,6 @@ import numpy as np
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
-from slide_gui.language import tr
 from slide_gui.memory import check_free
 from slide_gui.progress import Cancelled
 from slide_gui.resources import how_to_get
@@ -80,14 +79,12 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
         If it is not there, no such data, or without numbers, or something is asked for that it does not have.
     """
     if not is_lazy(text):
-        raise DataError(
-            tr("{text!r} names no rows to be read chunk by chunk; expected zarr://PATH or parquet://PATH", text=text)
-        )
+        raise DataError(f"{text!r} names no rows to be read chunk by chunk; expected zarr://PATH or parquet://PATH")
     scheme, _, place = text.partition("://")
     _refuse_unknown(reading, text)
     path = Path(place).resolve()  # workers may stand elsewhere
     if not place or not path.exists():
-        raise DataError(tr("there is no such file or folder; check the path"), text)
+        raise DataError("there is no such file or folder; check the path", text)
     with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
         _check_scatter(rows.shape[1], text)
@@ -99,20 +96,20 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
 def _check_scatter(d: int, text: str) -> None:
     """Refuse more features than anything can be fitted to here: the sum over all rows is d × d."""
     try:
-        check_free(8 * d * d, tr("the scatter of {n_features} features", n_features=d), tr("use fewer features"))
+        check_free(8 * d * d, f"the scatter of {d} features", "use fewer features")
     except MemoryError as error:
         raise DataError(str(error), text) from None
 
 
 def _refuse_unknown(reading: Reading, text: str) -> None:
     if reading.header is not None:
-        raise DataError(tr("is read as it stands, without a line of column names; leave that option out"), text)
+        raise DataError("is read as it stands, without a line of column names; leave that option out", text)
     if reading.scaled is not None:
-        raise DataError(tr("is read as it stands, without scaling; leave that option out"), text)
+        raise DataError("is read as it stands, without scaling; leave that option out", text)
     if reading.transposed:
-        raise DataError(tr("is read as it stands; store the images row by row"), text)
+        raise DataError("is read as it stands; store the images row by row", text)
     if text.startswith("zarr://") and (reading.label_column not in (None, NO_COLUMN) or reading.left_out):
-        raise DataError(tr("is no table with named columns; leave the options of columns out"), text)
+        raise DataError("is no table with named columns; leave the options of columns out", text)
 
 
 @contextmanager
@@ -138,18 +135,14 @@ def reading_errors(text: str, *others: type[Exception]) -> Iterator[None]:
         raise
     except ImportError as error:
         raise DataError(
-            tr(
-                "cannot be read, for {package} is not installed: {how_to_get}",
-                package=error.name or "Dask",
-                how_to_get=how_to_get("cluster"),
-            ),
+            f"cannot be read, for {error.name or 'Dask'} is not installed: {how_to_get('cluster')}",
             text,
         ) from None
     except Exception as error:
         said = " ".join(str(error).replace("Original Message:", "").split())
         said = said.partition("registered to the pandas backend. ")[2] or said
         reason = said[:200] or type(error).__name__
-        raise DataError(tr("cannot be read ({reason}); check what it is", reason=reason), text) from None
+        raise DataError(f"cannot be read ({reason}); check what it is", text) from None
 
 
 def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
@@ -160,26 +153,19 @@ def _open_zarr(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[int,
     if not hasattr(array, "shape"):
         inside = ", ".join(sorted(name for name, _ in array.arrays())[:6])
         raise DataError(
-            tr("is a group of arrays ({names}); name one of them by its path, {group}/NAME", names=inside, group=text)
+            f"is a group of arrays ({inside}); name one of them by its path, {text}/NAME"
             if inside
-            else tr("is a group of arrays (none); name one of them by its path, {group}/NAME", group=text),
+            else f"is a group of arrays (none); name one of them by its path, {text}/NAME",
             text,
         )
     if array.ndim not in (2, 3) or array.dtype.kind not in "fbiu" or not math.prod(array.shape):
         raise DataError(
-            tr(
-                "is a {ndim}-D array {shape} of {dtype}, expected rows of numbers",
-                ndim=array.ndim,
-                shape=array.shape,
-                dtype=array.dtype,
-            ),
+            f"is a {array.ndim}-D array {array.shape} of {array.dtype}, expected rows of numbers",
             text,
         )
     if other := _codecs(array.metadata.to_dict()) - _CODECS:
         raise DataError(
-            tr(
-                "is packed by {codecs}, which is not read; store it with zstd or blosc", codecs=", ".join(sorted(other))
-            ),
+            f"is packed by {', '.join(sorted(other))}, which is not read; store it with zstd or blosc",
             text,
         )
     row = math.prod(array.shape[1:]) * array.dtype.itemsize
@@ -218,7 +204,7 @@ def _open_parquet(path: Path, reading: Reading, text: str) -> tuple[Any, tuple[i
     names = [name for name in numbers if name not in out]
     if not names:
         raise DataError(
-            tr("has no column of numbers beside the labels; it has columns {columns}", columns=", ".join(columns[:6])),
+            f"has no column of numbers beside the labels; it has columns {', '.join(columns[:6])}",
             text,
         )
     kinds = [getattr(table.dtypes[name], "numpy_dtype", table.dtypes[name]) for name in names]
@@ -239,9 +225,7 @@ def _column(asked: str, columns: Sequence[str], text: str) -> str:
     if asked.isdecimal() and 1 <= int(asked) <= len(columns):
         return columns[int(asked) - 1]
     there = ", ".join(columns[:6]) + (", …" if len(columns) > 6 else "")
-    raise DataError(
-        tr("has no column {asked!r}; it has {there}: give a name, or a number from 1", asked=asked, there=there), text
-    )
+    raise DataError(f"has no column {asked!r}; it has {there}: give a name, or a number from 1", text)
 
 
 def _image_shape(d: int, stored: tuple[int, ...], reading: Reading, text: str) -> tuple[int, int] | None:
@@ -250,7 +234,7 @@ def _image_shape(d: int, stored: tuple[int, ...], reading: Reading, text: str) -
         return None
     if shape[0] * shape[1] != d:
         raise DataError(
-            tr("has {d} features, which make no images of {rows} × {columns}", d=d, rows=shape[0], columns=shape[1]),
+            f"has {d} features, which make no images of {shape[0]} × {shape[1]}",
             text,
         )
     return shape[0], shape[1]

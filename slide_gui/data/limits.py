@@ -7,7 +7,6 @@ from functools import lru_cache
 from pathlib import Path
 
 from slide_gui.data.errors import DataError
-from slide_gui.language import tr
 from slide_gui.memory import check_free
 
 __all__ = ["DEFLATE_RATIO", "check_claim", "check_memory", "memory_limit", "read_small"]
@@ -45,16 +44,15 @@ def check_memory(n_bytes: int, place: str) -> None:
         If it is more than `memory_limit`, or than is free now.
     """
     try:
-        check_free(n_bytes, tr("holding its rows"), tr("close other data first, or take fewer rows"))
+        check_free(n_bytes, "holding its rows", "close other data first, or take fewer rows")
     except MemoryError as error:
         raise DataError(str(error), place) from None
     if n_bytes > memory_limit():
         raise DataError(
-            tr(
-                "claims {claimed:.1f} GiB of data, more than the {most:.1f} GiB this machine can "
-                "spare; take fewer rows",
-                claimed=n_bytes / GIB,
-                most=memory_limit() / GIB,
+            (
+                f"claims {n_bytes / GIB:.1f} GiB of data, more than the {memory_limit() / GIB:.1f} GiB this "
+                "machine can "
+                "spare; take fewer rows"
             ),
             place,
         )
@@ -80,16 +78,9 @@ def check_claim(claimed: int, packed: int, place: str, *, ratio: int = 1) -> Non
         If the claim cannot be true, or is true and too large for the memory.
     """
     if claimed > packed * ratio + (64 if ratio > 1 else 0):
-        both = {"claimed": claimed, "there": packed}
         raise DataError(
-            tr(
-                "its header claims {claimed} bytes, but the file holds only {there} packed; it is truncated or damaged",
-                **both,
-            )
-            if ratio > 1
-            else tr(
-                "its header claims {claimed} bytes, but the file holds only {there}; it is truncated or damaged", **both
-            ),
+            f"its header claims {claimed} bytes, but the file holds only {packed}{' packed' if ratio > 1 else ''}; "
+            "it is truncated or damaged",
             place,
         )
     check_memory(claimed, place)
@@ -118,9 +109,7 @@ def read_small(path: str | os.PathLike[str], most: int, expected: str) -> bytes:
                 parts.append(part)
                 left -= len(part)
     except OSError as error:
-        raise DataError(tr("cannot be read ({reason})", reason=error.strerror), str(path)) from None
+        raise DataError(f"cannot be read ({error.strerror})", str(path)) from None
     if left <= 0:
-        raise DataError(
-            tr("is larger than {most} MiB, expected {expected}", most=most >> 20, expected=expected), str(path)
-        )
+        raise DataError(f"is larger than {most >> 20} MiB, expected {expected}", str(path))
     return b"".join(parts)

@@ -22,7 +22,6 @@ from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
 from slide_gui.data.readers.parts import Part, role_of, whole_labels
 from slide_gui.data.reading import AS_GUESSED, Reading
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["DATA_SUFFIXES", "open_data"]
@@ -30,7 +29,7 @@ __all__ = ["DATA_SUFFIXES", "open_data"]
 DATA_SUFFIXES = (".amat", ".zip", ".npz", ".npy", ".csv", ".tsv", ".mat", ".gz", "-ubyte", ".idx")
 """How the names of readable files end, for file dialogs and folders; what a file is, its content decides."""
 
-_KINDS = tr(".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)")
+_KINDS = ".amat (or a .zip of it), IDX (or .gz), .npz, .npy, .csv or .mat (version 5)"
 _PICTURES = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\0", b"MM\0*", b"RIFF")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -61,7 +60,7 @@ def open_data(paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress:
         found and what was expected.
     """
     if not paths:
-        raise DataError(tr("no file was given; choose one"))
+        raise DataError("no file was given; choose one")
     paths, reading = [Path(path) for path in paths], reading.checked()
     try:
         if len(paths) == 1 and paths[0].is_dir():
@@ -71,12 +70,10 @@ def open_data(paths: Sequence[Path], reading: Reading = AS_GUESSED, *, progress:
         return assemble(parts, paths, reading, progress=progress.part(0.9, 1.0))
     except OSError as error:
         place = str(error.filename or paths[0])
-        raise DataError(
-            tr("cannot be read ({reason})", reason=error.strerror or type(error).__name__), place
-        ) from error
+        raise DataError(f"cannot be read ({error.strerror or type(error).__name__})", place) from error
     except MemoryError as error:
         raise DataError(
-            tr("does not fit into the memory that is free now; close other data first"), str(paths[0])
+            "does not fit into the memory that is free now; close other data first", str(paths[0])
         ) from error
 
 
@@ -97,9 +94,9 @@ def _read_files(paths: Sequence[Path], reading: Reading, progress: Progress) -> 
         step = progress.part(done / max(1, sum(sizes)), (done + size) / max(1, sum(sizes)))
         done += size
         if path.is_dir():
-            raise DataError(tr("is a folder; open it alone"), str(path))
+            raise DataError("is a folder; open it alone", str(path))
         if size == 0:
-            raise DataError(tr("is empty (0 bytes), expected {kinds}", kinds=_KINDS), str(path))
+            raise DataError(f"is empty (0 bytes), expected {_KINDS}", str(path))
         start = read_start(path, 4096)
         if is_idx_start(start):
             arrays.append((path, read_idx(path, progress=step)))
@@ -115,25 +112,21 @@ def _reader(path: Path, start: bytes, reading: Reading) -> Callable[[Path, Progr
             return lambda p, progress: read_npz(p, progress=progress)
         return lambda p, progress: read_amat_zip(p, progress=progress)
     if zipfile.is_zipfile(path):
-        raise DataError(tr("is a zip file with something before it; save it again"), str(path))
+        raise DataError("is a zip file with something before it; save it again", str(path))
     if start.startswith(NPY_MAGIC):
         return lambda p, progress: read_npy(p, progress=progress)
     if start.startswith((MATLAB_MAGIC, *MATLAB_73)):
         return lambda p, progress: read_mat(p, progress=progress)
     if start.startswith(_PICTURES):
         raise DataError(
-            tr("is a single picture; open the folder that holds a folder of pictures for each class"), str(path)
+            "is a single picture; open the folder that holds a folder of pictures for each class", str(path)
         )
     with path.open("rb") as stream:
         if stream.read(2) == GZIP_MAGIC:
-            raise DataError(
-                tr("is a gzip file without IDX data in it, or damaged; unpack or fetch it again"), str(path)
-            )
+            raise DataError("is a gzip file without IDX data in it, or damaged; unpack or fetch it again", str(path))
     if not _is_text(start):
         raise DataError(
-            tr(
-                "is of no known kind (it begins with {bytes}), expected {kinds}", bytes=start[:8].hex(" "), kinds=_KINDS
-            ),
+            f"is of no known kind (it begins with {start[:8].hex(' ')}), expected {_KINDS}",
             str(path),
         )
     first = next((line for line in start.splitlines() if line.strip() and not line.startswith(b"#")), b"")
@@ -155,13 +148,13 @@ def _join_idx(arrays: Sequence[tuple[Path, NDArray[np.generic]]]) -> list[Part]:
         if len(rows) > 1 or len(labels) > 1:
             first, second = (rows if len(rows) > 1 else labels)[:2]
             raise DataError(
-                tr("holds the same train part as {file}; open one of them", file=first[0].name)
+                f"holds the same train part as {first[0].name}; open one of them"
                 if role == "train"
-                else tr("holds the same test part as {file}; open one of them", file=first[0].name),
+                else f"holds the same test part as {first[0].name}; open one of them",
                 str(second[0]),
             )
         if not rows and labels:
-            raise DataError(tr("holds labels without their images; open the images with it"), str(labels[0][0]))
+            raise DataError("holds labels without their images; open the images with it", str(labels[0][0]))
         if rows:
             parts.append(_idx_part(*rows[0], labels[0] if labels else None, role))
     return parts
@@ -173,18 +166,13 @@ def _idx_part(
     if array.ndim == 4 and array.shape[3] == 1:
         array = array[:, :, :, 0]
     if array.ndim > 3:
-        raise DataError(tr("has {ndim} axes, expected n × rows × columns grey images", ndim=array.ndim), str(path))
+        raise DataError(f"has {array.ndim} axes, expected n × rows × columns grey images", str(path))
     found = None
     if labels is not None:
         found = whole_labels(labels[1], str(labels[0]))
         if found.size != array.shape[0]:
             raise DataError(
-                tr(
-                    "holds {n_labels} labels, but {file} {n} images; open files that belong together",
-                    n_labels=found.size,
-                    file=path.name,
-                    n=array.shape[0],
-                ),
+                f"holds {found.size} labels, but {path.name} {array.shape[0]} images; open files that belong together",
                 str(labels[0]),
             )
     shape = (array.shape[1], array.shape[2]) if array.ndim == 3 else None

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from slide_gui.data.errors import DataError
-from slide_gui.language import tr
 
 __all__ = ["AS_GUESSED", "LABEL_NAMES", "NOT_SAID", "NO_COLUMN", "Guess", "Opened", "Reading", "UndecidedColumnsError"]
 
@@ -54,19 +53,17 @@ class Reading:
             Names what is out of range.
         """
         if self.shape is not None and (len(self.shape) not in (0, 2) or any(side < 1 for side in self.shape)):
-            raise ValueError(
-                tr("the shape is {shape}; it must be rows and columns of an image, 1 or more each", shape=self.shape)
-            )
+            raise ValueError(f"the shape is {self.shape}; it must be rows and columns of an image, 1 or more each")
         if self.transposed and self.shape == ():
-            raise ValueError(tr("features that are no picture cannot be transposed; give the shape of the images"))
+            raise ValueError("features that are no picture cannot be transposed; give the shape of the images")
         if self.scaled and self.shape:
-            raise ValueError(tr("pixels are on one scale already; scale features that are no picture"))
+            raise ValueError("pixels are on one scale already; scale features that are no picture")
         if self.label_column is not None and not self.label_column.strip():
-            raise ValueError(tr("the label column has no name; give its name, its number from 1, or none"))
+            raise ValueError("the label column has no name; give its name, its number from 1, or none")
         if any(not name.strip() for name in self.left_out):
-            raise ValueError(tr("a column that is left out has no name; give its name or its number from 1"))
+            raise ValueError("a column that is left out has no name; give its name or its number from 1")
         if self.label_column in self.left_out:
-            raise ValueError(tr("column {column} cannot hold the labels and be left out", column=self.label_column))
+            raise ValueError(f"column {self.label_column} cannot hold the labels and be left out")
         return self
 
 

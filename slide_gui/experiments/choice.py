@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec, SweepPoint
-from slide_gui.language import tr
 from slide_gui.text import place_name
 
 __all__ = [
@@ -25,7 +24,7 @@ __all__ = [
 
 Place = tuple[float, int]  # noise and depth
 
-_NOTHING_HELD_OUT = tr("there is no validation error to choose by; train on the split")
+_NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
         draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(answer.rate)
     rates = [ErrorRate.of_folds(rates) for rates in draws.values()]
     if not rates:
-        raise ValueError(tr("there are no answers to average"))
+        raise ValueError("there are no answers to average")
     return rates[0] if len(rates) == 1 else ErrorRate.of_splits([rate.error for rate in rates], rates[0].n)
 
 
@@ -106,7 +105,7 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     for answer in answers:
         groups.setdefault((answer.point.noise, answer.point.spec.drawn(0, 0)), []).append(answer)
     if len({tuple((answer.point.split, answer.point.seed) for answer in group) for group in groups.values()}) > 1:
-        raise ValueError(tr("the splits do not have the same noises and depths; run all of them first"))
+        raise ValueError("the splits do not have the same noises and depths; run all of them first")
     means = []
     for group in groups.values():
         errors = [answer.validation_error for answer in group if answer.validation_error is not None]
@@ -136,13 +135,13 @@ def best_words(answers: Sequence[PointResult]) -> str:
     if places:
         said = "; ".join(place_name(noise, depth) for noise, depth in places)
         if len(places) > 1:
-            return tr("best on validation, by fold: {places}", places=said)
-        return tr("best on validation: {places}", places=said)
+            return f"best on validation, by fold: {said}"
+        return f"best on validation: {said}"
     if not answers:
         return ""
     if any(answer.validation_error is None for answer in answers):
-        return tr("nothing was held out to choose noise and depth by")
-    return tr("not all splits have the same noises and depths: nothing can be chosen yet")
+        return "nothing was held out to choose noise and depth by"
+    return "not all splits have the same noises and depths: nothing can be chosen yet"
 
 
 def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:

@@ -22,7 +22,6 @@ from slide_gui.core.validation import check_whole
 from slide_gui.core.workers import ClusterError, check_alive
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
-from slide_gui.language import in_english, tr
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.resources import how_to_get
@@ -90,14 +89,11 @@ class ClusterChoice:
         """
         check_whole("workers", self.workers, 0, MOST_WORKERS)
         if self.workers and self.scheduler:
-            raise ValueError(tr("workers of this computer and a scheduler exclude one another; leave one of them out"))
+            raise ValueError("workers of this computer and a scheduler exclude one another; leave one of them out")
         if self.scheduler and not self.scheduler.startswith(("tcp://", "tls://")) and not self.is_file:
             raise ValueError(
-                tr(
-                    "the scheduler is {scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json "
-                    "file that it wrote",
-                    scheduler=self.scheduler,
-                )
+                f"the scheduler is {self.scheduler!r}; expected tcp://HOST:PORT, tls://HOST:PORT, or the .json "
+                "file that it wrote"
             )
         return self
 
@@ -112,9 +108,7 @@ class ClusterChoice:
         return "://" not in self.scheduler and self.scheduler.endswith(".json")
 
     def __str__(self) -> str:
-        return self.scheduler or (
-            tr("{n} workers of this computer", n=self.workers) if self.workers else tr("this process")
-        )
+        return self.scheduler or (f"{self.workers} workers of this computer" if self.workers else "this process")
 
 
 @dataclass(frozen=True)
@@ -140,7 +134,6 @@ class Worker:
 
 
 @lru_cache(maxsize=1)
-@in_english()
 def versions_here() -> Versions:
     """Return what decides the numbers that this process computes: the program's, its libraries', and BLAS."""
     libraries = tuple((name, version(name)) for name in ("numpy", "scipy", "scikit-learn"))
@@ -153,21 +146,12 @@ def refuse_other(place: str, theirs: Versions, mine: Versions) -> None:
     known = dict(theirs)
     for name, wanted in mine:
         if known.get(name) != wanted:
-            remedy = tr("install the same there")
+            remedy = "install the same there"
             if name == "BLAS":
-                remedy = tr(
+                remedy = (
                     "install the same there, and where processors differ, start all with the same OPENBLAS_CORETYPE"
                 )
-            raise ClusterError(
-                tr(
-                    "worker {place} has {name} {theirs}, here it is {wanted}; {remedy}",
-                    place=place,
-                    name=name,
-                    theirs=known.get(name, tr("unknown")),
-                    wanted=wanted,
-                    remedy=remedy,
-                )
-            )
+            raise ClusterError(f"worker {place} has {name} {known.get(name, 'unknown')}, here it is {wanted}; {remedy}")
 
 
 class Cluster(AbstractContextManager["Cluster"]):
@@ -240,15 +224,8 @@ class Cluster(AbstractContextManager["Cluster"]):
             if isinstance(theirs, OSError):  # it is gone by now
                 continue
             if isinstance(theirs, BaseException):
-                remedy = tr("install slide-gui {version} there", version=version("slide-gui"))
-                raise ClusterError(
-                    tr(
-                        "worker {address} cannot run this program ({theirs}); {remedy}",
-                        address=address,
-                        theirs=theirs,
-                        remedy=remedy,
-                    )
-                )
+                remedy = f"install slide-gui {version('slide-gui')} there"
+                raise ClusterError(f"worker {address} cannot run this program ({theirs}); {remedy}")
             name, memory = str(each.get("name", address)), int(each.get("memory_limit") or 0)
             workers.append(Worker(address, name, int(each["nthreads"]), memory, theirs))
         return tuple(sorted(workers, key=lambda worker: (len(worker.name), worker.name, worker.address)))
@@ -268,22 +245,15 @@ class Cluster(AbstractContextManager["Cluster"]):
         while not self._facts():
             if time.monotonic() > deadline:
                 raise ClusterError(
-                    tr(
-                        "the scheduler of {choice} has no workers; start some with: dask worker --nthreads 1 …",
-                        choice=self.choice,
-                    )
+                    f"the scheduler of {self.choice} has no workers; start some with: dask worker --nthreads 1 …"
                 )
             progress.report(0.0)
             time.sleep(LOOK)
         for worker in self.workers():
             if worker.threads != 1:
                 raise ClusterError(
-                    tr(
-                        "worker {address} does {threads} tasks at once, which would share one BLAS; start "
-                        "several workers with --nthreads 1 instead",
-                        address=worker.address,
-                        threads=worker.threads,
-                    )
+                    f"worker {worker.address} does {worker.threads} tasks at once, which would share one BLAS; start "
+                    "several workers with --nthreads 1 instead"
                 )
             refuse_other(worker.address, worker.versions, versions_here())
 
@@ -295,11 +265,9 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         from distributed import Client, LocalCluster
         from distributed.comm.addressing import parse_host_port
     except ImportError as error:
-        raise ClusterError(
-            tr("{name} is not installed: {how_to_get}", name=error.name or "Dask", how_to_get=how_to_get("cluster"))
-        ) from None
+        raise ClusterError(f"{error.name or 'Dask'} is not installed: {how_to_get('cluster')}") from None
     if choice.is_here:
-        raise ValueError(tr("no workers and no scheduler were asked for; say one of them"))
+        raise ValueError("no workers and no scheduler were asked for; say one of them")
     # Its own words of lost connections and workers come here as one sentence.
     for name in ("distributed", "distributed.client", "distributed.utils", "distributed.comm", "distributed.nanny"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -319,10 +287,8 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         raise
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
         said = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
-        remedy = tr("see that one runs there and can be reached") if choice.scheduler else tr("use fewer workers")
-        raise ClusterError(
-            tr("no scheduler answers at {choice} ({said}); {remedy}", choice=choice, said=said, remedy=remedy)
-        ) from None
+        remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
+        raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
 
 
 def _knock(place: tuple[str, int], progress: Progress) -> None:
@@ -353,8 +319,8 @@ def _written(file: str) -> str:
         If there is none.
     """
     with suppress(DataError, ValueError, KeyError, TypeError, RecursionError):
-        address = json.loads(read_small(file, _LARGEST_FILE, tr("what a scheduler wrote")))["address"]
+        address = json.loads(read_small(file, _LARGEST_FILE, "what a scheduler wrote"))["address"]
         if isinstance(address, str):
             return address
-    remedy = tr("start one: dask scheduler --scheduler-file FILE")
-    raise ClusterError(tr("{file} holds no address of a scheduler; {remedy}", file=file, remedy=remedy))
+    remedy = "start one: dask scheduler --scheduler-file FILE"
+    raise ClusterError(f"{file} holds no address of a scheduler; {remedy}")

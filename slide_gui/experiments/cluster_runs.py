@@ -30,7 +30,6 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import divided_as
 from slide_gui.experiments.store import DamagedRun, RunStore
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
 
 if TYPE_CHECKING:
@@ -42,7 +41,7 @@ _BETWEEN_REPORTS = 0.5  # seconds between two words of a task about how far it i
 _DATA_SETS = 2  # held on workers at once: where runs on one come to their end, those on the next begin
 _RANK = 1e9  # of priority: more seconds than any chain of runs takes
 _TOPIC = "slide-gui"
-_AGAIN = tr("all that came back is kept, and the same again goes on there")
+_AGAIN = "all that came back is kept, and the same again goes on there"
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,26 +315,14 @@ class _Work:
             raise
         except KilledWorker:
             raise ClusterError(
-                tr(
-                    "run {run} ended the workers that it was given to, one after the other; give them "
-                    "more memory, or use less data; {again}",
-                    run=spec_hash[:12],
-                    again=_AGAIN,
-                )
+                f"run {spec_hash[:12]} ended the workers that it was given to, one after the other; give them "
+                f"more memory, or use less data; {_AGAIN}"
             ) from None
         except (Cancelled, CancelledError, OSError) as error:
             check_alive(self._client)
             self._attempts[spec_hash] = self._attempts.get(spec_hash, 0) + 1
             if self._attempts[spec_hash] > ATTEMPTS:
-                raise ClusterError(
-                    tr(
-                        "run {run} was lost {n} times ({error}); {again}",
-                        run=spec_hash[:12],
-                        n=ATTEMPTS,
-                        error=error,
-                        again=_AGAIN,
-                    )
-                ) from None
+                raise ClusterError(f"run {spec_hash[:12]} was lost {ATTEMPTS} times ({error}); {_AGAIN}") from None
             self._make_ready(spec_hash)
             return None
         return result
@@ -385,7 +372,7 @@ def _read_there(source: str, fingerprint: str, held_out: HeldOut | None) -> Data
     """
     dataset = divided_as(DataSource.parse(source).load(), fingerprint, held_out)
     if dataset.fingerprint != fingerprint:
-        raise DataError(tr("other data than those of the run"), source)
+        raise DataError("other data than those of the run", source)
     return dataset
 
 

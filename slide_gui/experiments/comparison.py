@@ -16,7 +16,6 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.statistics import McNemar, mcnemar
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["ComparedRows", "Comparison", "compare_errors", "compare_rows"]
@@ -98,7 +97,7 @@ def compare_rows(
     stacks = []
     for spec, part in ((first, progress.part(0.0, 0.5)), (second, progress.part(0.5, 1.0))):
         if spec.fingerprint != dataset.fingerprint:
-            raise DataError(tr("is not the data of both runs; open those to compare their weights"), dataset.name)
+            raise DataError("is not the data of both runs; open those to compare their weights", dataset.name)
         stacks.append(reuse.stack(dataset, spec.stack, progress=part))
     drowned = any(drowns(layer) for stack in stacks for layer in stack.layers)
     rows = [_rows(stack, pixels, drowned) for stack in stacks]

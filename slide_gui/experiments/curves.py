@@ -12,7 +12,6 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.spec import RunSpec, SweepPoint
 from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.language import tr
 
 __all__ = [
     "CurvePoint",
@@ -91,9 +90,7 @@ def error_curves(dataset: Dataset, answers: Sequence[PointResult]) -> ErrorCurve
     """
     kinds = {(answer.point.spec.method, answer.point.spec.evaluate) for answer in answers}
     if len(kinds) != 1:
-        raise ValueError(
-            tr("curves need answers of one method and one part of the data, not of {n} kinds", n=len(kinds))
-        )
+        raise ValueError(f"curves need answers of one method and one part of the data, not of {len(kinds)} kinds")
     method, evaluate = kinds.pop()
     groups: dict[tuple[int, float], dict[str, PointResult]] = {}
     for answer in answers:
@@ -214,15 +211,9 @@ def label_points(base: RunSpec, counts: Sequence[int], seeds: Sequence[int]) -> 
         If nothing is asked for, or the method is none on SLIDE's features.
     """
     if not counts or not seeds:
-        raise ValueError(tr("labels or seeds are empty; the curve needs at least one of each"))
+        raise ValueError("labels or seeds are empty; the curve needs at least one of each")
     if not base.checked().stacked or base.checked().stack.depth == 0:
-        raise ValueError(
-            tr(
-                "method {method} at depth {depth} has no layers to fit without labels",
-                method=base.method,
-                depth=base.stack.depth,
-            )
-        )
+        raise ValueError(f"method {base.method} at depth {base.stack.depth} has no layers to fit without labels")
     points = []
     for count in sorted(set(counts)):
         for seed in sorted(set(seeds)):
@@ -244,7 +235,7 @@ def label_curves(dataset: Dataset, answers: Sequence[PointResult]) -> LabelCurve
     """
     stacked = [answer.point.spec for answer in answers if answer.point.spec.stack.depth > 0]
     if not stacked:
-        raise ValueError(tr("there are no answers to average"))
+        raise ValueError("there are no answers to average")
     groups: dict[str, dict[int, list[PointResult]]] = {}
     for answer in answers:
         spec = answer.point.spec

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 from slide_gui.data.errors import DataError
-from slide_gui.language import tr
 
 __all__ = ["Database", "checked_by"]
 
@@ -155,13 +154,13 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
-            raise OSError(None, tr("is no file; it cannot be opened as a store of runs"), str(self.path))
+            raise OSError(None, "is no file; it cannot be opened as a store of runs", str(self.path))
         os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         return self._connected("mode=rw", self.path)
 
     def _open_for_reading(self) -> sqlite3.Connection:
         if not self.path.is_file():
-            raise DataError(tr("there is no such store of runs"), str(self.path))
+            raise DataError("there is no such store of runs", str(self.path))
         if os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK):
             try:
                 return self._connected("mode=rw", self.path, "PRAGMA query_only = ON")
@@ -193,7 +192,7 @@ class Database:
                 db.close()
             if _code(error) == sqlite3.SQLITE_NOTADB:
                 raise DataError(
-                    tr("is no store of runs, or its beginning is damaged; give another name, or put a copy back"),
+                    "is no store of runs, or its beginning is damaged; give another name, or put a copy back",
                     str(self.path),
                 ) from None
             raise self._failure(error, "opened") from None
@@ -213,23 +212,23 @@ class Database:
         if isinstance(error, sqlite3.ProgrammingError):
             raise error  # a mistake here, none of the file
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
-            return self._damaged(tr("its header names a format that SQLite does not write"), checked_by(self.path))
+            return self._damaged("its header names a format that SQLite does not write", checked_by(self.path))
         if _code(error) in _WORLD:
             refusals = {
-                "read": tr("the store cannot be read ({error})", error=error),
-                "written to": tr("the store cannot be written to ({error})", error=error),
-                "opened": tr("the store cannot be opened ({error})", error=error),
+                "read": f"the store cannot be read ({error})",
+                "written to": f"the store cannot be written to ({error})",
+                "opened": f"the store cannot be opened ({error})",
             }
             return OSError(None, refusals[done], str(self.path))
-        return self._damaged(str(error), tr("put a copy back") if done == "opened" else checked_by(self.path))
+        return self._damaged(str(error), "put a copy back" if done == "opened" else checked_by(self.path))
 
     def _damaged(self, what: str, remedy: str) -> DataError:
-        return DataError(tr("is damaged ({what}); {remedy}", what=what, remedy=remedy), str(self.path))
+        return DataError(f"is damaged ({what}); {remedy}", str(self.path))
 
 
 def checked_by(path: Path) -> str:
     """Return the remedy that every refusal of a damaged store ends with."""
-    return tr("see what is whole: slide-gui runs check {path}", path=shlex.quote(str(path)))
+    return f"see what is whole: slide-gui runs check {shlex.quote(str(path))}"
 
 
 def _forbids_writing(path: Path) -> bool:

@@ -9,8 +9,6 @@ from functools import lru_cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from slide_gui.language import tr
-
 __all__ = ["checked_value", "from_document", "unmarked"]
 
 T = TypeVar("T")
@@ -43,14 +41,14 @@ def from_document(
     """
     name = name or kind.__name__
     if not isinstance(document, dict):
-        raise ValueError(tr("{name} is {value}, expected an object", name=name, value=_short(document)))
+        raise ValueError(f"{name} is {_short(document)}, expected an object")
     readers, needed = _fields(kind)
     for key in document:
         if key not in readers or key in given:
-            raise ValueError(tr("{name} has an unknown entry {key}", name=name, key=_short(key)))
+            raise ValueError(f"{name} has an unknown entry {_short(key)}")
     for key in needed:
         if key not in document and key not in given:
-            raise ValueError(tr("{name} has no entry {key!r}", name=name, key=key))
+            raise ValueError(f"{name} has no entry {key!r}")
     return kind(**{key: readers[key](value, key) for key, value in document.items()}, **given)
 
 
@@ -164,21 +162,21 @@ _PLAIN: dict[Any, Callable[[object], bool]] = {
 
 
 def _refuse(value: object, name: str, hint: Any) -> NoReturn:
-    raise ValueError(tr("{name} is {value}, expected {kind}", name=name, value=_short(value), kind=_said(hint)))
+    raise ValueError(f"{name} is {_short(value)}, expected {_said(hint)}")
 
 
 def _said(hint: Any) -> str:
     """Return a type hint in words."""
     words = {
-        int: tr("a whole number"),
-        float: tr("a finite number"),
-        str: tr("a text"),
-        bool: tr("true or false"),
+        int: "a whole number",
+        float: "a finite number",
+        str: "a text",
+        bool: "true or false",
         NoneType: "null",
     }
     if get_origin(hint) in (Union, UnionType):
-        return tr(" or ").join(_said(choice) for choice in get_args(hint))
-    return words.get(hint, tr("a list") if get_origin(hint) is tuple else tr("an object"))
+        return " or ".join(_said(choice) for choice in get_args(hint))
+    return words.get(hint, "a list" if get_origin(hint) is tuple else "an object")
 
 
 def _short(value: object) -> str:

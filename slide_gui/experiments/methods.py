@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from slide_gui.core.baselines import PCA, RANDOM_PROJECTION, WHITENED_PCA, Projection
 from slide_gui.core.choices import Choice, table_of
-from slide_gui.language import tr
 
 __all__ = ["METHODS", "Method"]
 
@@ -29,8 +28,6 @@ class Method(Choice):
         The linear map that is its representation.
     takes_parts : bool
         Whether a transformer of scikit-learn may stand in SLIDE’s place, a classifier in the SVM's.
-    in_files : str
-        Its name in English, where that is not its name in every language.
     """
 
     stacked: bool = False
@@ -39,12 +36,11 @@ class Method(Choice):
     fine_tunes: bool = False
     projection: Projection | None = None
     takes_parts: bool = False
-    in_files: str = ""
 
     @property
     def name(self) -> str:
-        """As in the paper and in files, whatever the language."""
-        return self.in_files or self.text
+        """The paper's name of the method, also used in files."""
+        return self.text
 
     @property
     def plain(self) -> bool:
@@ -53,46 +49,45 @@ class Method(Choice):
 
 
 METHODS = table_of(
-    Method("slide-svm", "SLIDE-SVM", tr("an SVM on SLIDE’s layers, one width a layer learned (§5)"), True, True),
-    Method("raw-svm", "Raw-SVM", tr("an SVM on the input, one width and C by cross-validation")),
+    Method("slide-svm", "SLIDE-SVM", "an SVM on SLIDE’s layers, one width a layer learned (§5)", True, True),
+    Method("raw-svm", "Raw-SVM", "an SVM on the input, one width and C by cross-validation"),
     Method(
         "median",
-        tr("SLIDE-SVM, median widths"),
-        tr("an SVM on SLIDE’s layers, median widths times one scale, that and C by cross-validation"),
+        "SLIDE-SVM, median widths",
+        "an SVM on SLIDE’s layers, median widths times one scale, that and C by cross-validation",
         stacked=True,
-        in_files="SLIDE-SVM, median widths",
     ),
     Method(
         "pca-svm",
         "PCA-SVM",
-        tr("an SVM on principal components that keep a fraction of the variance"),
+        "an SVM on principal components that keep a fraction of the variance",
         projection=PCA,
     ),
-    Method("white-svm", "White-SVM", tr("the same, each component scaled to unit variance"), projection=WHITENED_PCA),
+    Method("white-svm", "White-SVM", "the same, each component scaled to unit variance", projection=WHITENED_PCA),
     Method(
         "randproj-svm",
         "Rand Proj-SVM",
-        tr("an SVM on a number of Gaussian random directions"),
+        "an SVM on a number of Gaussian random directions",
         projection=RANDOM_PROJECTION,
     ),
     Method(
         "sda-svm",
         "SdA-SVM",
-        tr("an SVM on the layers of stacked denoising autoencoders, one width a layer learned"),
+        "an SVM on the layers of stacked denoising autoencoders, one width a layer learned",
         learns=True,
         network=True,
     ),
     Method(
         "sda",
         "SdA",
-        tr("stacked denoising autoencoders, fine-tuned, the network itself classifies"),
+        "stacked denoising autoencoders, fine-tuned, the network itself classifies",
         network=True,
         fine_tunes=True,
     ),
     Method(
         "custom",
         "scikit-learn",
-        tr("a transformer of scikit-learn in SLIDE’s place, a classifier in the SVM's, or both"),
+        "a transformer of scikit-learn in SLIDE’s place, a classifier in the SVM's, or both",
         stacked=True,
         takes_parts=True,
     ),

@@ -24,7 +24,6 @@ from slide_gui.data.lazy import LazyRows
 from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.experiments.documents import unmarked
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["FittedModel", "fit_model", "is_model_file", "load_model", "save_model"]
@@ -98,7 +97,7 @@ FORMAT_VERSION = 1
 
 _MANIFEST = "manifest"
 _MANIFEST_BYTES = 1 << 16
-_REMEDY = tr("save the model again with slide-gui fit")
+_REMEDY = "save the model again with slide-gui fit"
 
 
 def save_model(path: str | os.PathLike[str], model: FittedModel) -> None:
@@ -150,13 +149,11 @@ def load_model(path: str | os.PathLike[str]) -> FittedModel:
     except DataError:
         raise
     except FileNotFoundError:
-        raise DataError(tr("there is no such file; check the name"), place) from None
+        raise DataError("there is no such file; check the name", place) from None
     except OSError as error:
-        raise DataError(tr("cannot be read ({error})", error=error.strerror or error), place) from None
+        raise DataError(f"cannot be read ({error.strerror or error})", place) from None
     except BROKEN as error:
-        raise DataError(
-            tr("damaged or no .npz model ({error}); {remedy}", error=error, remedy=_REMEDY), place
-        ) from None
+        raise DataError(f"damaged or no .npz model ({error}); {_REMEDY}", place) from None
 
 
 def _manifest(model: FittedModel) -> dict[str, Any]:
@@ -181,28 +178,24 @@ def _manifest(model: FittedModel) -> dict[str, Any]:
 def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
     members = {info.filename: info for info in archive.infolist()}
     if f"{_MANIFEST}.npy" not in members:
-        raise DataError(tr("an archive without a manifest is no slide-gui model; {remedy}", remedy=_REMEDY), place)
+        raise DataError(f"an archive without a manifest is no slide-gui model; {_REMEDY}", place)
     _check_sizes(archive.infolist(), file_size, place)
     if members[f"{_MANIFEST}.npy"].file_size > _MANIFEST_BYTES:
         raise DataError(
-            tr(
-                "the manifest is larger than {n} bytes; {remedy}",
-                n=_MANIFEST_BYTES,
-                remedy=_REMEDY,
-            ),
+            f"the manifest is larger than {_MANIFEST_BYTES} bytes; {_REMEDY}",
             place,
         )
     raw = _member(archive, _MANIFEST, np.dtype("u1"), None, place)
     try:
         document = json.loads(raw.tobytes(), parse_constant=_no_constant)
     except (ValueError, RecursionError):
-        raise DataError(tr("the manifest is no JSON; {remedy}", remedy=_REMEDY), place) from None
+        raise DataError(f"the manifest is no JSON; {_REMEDY}", place) from None
     manifest = _Manifest(document, place)
     d, depth = manifest.n_features, len(manifest.errors)
     expected = {f"{_MANIFEST}.npy"} | {f"weights_{k}.npy" for k in range(1, depth + 1)}
     if set(members) != expected or len(archive.infolist()) != len(expected):
         raise DataError(
-            tr("the members are not the manifest and weights of {depth} layers; {remedy}", depth=depth, remedy=_REMEDY),
+            f"the members are not the manifest and weights of {depth} layers; {_REMEDY}",
             place,
         )
     layers = []
@@ -210,10 +203,8 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
         weights = _member(archive, f"weights_{k}", np.dtype("<f8"), (d, d + 1), place)
         if not (np.abs(weights) <= np.finfo(np.float32).max).all():  # as which they are drawn
             raise DataError(
-                tr(
-                    "{name} contains NaN, infinity or numbers beyond float32; {remedy}",
-                    name=f"weights_{k}",
-                    remedy=_REMEDY,
+                "{name} contains NaN, infinity or numbers beyond float32; {remedy}".format(
+                    name=f"weights_{k}", remedy=_REMEDY
                 ),
                 place,
             )
@@ -225,32 +216,19 @@ def _read(archive: zipfile.ZipFile, file_size: int, place: str) -> FittedModel:
 def _check_sizes(infos: list[zipfile.ZipInfo], file_size: int, place: str) -> None:
     if len(infos) > MOST_LAYERS + 1:
         raise DataError(
-            tr(
-                "{n} members, expected at most {most}; {remedy}",
-                n=len(infos),
-                most=MOST_LAYERS + 1,
-                remedy=_REMEDY,
-            ),
+            f"{len(infos)} members, expected at most {MOST_LAYERS + 1}; {_REMEDY}",
             place,
         )
     for info in infos:
         if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
             raise DataError(
-                tr(
-                    "{filename} is compressed or encrypted, a model's members are not; {remedy}",
-                    filename=info.filename,
-                    remedy=_REMEDY,
-                ),
+                f"{info.filename} is compressed or encrypted, a model's members are not; {_REMEDY}",
                 place,
             )
     claimed = sum(info.file_size for info in infos)
     if claimed > file_size:
         raise DataError(
-            tr(
-                "the members claim {claimed} bytes, the file has only {file_size}; fetch it again",
-                claimed=claimed,
-                file_size=file_size,
-            ),
+            f"the members claim {claimed} bytes, the file has only {file_size}; fetch it again",
             place,
         )
 
@@ -264,15 +242,7 @@ def _member(
         array = read_array(file, member.file_size, f"{place}, {name}")
     if array.dtype != dtype or (array.ndim != 1 if shape is None else array.shape != shape):
         raise DataError(
-            tr(
-                "{name} is {dtype} of shape {shape}, expected {wanted} of shape {wanted_shape}; {remedy}",
-                name=name,
-                dtype=array.dtype,
-                shape=array.shape,
-                wanted=dtype,
-                wanted_shape=shape or "(n,)",
-                remedy=_REMEDY,
-            ),
+            f"{name} is {array.dtype} of shape {array.shape}, expected {dtype} of shape {shape or '(n,)'}; {_REMEDY}",
             place,
         )
     return np.ascontiguousarray(array)
@@ -288,16 +258,13 @@ class _Manifest:
     def __init__(self, document: object, place: str) -> None:
         self._place = place
         if not isinstance(document, dict) or document.get("format") != FORMAT:
-            raise DataError(tr("the manifest does not say {text!r}; {remedy}", text=FORMAT, remedy=_REMEDY), place)
+            raise DataError(f"the manifest does not say {FORMAT!r}; {_REMEDY}", place)
         self._document = document
         version = document.get("format_version")
         if type(version) is not int or version != FORMAT_VERSION:
             raise DataError(
-                tr(
-                    "format version {version}, this slide-gui reads {known}; open it with the version that wrote it",
-                    version=str(version)[:20],
-                    known=FORMAT_VERSION,
-                ),
+                f"format version {str(version)[:20]}, this slide-gui reads {FORMAT_VERSION}; open it with the "
+                "version that wrote it",
                 place,
             )
         self.n_features = self._whole("n_features", 1)
@@ -305,21 +272,19 @@ class _Manifest:
         self.errors = self._errors()
         self.parameters = self._parameters()
         if len(self.errors) > min(self.parameters.depth, MOST_LAYERS):
-            self._refuse(
-                "errors", tr("at most {depth} numbers, one a layer", depth=min(self.parameters.depth, MOST_LAYERS))
-            )
+            self._refuse("errors", f"at most {min(self.parameters.depth, MOST_LAYERS)} numbers, one a layer")
 
     def model(self, stack: Stack) -> FittedModel:
         """Return the model of which this is the stamp."""
         generated = self._document.get("generated")
         if not isinstance(generated, bool):
-            self._refuse("generated", tr("true or false"))
+            self._refuse("generated", "true or false")
         seconds = self._document.get("seconds")
         if not _is_number(seconds) or seconds < 0:
-            self._refuse("seconds", tr("a number, 0 or more"))
+            self._refuse("seconds", "a number, 0 or more")
         fingerprint = self._text("fingerprint")
         if len(fingerprint) != 64 or set(fingerprint) - set("0123456789abcdef"):
-            self._refuse("fingerprint", tr("64 hexadecimal digits"))
+            self._refuse("fingerprint", "64 hexadecimal digits")
         return FittedModel(
             stack,
             unmarked(self._text("dataset"), generated),
@@ -334,26 +299,20 @@ class _Manifest:
     def _refuse(self, key: str, expected: str) -> NoReturn:
         value = repr(self._document.get(key))[:60]
         raise DataError(
-            tr(
-                "the manifest's {key} is {value}, expected {expected}; {remedy}",
-                key=key,
-                value=value,
-                expected=expected,
-                remedy=_REMEDY,
-            ),
+            f"the manifest's {key} is {value}, expected {expected}; {_REMEDY}",
             self._place,
         )
 
     def _text(self, key: str) -> str:
         value = self._document.get(key)
         if not isinstance(value, str) or len(value) > 1000:
-            self._refuse(key, tr("a short text"))
+            self._refuse(key, "a short text")
         return value
 
     def _whole(self, key: str, least: int) -> int:
         value = self._document.get(key)
         if type(value) is not int or not least <= value < 1 << 53:
-            self._refuse(key, tr("a whole number, {least} or more", least=least))
+            self._refuse(key, f"a whole number, {least} or more")
         return value
 
     def _image_shape(self) -> tuple[int, int] | None:
@@ -362,38 +321,36 @@ class _Manifest:
             return None
         whole = isinstance(value, list) and len(value) == 2 and all(type(n) is int and n > 0 for n in value)
         if not whole or value[0] * value[1] != self.n_features:
-            self._refuse("image_shape", tr("null or rows and columns of {n} pixels", n=self.n_features))
+            self._refuse("image_shape", f"null or rows and columns of {self.n_features} pixels")
         return value[0], value[1]
 
     def _feature_names(self) -> tuple[str, ...]:
         value = self._document.get("feature_names", [])
         if not isinstance(value, list) or len(value) not in (0, self.n_features):
-            self._refuse("feature_names", tr("{n} texts", n=self.n_features))
+            self._refuse("feature_names", f"{self.n_features} texts")
         if not all(isinstance(name, str) and len(name) <= 1000 for name in value):
-            self._refuse("feature_names", tr("short texts"))
+            self._refuse("feature_names", "short texts")
         return tuple(value)
 
     def _errors(self) -> list[float]:
         value = self._document.get("errors")
         if not isinstance(value, list) or not all(_is_number(e) and e >= 0 for e in value):
-            self._refuse("errors", tr("a list of numbers, 0 or more"))
+            self._refuse("errors", "a list of numbers, 0 or more")
         return [float(e) for e in value]
 
     def _parameters(self) -> StackParameters:
         value = self._document.get("parameters")
         kinds = {field.name: type(field.default) for field in fields(StackParameters)}
         if not isinstance(value, dict) or set(value) != set(kinds):
-            self._refuse("parameters", tr("an object with {kinds}", kinds=", ".join(kinds)))
+            self._refuse("parameters", f"an object with {', '.join(kinds)}")
         for key, kind in kinds.items():
             right = _is_number(value[key]) if kind is float else type(value[key]) is kind
             if not right:
-                self._refuse("parameters", tr("{key} as {kind}", key=key, kind=kind.__name__))
+                self._refuse("parameters", f"{key} as {kind.__name__}")
         try:
             return StackParameters(**value).checked()
         except (ValueError, TypeError, OverflowError) as error:
-            raise DataError(
-                tr("the manifest's parameters: {error}; {remedy}", error=error, remedy=_REMEDY), self._place
-            ) from None
+            raise DataError(f"the manifest's parameters: {error}; {_REMEDY}", self._place) from None
 
 
 def _is_number(value: object) -> TypeGuard[float]:

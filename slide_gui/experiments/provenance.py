@@ -17,7 +17,6 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepPoint
-from slide_gui.language import tr
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -55,11 +54,7 @@ class FigureProvenance:
         """Why this program may draw other numbers; empty where it does not."""
         if self.numerics in ("", str(numerics())):
             return ""
-        return tr(
-            "made by version {version} of the numbers, this is {here}: they may differ",
-            version=self.numerics,
-            here=numerics(),
-        )
+        return f"made by version {self.numerics} of the numbers, this is {numerics()}: they may differ"
 
     def runs(self) -> tuple[RunSpec, ...]:
         """Return each run once, after the one that it starts from."""
@@ -112,20 +107,16 @@ class FigureProvenance:
         DataError
             If it is none.
         """
-        content = read_small(path, _LARGEST, tr("the JSON document of a figure"))
+        content = read_small(path, _LARGEST, "the JSON document of a figure")
         try:
             return cls._of(json.loads(content))
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
-            raise DataError(
-                tr("is no document of a figure ({error}); export the figure again", error=error), str(path)
-            ) from None
+            raise DataError(f"is no document of a figure ({error}); export the figure again", str(path)) from None
 
     @classmethod
     def _of(cls, document: dict[str, Any]) -> FigureProvenance:
         if document["format"] != _FORMAT:
-            raise ValueError(
-                tr("format {format}, this slide-gui reads {known}", format=document["format"], known=_FORMAT)
-            )
+            raise ValueError(f"format {document['format']}, this slide-gui reads {_FORMAT}")
         figure = checked_value(str, document["figure"], "figure")
         specs: list[RunSpec] = []
         for run_document in document["runs"]:
@@ -138,12 +129,10 @@ class FigureProvenance:
             axes = {key: checked_value(kind, place[key], key) for key, kind in _AXES.items()}
             points.append(SweepPoint(spec=spec, **axes))
         if not points:
-            raise ValueError(tr("no point"))
+            raise ValueError("no point")
         source = from_document(DataSource, document["source"], "source")
         if bool(source.key) == bool(source.paths) or (source.key and not is_known(source.key)):
-            raise ValueError(
-                tr("the source is neither a data set of the catalogue or of an installed package, nor files")
-            )
+            raise ValueError("the source is neither a data set of the catalogue or of an installed package, nor files")
         version = checked_value(str, document.get("numerics", ""), "numerics")
         return cls(figure, source, tuple(points), version)
 
@@ -151,7 +140,7 @@ class FigureProvenance:
 def _numbered(specs: Sequence[RunSpec], number: object) -> RunSpec:
     """Return a run by its number among those before it in the document."""
     if type(number) is not int or not 0 <= number < len(specs):
-        raise ValueError(tr("there is no run {number} before this place", number=ascii(number)[:20]))
+        raise ValueError(f"there is no run {ascii(number)[:20]} before this place")
     return specs[number]
 
 

@@ -21,7 +21,6 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import checked_value, from_document, unmarked
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec, document_hash
-from slide_gui.language import tr
 from slide_gui.numerics import numerics, version_from
 
 __all__ = [
@@ -53,19 +52,19 @@ def unpack_arrays(content: bytes, place: str) -> dict[str, NDArray[Any]]:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {member.filename: member for member in archive.infolist()}
             if sorted(members) != sorted(f"{name}.npy" for name in ARRAYS):
-                raise DataError(tr("its members are not those of a run"), place)
+                raise DataError("its members are not those of a run", place)
             arrays = {}
             for name in ARRAYS:
                 member = members[f"{name}.npy"]
                 if member.compress_type != zipfile.ZIP_STORED or member.file_size > len(content):
-                    raise DataError(tr("{name} is packed, or larger than the file", name=name), place)
+                    raise DataError(f"{name} is packed, or larger than the file", place)
                 whole = io.BytesIO(archive.read(member))
                 arrays[name] = read_array(whole, member.file_size, f"{place}, {name}")
             return arrays
     except DataError:
         raise
     except BROKEN as error:
-        raise DataError(tr("is no readable .npz ({error})", error=error), place) from None
+        raise DataError(f"is no readable .npz ({error})", place) from None
 
 
 Integers = NDArray[np.int64]
@@ -293,18 +292,9 @@ class RunResult:
         """
         for name, (dtype, ndim) in ARRAYS.items():
             if arrays[name].dtype != np.dtype(dtype) or arrays[name].ndim != ndim:
-                raise ValueError(
-                    tr(
-                        "{name} is {ndim}-D {dtype}, expected {wanted_ndim}-D {wanted}",
-                        name=name,
-                        ndim=arrays[name].ndim,
-                        dtype=arrays[name].dtype,
-                        wanted_ndim=ndim,
-                        wanted=dtype,
-                    )
-                )
+                raise ValueError(f"{name} is {arrays[name].ndim}-D {arrays[name].dtype}, expected {ndim}-D {dtype}")
         if not isinstance(document, dict) or not isinstance(document.get("versions"), dict):
-            raise ValueError(tr("a result is an object with the versions that made it"))
+            raise ValueError("a result is an object with the versions that made it")
         inner = {key: value for key, value in document.items() if key not in ("classifier", "versions")}
         versions = checked_value(tuple[tuple[str, str], ...], list(document["versions"].items()), "versions")
         classifier = document.get("classifier")
@@ -312,7 +302,7 @@ class RunResult:
             of_classifier = {name: arrays[name] for name in _OF_CLASSIFIER}
             classifier = from_document(Classifier, classifier, "classifier", of_classifier)
         given = {name: arrays[name] for name in ARRAYS if name not in _OF_CLASSIFIER}
-        result = from_document(cls, inner, tr("a result"), {**given, "versions": versions, "classifier": classifier})
+        result = from_document(cls, inner, "a result", {**given, "versions": versions, "classifier": classifier})
         result._check_shapes()
         return replace(result, dataset=unmarked(result.dataset, result.generated))
 
@@ -332,7 +322,7 @@ class RunResult:
             fits["coefficients"] = classifier.coefficients.shape == (len(classifier.biases), classifier.n_support)
         for name, fit in fits.items():
             if not fit:
-                raise ValueError(tr("{name} does not fit the other parts of the result", name=name))
+                raise ValueError(f"{name} does not fit the other parts of the result")
 
 
 def _plain(classifier: Classifier) -> dict[str, Any]:

@@ -35,7 +35,6 @@ from slide_gui.experiments.result import Classifier, RunResult, Timings
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import Classes, divided_as, split_rows, stratified_sample
 from slide_gui.experiments.training import grid_rows, model_of, train_svm
-from slide_gui.language import in_english, tr
 from slide_gui.memory import check_free
 from slide_gui.numerics import numerics
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
@@ -316,19 +315,14 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     rows, validation = _rows(classes.train, spec, dataset.name)
     _check_estimators(spec)
     needed = run_bytes(spec, len(dataset.train), np.bincount(classes.train[rows]).tolist(), dataset.n_features)
-    what = tr(
-        "a run on {n_rows} rows of {n_features} features, {layers} layers,",
-        n_rows=len(rows),
-        n_features=dataset.n_features,
-        layers=spec.layers,
-    )
-    check_free(needed, what, tr("train on fewer labelled rows, or use fewer layers"))
+    what = f"a run on {len(rows)} rows of {dataset.n_features} features, {spec.layers} layers,"
+    check_free(needed, what, "train on fewer labelled rows, or use fewer layers")
     collector = ProgressCollector(spec.hash, progress)
     fit_rows = _fit_rows(classes.train, spec, rows)
     fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, 0.1))
     done = time.perf_counter()
     learning = collector.phase("learn", 0.1, 0.6)
-    learning.report(0.0, Stage(tr("features of {n_rows} rows", n_rows=len(rows))))
+    learning.report(0.0, Stage(f"features of {len(rows)} rows"))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
     codes, rest = classes.train[rows], learning.part(0.04, 1.0)
@@ -484,10 +478,7 @@ def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROG
     spec, classifier = result.spec.checked(), result.classifier
     if classifier is None:
         raise ValueError(
-            tr(
-                "the classifier of this run, {classifier}, is not kept; train it again",
-                classifier=spec.classifier or METHODS[spec.method].text,
-            )
+            f"the classifier of this run, {spec.classifier or METHODS[spec.method].text}, is not kept; train it again"
         )
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
@@ -504,18 +495,17 @@ def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROG
 def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     if dataset.fingerprint != spec.fingerprint:
         raise DataError(
-            tr(
-                "these are not the data of the run (SHA-256 {sha256}…, expected {expected}…); "
-                "open the data that it was made with",
-                sha256=dataset.fingerprint[:12],
-                expected=spec.fingerprint[:12],
+            (
+                f"these are not the data of the run (SHA-256 {dataset.fingerprint[:12]}…, expected "
+                f"{spec.fingerprint[:12]}…); "
+                "open the data that it was made with"
             ),
             dataset.name,
         )
     classes = Classes.of(dataset)
     if spec.evaluate == "test" and len(classes.test) == 0:
-        what = tr("no test rows") if len(dataset.test) == 0 else tr("no labels for its test rows")
-        raise DataError(tr("has {what}; hold rows out, or judge on validation rows", what=what), dataset.name)
+        what = "no test rows" if len(dataset.test) == 0 else "no labels for its test rows"
+        raise DataError(f"has {what}; hold rows out, or judge on validation rows", dataset.name)
     return classes
 
 
@@ -528,22 +518,14 @@ def _rows(codes: Indices, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
         return rows, validation
     if spec.labels > len(rows):
         raise DataError(
-            tr(
-                "has {n_rows} rows to train on, fewer than the {labels} labels asked for",
-                n_rows=len(rows),
-                labels=spec.labels,
-            ),
+            f"has {len(rows)} rows to train on, fewer than the {spec.labels} labels asked for",
             place,
         )
     rows = np.sort(rows[stratified_sample(codes[rows], spec.labels, spec.seed)])
     absent = np.setdiff1d(codes, codes[rows])
     if len(absent):
         raise DataError(
-            tr(
-                "{n} classes have no row among {labels} labels; ask for more",
-                n=len(absent),
-                labels=spec.labels,
-            ),
+            f"{len(absent)} classes have no row among {spec.labels} labels; ask for more",
             place,
         )
     return rows, validation
@@ -571,7 +553,6 @@ def _chosen_rows(part: NDArray[np.float32], rows: Indices) -> NDArray[np.float32
     return part if len(rows) == len(part) else part[rows]
 
 
-@in_english()
 def _versions(spec: RunSpec) -> tuple[tuple[str, str], ...]:
     versions = {"slide-gui": __version__, "numerics": str(numerics()), "python": platform.python_version()}
     versions |= {name: _installed(name) for name in ("numpy", "scipy")}

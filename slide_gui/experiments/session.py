@@ -19,7 +19,6 @@ from slide_gui.data.files import write_whole
 from slide_gui.data.limits import read_small
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.source import DataSource
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -175,11 +174,11 @@ def read_session(path: Path) -> SessionRecord | None:
         return _read(read_small(path, _MOST_BYTES, _EXPECTED), path)
     if suffix not in PICTURES:
         return None
-    content = read_small(path, _MOST_PICTURE_BYTES, tr("a picture"))
+    content = read_small(path, _MOST_PICTURE_BYTES, "a picture")
     marked = _MARKED.search(_comment(content) if suffix == ".gif" else content)
     if marked is not None:
         if len(marked[1]) > 2 * _MOST_BYTES:
-            raise DataError(tr("holds a session of more than 1 MiB"), str(path))
+            raise DataError("holds a session of more than 1 MiB", str(path))
         return _read(_decoded(marked[1], path), path)
     beside = sorted(path.parent.glob(f"*{SUFFIX}"))
     return read_session(beside[0]) if len(beside) == 1 else None
@@ -199,41 +198,31 @@ def _decoded(letters: bytes, path: Path) -> bytes:
     try:
         return base64.b64decode(letters, validate=True)
     except ValueError:
-        raise DataError(
-            tr("holds a session that was cut off; take the picture as it was exported"), str(path)
-        ) from None
+        raise DataError("holds a session that was cut off; take the picture as it was exported", str(path)) from None
 
 
 def _read(content: bytes, path: Path) -> SessionRecord:
     try:
         document = json.loads(content)
     except (ValueError, RecursionError):
-        raise DataError(
-            tr("is damaged, expected {expected}; take an earlier one", expected=_EXPECTED), str(path)
-        ) from None
+        raise DataError(f"is damaged, expected {_EXPECTED}; take an earlier one", str(path)) from None
     if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise DataError(tr("is no session of slide-gui; expected {expected}", expected=_EXPECTED), str(path))
+        raise DataError(f"is no session of slide-gui; expected {_EXPECTED}", str(path))
     version = document.get("version")
     if type(version) is not int or version < 1:
         raise DataError(
-            tr(
-                "has no version that is known ({version}), expected {known}",
-                version=ascii(version)[:40],
-                known=_VERSION,
-            ),
+            f"has no version that is known ({ascii(version)[:40]}), expected {_VERSION}",
             str(path),
         )
     if version > _VERSION:
-        raise DataError(
-            tr("is of version {version}, written by a later slide-gui; open it with that", version=version), str(path)
-        )
+        raise DataError(f"is of version {version}, written by a later slide-gui; open it with that", str(path))
     try:
-        record = from_document(SessionRecord, document.get("session"), tr("the session"))
+        record = from_document(SessionRecord, document.get("session"), "the session")
         source, parameters = record.source, record.parameters.checked()
         held_out = None if source.held_out is None else source.held_out.checked()
         source = replace(source, reading=source.reading.checked(), held_out=held_out)
     except ValueError as error:
-        raise DataError(tr("cannot be used: {error}", error=error), str(path)) from None
+        raise DataError(f"cannot be used: {error}", str(path)) from None
     return replace(record, source=source, parameters=parameters)
 
 

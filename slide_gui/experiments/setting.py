@@ -14,7 +14,6 @@ from slide_gui.core.svm.parameters import LOSSES, SvmParameters
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.source import width_criterion
 from slide_gui.experiments.spec import FIT_ROWS, RunSpec
-from slide_gui.language import tr
 from slide_gui.text import counted
 
 __all__ = ["Setting"]
@@ -87,13 +86,13 @@ class Setting:
             Of the data, where they are known: then an automatic criterion is named.
         """
         parts = self.parts(n_classes)
-        error = tr("validation error") if self.spec.evaluate == "validation" else tr("test error")
+        error = "validation error" if self.spec.evaluate == "validation" else "test error"
         return " · ".join([error, *parts.values()])
 
     def parts(self, n_classes: int = 0) -> dict[str, str]:
         """Return by name what may differ from one setting to another, in words; what is as usual is left out."""
         spec, usual = self.spec, RunSpec("")
-        said = {"rows": tr("trained on 80 %") if spec.training == "split" else tr("trained on all rows")}
+        said = {"rows": "trained on 80 %" if spec.training == "split" else "trained on all rows"}
         if spec.labels is not None:
             said["labels"] = counted(spec.labels, "label")
         if METHODS[spec.method].learns:
@@ -105,7 +104,7 @@ class Setting:
         if spec.svm.C is not None:
             said["C"] = f"C = {spec.svm.C:g}"
         if spec.test_rows is not None:
-            said["judged"] = tr("judged on {rows}", rows=counted(spec.test_rows, "row"))
+            said["judged"] = f"judged on {counted(spec.test_rows, 'row')}"
         if spec.fit_rows != usual.fit_rows:
             said["fit"] = FIT_ROWS[spec.fit_rows].text
         other = _different(
@@ -121,11 +120,11 @@ class Setting:
         said = []
         if self.spec.evaluate != other.spec.evaluate:
             validated = other.spec.evaluate == "validation"
-            said.append(tr("judged on the validation rows") if validated else tr("judged on the test rows"))
+            said.append("judged on the validation rows" if validated else "judged on the test rows")
         said += [words for name, words in theirs.items() if mine.get(name) != words]
-        said += [tr("not {words}", words=words) for name, words in mine.items() if name not in theirs]
+        said += [f"not {words}" for name, words in mine.items() if name not in theirs]
         if other.warm != self.warm:
-            said.append(tr("started from the noise before it") if other.warm else tr("started afresh"))
+            said.append("started from the noise before it" if other.warm else "started afresh")
         return ", ".join(said)
 
 
@@ -135,9 +134,9 @@ _SAID = ("criterion", "widths", "loss", "C", "groups", "seed", "near")  # of an 
 def _widths(svm: SvmParameters, n_classes: int) -> str:
     if svm.widths == "learn":
         if svm.criterion == AUTO and n_classes > 1:
-            return tr("widths by {criterion} (automatic)", criterion=width_criterion(resolved(AUTO, n_classes)))
-        return tr("widths by {criterion}", criterion=LEARNED_BY[svm.criterion].short)
-    return tr("median widths") if svm.widths == "median" else tr("given widths")
+            return f"widths by {width_criterion(resolved(AUTO, n_classes))} (automatic)"
+        return f"widths by {LEARNED_BY[svm.criterion].short}"
+    return "median widths" if svm.widths == "median" else "given widths"
 
 
 def _different(document: Mapping[str, Any], usual: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,7 +17,6 @@ from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
 from slide_gui.data.reading import AS_GUESSED, Reading
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -58,7 +57,7 @@ def describe_widths(chosen_by: str) -> str:
     from slide_gui.core.svm.parameters import GUARD
 
     name = width_criterion(chosen_by)
-    return name if chosen_by in ("", GUARD) else tr("widths by {criterion}", criterion=name)
+    return name if chosen_by in ("", GUARD) else f"widths by {name}"
 
 
 def width_criterion(chosen_by: str) -> str:
@@ -67,7 +66,7 @@ def width_criterion(chosen_by: str) -> str:
     from slide_gui.core.svm.parameters import GUARD
 
     if chosen_by == GUARD:
-        return tr("median widths (guard)")
+        return "median widths (guard)"
     return CRITERIA[chosen_by].short if chosen_by in CRITERIA else chosen_by
 
 
@@ -77,19 +76,12 @@ def describe_chosen(chosen: ChosenBy) -> str:
         return describe_widths(chosen.name)
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
     if chosen.guarded:
-        return tr(
-            "median widths: the guard overruled those learned by {criterion}, which get {learned} of "
-            "the rows learned on wrong in cross-validation, against {median}",
-            criterion=width_criterion(chosen.criterion),
-            learned=learned,
-            median=median,
+        return (
+            f"median widths: the guard overruled those learned by {width_criterion(chosen.criterion)}, which get "
+            f"{learned} of "
+            f"the rows learned on wrong in cross-validation, against {median}"
         )
-    return tr(
-        "widths by {criterion}: {learned} wrong in cross-validation, median widths {median}",
-        criterion=width_criterion(chosen.criterion),
-        learned=learned,
-        median=median,
-    )
+    return f"widths by {width_criterion(chosen.criterion)}: {learned} wrong in cross-validation, median widths {median}"
 
 
 def _choices(spec: RunSpec) -> list[str]:
@@ -98,20 +90,18 @@ def _choices(spec: RunSpec) -> list[str]:
 
     parts = []
     if spec.stacked:
-        parts.append(tr("noise 1−p = {noise:g}, depth {depth}", noise=spec.stack.noise, depth=spec.stack.depth))
+        parts.append(f"noise 1−p = {spec.stack.noise:g}, depth {spec.stack.depth}")
         if spec.stack.ridge != StackParameters().ridge:
-            parts.append(tr("ridge {ridge:g}", ridge=spec.stack.ridge))
+            parts.append(f"ridge {spec.stack.ridge:g}")
     if spec.kept is not None:
         projection = METHODS[spec.method].projection
         directions = projection is not None and projection.keeps == "directions"
-        parts.append(
-            tr("{n:g} directions", n=spec.kept) if directions else tr("{share:.1%} of variance", share=spec.kept)
-        )
+        parts.append(f"{spec.kept:g} directions" if directions else f"{spec.kept:.1%} of variance")
     if spec.sda is not None:
         parts.append(_describe_sda(spec.sda, spec.method))
     parts += [str(part) for part in (spec.transformer, spec.classifier) if part is not None]
     if spec.labels is not None:
-        parts.append(tr("{n} labels", n=spec.labels))
+        parts.append(f"{spec.labels} labels")
     if spec.fit_rows != "training":
         parts.append(FIT_ROWS[spec.fit_rows].text)
     if spec.held_out is not None:
@@ -123,15 +113,12 @@ def _describe_sda(sda: SdaParameters, method: str) -> str:
     from slide_gui.experiments.methods import METHODS
 
     noise = "/".join(f"{noise:g}" for noise in sorted(set(sda.noises)))
-    said = tr(
-        "units {units}, noise {noise}, {epochs} a layer at rate {rate:g}",
-        units="–".join(map(str, sda.n_units)),
-        noise=noise,
-        epochs=counted(sda.pretraining_epochs, "epoch"),
-        rate=sda.pretraining_rate,
+    said = (
+        f"units {'–'.join(map(str, sda.n_units))}, noise {noise}, "
+        f"{counted(sda.pretraining_epochs, 'epoch')} a layer at rate {sda.pretraining_rate:g}"
     )
     if METHODS[method].fine_tunes:
-        said += tr(", fine-tuning at rate {rate:g}", rate=sda.fine_tuning_rate)
+        said += f", fine-tuning at rate {sda.fine_tuning_rate:g}"
     return said
 
 
@@ -152,15 +139,15 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
         If the file cannot be read, is larger than any image here, or holds something else.
     """
     place = str(path)
-    content = read_small(path, _LARGEST_IMAGE, tr("the numbers of one image"))
+    content = read_small(path, _LARGEST_IMAGE, "the numbers of one image")
     try:
         numbers = [float(word) for word in content.decode().replace(",", " ").split()]
         with np.errstate(over="ignore"):
             values = np.array(numbers, dtype=np.float32)
     except ValueError:
-        raise DataError(tr("holds something that is no number, expected the numbers of one image"), place) from None
+        raise DataError("holds something that is no number, expected the numbers of one image", place) from None
     if not values.size or not np.isfinite(values).all():
-        raise DataError(tr("holds no numbers, or some that are not finite, expected those of one image"), place)
+        raise DataError("holds no numbers, or some that are not finite, expected those of one image", place)
     return values
 
 

@@ -19,7 +19,6 @@ from slide_gui.core.validation import check_flag, check_noise, check_whole
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.experiments.documents import from_document
 from slide_gui.experiments.methods import METHODS, Method
-from slide_gui.language import tr
 from slide_gui.numerics import Version, numerics
 
 __all__ = [
@@ -40,30 +39,28 @@ __all__ = [
 
 
 TRAINING = table_of(
-    Choice("whole", tr("whole training part"), tr("train on the whole training part")),
-    Choice("split", tr("split"), tr("train on 80 % of the training part, which leaves 20 % for validation")),
+    Choice("whole", "whole training part", "train on the whole training part"),
+    Choice("split", "split", "train on 80 % of the training part, which leaves 20 % for validation"),
 )
 
 EVALUATE = table_of(
-    Choice("test", tr("test"), tr("judge on the test part")),
-    Choice("validation", tr("validation"), tr("judge on the validation rows of the split")),
+    Choice("test", "test", "judge on the test part"),
+    Choice("validation", "validation", "judge on the validation rows of the split"),
 )
 
 FIT_ROWS = table_of(
-    Choice("training", tr("fitted on all training rows"), tr("fit the representation on the whole training part")),
-    Choice("split", tr("fitted on the split"), tr("fit it on the split’s 80 %, so that validation rows are new to it")),
-    Choice("labelled", tr("fitted on the labelled rows only"), tr("fit it on the labelled rows only")),
+    Choice("training", "fitted on all training rows", "fit the representation on the whole training part"),
+    Choice("split", "fitted on the split", "fit it on the split’s 80 %, so that validation rows are new to it"),
+    Choice("labelled", "fitted on the labelled rows only", "fit it on the labelled rows only"),
 )
 
 CHOOSE = table_of(
-    Choice("none", tr("nothing"), tr("choose nothing")),
-    Choice(
-        "each", tr("for each split"), tr("choose noise and depth for each split and seed by its own validation error")
-    ),
+    Choice("none", "nothing", "choose nothing"),
+    Choice("each", "for each split", "choose noise and depth for each split and seed by its own validation error"),
     Choice(
         "pooled",
-        tr("once for all splits"),
-        tr("choose noise and depth once, by the mean validation error of all splits"),
+        "once for all splits",
+        "choose noise and depth once, by the mean validation error of all splits",
     ),
 )
 
@@ -151,7 +148,7 @@ class RunSpec:
         check_choice("fit_rows", self.fit_rows, FIT_ROWS)
         numbers = self._checked_numbers()
         if self.training == "whole" and self.evaluate == "validation":
-            raise ValueError(tr("training on the whole training part leaves no validation rows; train on the split"))
+            raise ValueError("training on the whole training part leaves no validation rows; train on the split")
         self._check_parts(method)
         given, svm = self.stack.checked(), self.svm.checked()
         stack = given if self.stacked else replace(StackParameters(), depth=0)
@@ -209,25 +206,18 @@ class RunSpec:
         for name, least in (("test_rows", 1), ("labels", 2)):
             value = getattr(self, name)
             if value is not None:
-                numbers[name] = check_whole(name, value, least, otherwise=tr(", or None for all"))
+                numbers[name] = check_whole(name, value, least, otherwise=", or None for all")
         return numbers
 
     def _check_parts(self, method: Method) -> None:
         """Refuse parts that do not belong to the method."""
         none = self.transformer is None and self.classifier is None
         if method.takes_parts and none:
-            raise ValueError(
-                tr(
-                    "method {method} has neither a transformer nor a classifier; it needs one of them",
-                    method=method.key,
-                )
-            )
+            raise ValueError(f"method {method.key} has neither a transformer nor a classifier; it needs one of them")
         if not method.takes_parts and not none:
-            raise ValueError(
-                tr("method {method} has its own parts; give a transformer or classifier to custom", method=method.key)
-            )
+            raise ValueError(f"method {method.key} has its own parts; give a transformer or classifier to custom")
         if self.fit_rows == "labelled" and self.labels is None:
-            raise ValueError(tr("fit_rows is 'labelled', but all rows are; say how many labels there are"))
+            raise ValueError("fit_rows is 'labelled', but all rows are; say how many labels there are")
 
     @cached_property
     def hash(self) -> str:
@@ -266,7 +256,7 @@ class RunSpec:
         """
         if isinstance(document, dict):
             document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}
-        return from_document(cls, document, tr("a run"))
+        return from_document(cls, document, "a run")
 
 
 _ESTIMATORS = {"transformer", "classifier"}
@@ -303,8 +293,8 @@ def noise_axis(text: str) -> tuple[float, ...]:
         if not (step > 0 and 1 <= count <= _MOST):
             raise ValueError
     except (ValueError, ZeroDivisionError, OverflowError):
-        expected = tr("FROM:TO:STEP, both ends included, or values with commas between")
-        raise ValueError(tr("noise {noise!r}: expected {expected}", noise=text, expected=expected)) from None
+        expected = "FROM:TO:STEP, both ends included, or values with commas between"
+        raise ValueError(f"noise {text!r}: expected {expected}") from None
     # Rounded, so that 0:0.9:0.1 holds 0.3 and not 0.30000000000000004.
     return tuple(round(first + i * step, 12) for i in range(count))
 
@@ -318,9 +308,7 @@ def depth_axis(text: str) -> tuple[int, ...]:
         If the text is neither.
     """
     if not re.fullmatch(r"\d{1,3}(,\d{1,3})*|\d{1,3}:\d{1,3}", text):
-        raise ValueError(
-            tr("depth {depth!r}: expected FROM:TO, both ends included, or values with commas between", depth=text)
-        )
+        raise ValueError(f"depth {text!r}: expected FROM:TO, both ends included, or values with commas between")
     if ":" not in text:
         return tuple(int(part) for part in text.split(","))
     first, last = (int(part) for part in text.split(":"))
@@ -448,11 +436,11 @@ class SweepSpec:
             If an axis is empty, a point is out of range, or there are no validation rows to choose by.
         """
         if check_choice("choose", self.choose, CHOOSE).key != "none" and self.training != "split":
-            raise ValueError(tr("to choose needs validation rows; train on the split"))
+            raise ValueError("to choose needs validation rows; train on the split")
         for name in ("noises", "depths", "splits", "seeds"):
             axis = getattr(self, name)
             if not isinstance(axis, (tuple, list)) or not axis:
-                raise ValueError(tr("{name} is {values!r}; a sweep needs at least one of each", name=name, values=axis))
+                raise ValueError(f"{name} is {axis!r}; a sweep needs at least one of each")
         noises = sorted({check_noise(noise) for noise in self.noises})
         depths, splits, seeds = (
             sorted({check_whole(name, number, 0) for number in axis})

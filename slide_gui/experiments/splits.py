@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from slide_gui.core.sampling import held_out_mask
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.language import tr
 
 __all__ = [
     "Classes",
@@ -154,19 +153,17 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
     if not held_out.folds and not held_out.share:
         return whole
     if len(whole.test):
-        raise DataError(tr("has a test part of {n} rows already; leave the split out", n=len(whole.test)), whole.name)
+        raise DataError(f"has a test part of {len(whole.test)} rows already; leave the split out", whole.name)
     n = len(whole.train)
     codes = np.zeros(n, np.intp)
     if whole.train_labels is not None:
         codes = np.unique(whole.train_labels, return_inverse=True)[1].astype(np.intp)
     if held_out.folds > n:
-        raise DataError(
-            tr("has {n} rows, fewer than the {folds} folds; ask for fewer", n=n, folds=held_out.folds), whole.name
-        )
+        raise DataError(f"has {n} rows, fewer than the {held_out.folds} folds; ask for fewer", whole.name)
     test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
     if not len(test):
         raise DataError(
-            tr("no class has a row to spare for {held_out}; give more rows, or hold nothing out", held_out=held_out),
+            f"no class has a row to spare for {held_out}; give more rows, or hold nothing out",
             whole.name,
         )
     train = np.setdiff1d(np.arange(n), test)

@@ -9,8 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from slide_gui.language import tr
-
 __all__ = ["McNemar", "holm", "mcnemar", "resampled_t"]
 
 
@@ -78,13 +76,7 @@ def resampled_t(differences: Sequence[float], n_train: int, n_test: int) -> floa
     """
     k = len(differences)
     if k < 2 or max(differences) - min(differences) < 0.5 / n_test:  # less than a row: the same but for rounding
-        raise ValueError(
-            tr(
-                "a t-test needs differences that vary; there are {k}: {differences}",
-                k=k,
-                differences=[*map(float, differences)],
-            )
-        )
+        raise ValueError(f"a t-test needs differences that vary; there are {k}: {[*map(float, differences)]}")
     from scipy.special import stdtr  # late: scipy takes a while to import
 
     variance = float(np.var(differences, ddof=1))

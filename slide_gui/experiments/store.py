@@ -31,7 +31,6 @@ from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_of
-from slide_gui.language import tr
 from slide_gui.numerics import numerics, version_from
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_storable"]
@@ -46,7 +45,7 @@ _DROPPED = ("half",)
 """Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
 _UNRECORDED = ("3", "2", "1")
 """Versions of the numbers from before they were recorded."""
-_REMEDY = tr("the run has to be made again")
+_REMEDY = "the run has to be made again"
 
 _NAMES = tuple(column.name for column in COLUMNS)
 _ADDED = tuple(column for column in COLUMNS if column.added)
@@ -210,9 +209,7 @@ class RunStore:
                 row = self._row("rowid = ?", number)
                 if row is None:
                     raise DamagedRun(
-                        tr(
-                            "row {number} is in an index, but not in the table; {remedy}", number=number, remedy=_REMEDY
-                        ),
+                        f"row {number} is in an index, but not in the table; {_REMEDY}",
                         str(self.path),
                     )
                 name = row["hash"] if isinstance(row["hash"], str) else name
@@ -244,7 +241,7 @@ class RunStore:
         """
         target = Path(path)
         if target.exists() or target.with_name(target.name + ".arrays").exists():
-            raise FileExistsError(None, tr("is there already; name a new store"), str(target))
+            raise FileExistsError(None, "is there already; name a new store", str(target))
         numbers = self.check().whole
         with RunStore(target) as new:
             for number in numbers:
@@ -317,7 +314,7 @@ class RunStore:
             If a tag is empty or holds a comma.
         """
         if any(not tag.strip() or "," in tag for tag in tags):
-            raise ValueError(tr("tags are {tags!r}; each must be a word or more without a comma", tags=tags))
+            raise ValueError(f"tags are {tags!r}; each must be a word or more without a comma")
         with self._db.writing():
             self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
 
@@ -333,25 +330,20 @@ class RunStore:
         if not schema and not read_only and not arrays:
             return
         if not schema:
-            said = tr("is empty, which no store of runs is; put a copy back")
+            said = "is empty, which no store of runs is; put a copy back"
             if arrays:
-                said += tr(", or move the arrays beside it away ({folder})", folder=self.folder)
+                said += f", or move the arrays beside it away ({self.folder})"
             raise DataError(said, str(self.path))
         if application != _APPLICATION:
-            raise DataError(tr("is a database of another program; give another name"), str(self.path))
+            raise DataError("is a database of another program; give another name", str(self.path))
         if version > FORMAT:
             raise DataError(
-                tr(
-                    "a store of format {version}, this slide-gui reads {format}; open it with the version "
-                    "that wrote it",
-                    version=version,
-                    format=FORMAT,
-                ),
+                (f"a store of format {version}, this slide-gui reads {FORMAT}; open it with the version that wrote it"),
                 str(self.path),
             )
         plain = all(kind in ("table", "index") and not _is_virtual(sql) for kind, _, sql in schema)
         if not plain or ("table", "runs") not in {(kind, name) for kind, name, _ in schema}:
-            raise DataError(tr("is no plain table of runs; put a copy back"), str(self.path))
+            raise DataError("is no plain table of runs; put a copy back", str(self.path))
 
     def _prepare(self) -> None:
         self._db.keep_write_ahead_log()
@@ -373,9 +365,7 @@ class RunStore:
         needed = {*_NAMES, *_FILES} - (set() if whole else {column.name for column in _ADDED})
         if not needed <= columns:
             missing = sorted(needed - columns)[0]
-            raise DataError(
-                tr("is damaged (its table has no column {missing}); put a copy back", missing=missing), str(self.path)
-            )
+            raise DataError(f"is damaged (its table has no column {missing}); put a copy back", str(self.path))
         return columns
 
     def _add_columns(self) -> None:
@@ -412,9 +402,9 @@ class RunStore:
             raise self._damaged_row(row["hash"], str(error)) from None
 
     def _damaged_row(self, spec_hash: object, what: str) -> DamagedRun:
-        run = tr("run {run}", run=spec_hash[:12]) if isinstance(spec_hash, str) else tr("a run")
+        run = f"run {spec_hash[:12]}" if isinstance(spec_hash, str) else "a run"
         return DamagedRun(
-            tr("the row of {run} is damaged ({what}); {remedy}", run=run, what=what, remedy=checked_by(self.path)),
+            f"the row of {run} is damaged ({what}); {checked_by(self.path)}",
             str(self.path),
         )
 
@@ -426,21 +416,19 @@ class RunStore:
         known = [c.name for c in COLUMNS if c.of_result is not None and not (c.added and row[c.name] is None)]
         if any(row[name] != expected[name] for name in known):
             place = str(self.folder / row["file"])
-            raise DamagedRun(tr("does not agree with its row in the table; {remedy}", remedy=_REMEDY), place)
+            raise DamagedRun(f"does not agree with its row in the table; {_REMEDY}", place)
 
     def _result(self, row: dict[str, Any]) -> RunResult:
         """Return the result that a row and its file hold, by their checksum."""
         document, name, recorded = row["document"], row["file"], row["sha256"]
         for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
-                raise self._damaged_row(
-                    row["hash"], tr("{name} is {value}", name=column, value=ascii(row[column])[:40])
-                )
+                raise self._damaged_row(row["hash"], f"{column} is {ascii(row[column])[:40]}")
         file = self.folder / name
         place = str(file)
         content = _content(file)
         if _sha256(content, document) != recorded:
-            raise DamagedRun(tr("altered since it was written; {remedy}", remedy=_REMEDY), place)
+            raise DamagedRun(f"altered since it was written; {_REMEDY}", place)
         try:
             result = RunResult.from_parts(json.loads(document), unpack_arrays(content, place))
             result.spec.checked()
@@ -449,7 +437,7 @@ class RunStore:
             return result
         except (ValueError, RecursionError) as error:
             said = str(error).removeprefix(f"{place}: ")
-            raise DamagedRun(tr("damaged ({said}); {remedy}", said=said, remedy=_REMEDY), place) from None
+            raise DamagedRun(f"damaged ({said}); {_REMEDY}", place) from None
 
     def _numbers(self) -> dict[int, str]:
         """Return the number of every row that the table or an index still tells of, with its hash or nothing."""
@@ -505,9 +493,7 @@ class RunStore:
             with suppress(OSError):
                 part.unlink()
             if isinstance(error, OSError):
-                raise OSError(
-                    error.errno, tr("a run cannot be kept ({error})", error=error.strerror), str(self.path)
-                ) from None
+                raise OSError(error.errno, f"a run cannot be kept ({error.strerror})", str(self.path)) from None
             raise
         return name
 
@@ -523,7 +509,7 @@ def check_storable(spec: RunSpec) -> None:
     try:
         RunSpec.from_document(spec.document())
     except ValueError as error:
-        raise ValueError(tr("this run cannot be kept in a store: {error}", error=error)) from None
+        raise ValueError(f"this run cannot be kept in a store: {error}") from None
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
@@ -560,21 +546,15 @@ def _content(file: Path) -> bytes:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
-            raise DamagedRun(tr("is no file; {remedy}", remedy=_REMEDY), str(file))
+            raise DamagedRun(f"is no file; {_REMEDY}", str(file))
         if status.st_size > memory_limit():
             raise DamagedRun(
-                tr(
-                    "is of {n} bytes, more than the arrays of any run; {remedy}",
-                    n=status.st_size,
-                    remedy=_REMEDY,
-                ),
+                f"is of {status.st_size} bytes, more than the arrays of any run; {_REMEDY}",
                 str(file),
             )
         return file.read_bytes()
     except OSError as error:
-        raise DamagedRun(
-            tr("cannot be read ({error}); {remedy}", error=error.strerror, remedy=_REMEDY), str(file)
-        ) from None
+        raise DamagedRun(f"cannot be read ({error.strerror}); {_REMEDY}", str(file)) from None
 
 
 def _is_virtual(sql: object) -> bool:

@@ -22,7 +22,6 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
-from slide_gui.language import in_english, tr
 from slide_gui.numerics import numerics
 from slide_gui.text import NONE, TextColumn, count, dataset_title, fixed, number
 
@@ -112,7 +111,7 @@ class StoredRun:
     n_support: int | None = stored(lambda result: result.classifier and result.classifier.n_support, added=True)
     numerics: str | None = stored(lambda result: result.numerics, added=True)
     chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
-    held_out: str | None = stored(in_english()(lambda result: str(result.spec.held_out or "")), added=True)
+    held_out: str | None = stored(lambda result: str(result.spec.held_out or ""), added=True)
     setting: str | None = stored(lambda result: Setting.of(result.spec).text, added=True)
 
     @classmethod
@@ -140,7 +139,7 @@ class StoredRun:
         bad = bad or ("n_test" if values["n_test"] < 1 else None)
         bad = bad or ("created" if not is_time(values["created"]) else None)
         if bad is not None:
-            raise ValueError(tr("{name} is {value}", name=bad, value=ascii(values[bad])[:40]))
+            raise ValueError(f"{bad} is {ascii(values[bad])[:40]}")
         for name in _FLAGS:
             values[name] = bool(values[name])
         values["data"] = unmarked(values["data"], values["generated"])
@@ -194,7 +193,7 @@ class StoredRun:
     def tip(self) -> str:
         """What a person wants to know of it, in a few lines."""
         widths = describe_widths(self.chosen_by or "")
-        what = tr("{method} on {data}, {date}", method=self.method_name, data=self.title, date=self.date)
+        what = f"{self.method_name} on {self.title}, {self.date}"
         lines = (what, str(self.rate), widths[:1].upper() + widths[1:], _divided(self.held_out or "")[1], self.note)
         return "\n".join(filter(None, lines))
 
@@ -212,16 +211,16 @@ class StoredRun:
 def _note(version: str | None) -> str:
     if version == str(numerics()):
         return ""
-    return tr("Version {version} of the numbers: answers nothing asked now", version=version or tr("unknown"))
+    return f"Version {version or 'unknown'} of the numbers: answers nothing asked now"
 
 
 @lru_cache(maxsize=512)
 def _split_name(training: str, split: int, held_out: str | None, evaluate: str) -> str:
-    name = tr("whole") if training == "whole" else str(split)
+    name = "whole" if training == "whole" else str(split)
     if held_out:
         short, _ = _divided(held_out)
         name = short if training == "whole" else f"{name}, {short}"
-    return name if evaluate == "test" else tr("{split}, val.", split=name)
+    return name if evaluate == "test" else f"{name}, val."
 
 
 @lru_cache(maxsize=64)
@@ -230,7 +229,7 @@ def _divided(held_out: str) -> tuple[str, str]:
     if said := _FOLD.fullmatch(held_out):
         fold, folds, seed = map(int, said.groups())
         whole = HeldOut(seed=seed, folds=folds, fold=fold - 1)
-        return tr("fold {n}/{folds}", n=fold, folds=folds), str(whole)
+        return f"fold {fold}/{folds}", str(whole)
     if said := _SHARE.fullmatch(held_out):
         return f"{said[1]} %", str(HeldOut(float(said[1]) / 100, int(said[2])))
     return held_out, held_out
@@ -312,42 +311,40 @@ def _known(value: int | None) -> str:
 
 
 SHOWN = (
-    TextColumn(tr("Made"), tr("When the run was finished"), lambda r: r.created, lambda r: r.date),
+    TextColumn("Made", "When the run was finished", lambda r: r.created, lambda r: r.date),
     TextColumn(
-        tr("Data"), tr("The data set; gen.: generated"), lambda r: r.data,
-        lambda r: tr("{data} gen.", data=r.data) if r.generated else r.data,
+        "Data", "The data set; gen.: generated", lambda r: r.data,
+        lambda r: f"{r.data} gen." if r.generated else r.data,
     ),
-    TextColumn(tr("Method"), tr("What was trained"), lambda r: r.method, lambda r: r.method_name),
+    TextColumn("Method", "What was trained", lambda r: r.method, lambda r: r.method_name),
     TextColumn(
-        tr("Noise"), tr("1 − p, 0 to 1"), lambda r: r.noise if r.depth else None,
+        "Noise", "1 − p, 0 to 1", lambda r: r.noise if r.depth else None,
         lambda r: fixed(r.noise, 2) if r.depth else NONE, "0.00",
     ),
-    TextColumn(tr("Depth"), tr("Layers of the stack"), lambda r: r.depth, lambda r: count(r.depth), "00"),
+    TextColumn("Depth", "Layers of the stack", lambda r: r.depth, lambda r: count(r.depth), "00"),
     TextColumn(
-        tr("Split"),
-        tr(
-            "Which random 80 % was trained on; whole: all training samples; "
-            "25 %, fold: what took the place of a test part; val.: judged on the other 20 %"
-        ),
+        "Split",
+        ("Which random 80 % was trained on; whole: all training samples; "
+            "25 %, fold: what took the place of a test part; val.: judged on the other 20 %"),
         lambda r: r.split_name, lambda r: r.split_name,
     ),
-    TextColumn(tr("Seed"), tr("Of split and solver"), lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
-    TextColumn(tr("Error %"), tr("Test error in per cent"), lambda r: r.error, lambda r: r.rate.value, "00.00"),
+    TextColumn("Seed", "Of split and solver", lambda r: r.seed, lambda r: count(r.seed), "0\u202f000"),
+    TextColumn("Error %", "Test error in per cent", lambda r: r.error, lambda r: r.rate.value, "00.00"),
     TextColumn(
-        "95 %", tr("Interval of the error, per cent"), lambda r: r.rate.high - r.rate.low,
+        "95 %", "Interval of the error, per cent", lambda r: r.rate.high - r.rate.low,
         lambda r: r.rate.interval, "00.00–00.00",
     ),
-    TextColumn(tr("n test"), tr("Test samples"), lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
+    TextColumn("n test", "Test samples", lambda r: r.n_test, lambda r: count(r.n_test), "50\u202f000"),
     TextColumn(
-        "C", tr("Penalty of the SVM"), lambda r: r.C,
+        "C", "Penalty of the SVM", lambda r: r.C,
         lambda r: NONE if r.C is None else number(float(f"{r.C:.3g}" if r.C >= 0.01 else f"{r.C:.2g}")), "0.0012",
     ),
     TextColumn(
-        tr("n SV"), tr("Support vectors"), lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000",
+        "n SV", "Support vectors", lambda r: r.n_support, lambda r: _known(r.n_support), "50\u202f000",
     ),
     TextColumn(
-        tr("Time s"), tr("Seconds it took"), lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
+        "Time s", "Seconds it took", lambda r: r.seconds, lambda r: fixed(r.seconds, 1), "0\u202f000.0",
     ),
-    TextColumn(tr("Tag"), tr("Your own words (F2 edits)"), lambda r: r.tags, lambda r: ", ".join(r.tags)),
+    TextColumn("Tag", "Your own words (F2 edits)", lambda r: r.tags, lambda r: ", ".join(r.tags)),
 )  # fmt: skip
 """The columns of the table that people see; the last one is the one that they write."""

@@ -18,7 +18,6 @@ from slide_gui.experiments.run import Reuse, RunProgress, run
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 from slide_gui.text import about, count, counted
 
@@ -187,9 +186,9 @@ class SweepPlan:
     def __str__(self) -> str:
         runs = counted(self.n_runs, "run")
         if self.n_stored == self.n_runs:
-            return tr("{runs}, all already there", runs=runs)
-        there = tr("{n} already there", n=count(self.n_stored)) if self.n_stored else ""
-        guessed = "" if self.measured else tr("before any was measured on these data")
+            return f"{runs}, all already there"
+        there = f"{count(self.n_stored)} already there" if self.n_stored else ""
+        guessed = "" if self.measured else "before any was measured on these data"
         return ", ".join(filter(None, (runs, there, about(self.seconds), guessed)))
 
 

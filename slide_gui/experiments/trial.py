@@ -24,7 +24,6 @@ from slide_gui.experiments.splits import Classes
 from slide_gui.experiments.statistics import holm
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import answers_of
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Listener, Progress, Stage
 from slide_gui.text import count, counted, fixed, label_names, significant
 
@@ -61,7 +60,7 @@ class Rival:
     def name(self) -> str:
         """What it is called in the sentence."""
         depth = self.result.spec.stack.depth
-        return tr("depth {depth}", depth=depth) if depth else tr("the raw input")
+        return f"depth {depth}" if depth else "the raw input"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,48 +95,25 @@ class Trial:
     def sentence(self) -> str:
         """What was chosen, its error with the 95 % interval, and whether simpler models are told apart from it."""
         stack, rate = self.result.spec.stack, self.result.rate
-        chosen = (
-            tr("noise {noise:g}, depth {depth}", noise=stack.noise, depth=stack.depth)
-            if stack.depth
-            else tr("the raw input, no layer")
-        )
-        parts = [
-            tr("{chosen}: {error} on {rows}", chosen=chosen, error=_error(rate), rows=counted(rate.n, "held-out row"))
-        ]
+        chosen = f"noise {stack.noise:g}, depth {stack.depth}" if stack.depth else "the raw input, no layer"
+        parts = [f"{chosen}: {_error(rate)} on {counted(rate.n, 'held-out row')}"]
         parts += [_told_apart(rival, self.result) for rival in self.rivals]
         if rate.low <= self.guess <= rate.high or rate.error > self.guess:
-            parts.append(
-                tr(
-                    "no better than always saying {label} ({error} %)",
-                    label=self.guessed,
-                    error=fixed(100 * self.guess, 1),
-                )
-            )
+            parts.append(f"no better than always saying {self.guessed} ({fixed(100 * self.guess, 1)} %)")
         if self.result.n_train < self.n_rows:
-            parts.append(
-                tr(
-                    "trained on {n_train} of {n_rows} rows",
-                    n_train=count(self.result.n_train),
-                    n_rows=count(self.n_rows),
-                )
-            )
+            parts.append(f"trained on {count(self.result.n_train)} of {count(self.n_rows)} rows")
         return "; ".join(parts)
 
     @property
     def details(self) -> str:
         """How it came about, in one line."""
         rows = counted(self.answers[0].rate.n, "validation row")
-        splits = tr("{n} times {rows}", n=len(self.sweep.splits), rows=rows) if len(self.sweep.splits) > 1 else rows
+        splits = f"{len(self.sweep.splits)} times {rows}" if len(self.sweep.splits) > 1 else rows
         noises, depths = counted(len(self.sweep.noises), "noise"), counted(len(self.sweep.depths), "depth")
-        said = tr(
-            "{noises} and {depths} compared on {rows} of the training part, median widths, C tuned",
-            noises=noises,
-            depths=depths,
-            rows=splits,
-        )
+        said = f"{noises} and {depths} compared on {splits} of the training part, median widths, C tuned"
         if self.rivals:
-            return said + tr("; the chosen one and those it is compared with trained again and judged once")
-        return said + tr("; the chosen one trained again and judged once")
+            return said + "; the chosen one and those it is compared with trained again and judged once"
+        return said + "; the chosen one trained again and judged once"
 
     def document(self) -> dict[str, object]:
         """Return it as what JSON can hold."""
@@ -179,21 +155,16 @@ def _error(rate: ErrorRate) -> str:
     error, below, above = (fixed(100 * x, 1) for x in (rate.error, rate.error - rate.low, rate.high - rate.error))
     if below == above:
         return f"{error} % ± {above}"
-    return tr(
-        "{error} % ({low} to {high})",
-        error=error,
-        low=fixed(100 * rate.low, 1),
-        high=fixed(100 * rate.high, 1),
-    )
+    return f"{error} % ({fixed(100 * rate.low, 1)} to {fixed(100 * rate.high, 1)})"
 
 
 def _told_apart(rival: Rival, chosen: RunResult) -> str:
     p = f"p = {significant(rival.p_value, 1)}" if rival.p_value >= 0.001 else "p < 0.001"
     if rival.p_value > LEVEL:
-        return tr("not told apart from {name} ({p})", name=rival.name, p=p)
+        return f"not told apart from {rival.name} ({p})"
     if chosen.error < rival.result.error:
-        return tr("better than {name} ({p})", name=rival.name, p=p)
-    return tr("worse than {name} ({p})", name=rival.name, p=p)
+        return f"better than {rival.name} ({p})"
+    return f"worse than {rival.name} ({p})"
 
 
 def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
@@ -210,7 +181,7 @@ def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
     if problem:
         raise DataError(problem, dataset.name)
     if len(dataset.test) == 0 or dataset.test_labels is None:
-        raise DataError(tr("has no test part, and nothing is held out; hold some rows out"), dataset.name)
+        raise DataError("has no test part, and nothing is held out; hold some rows out", dataset.name)
     shape = RunShape.of(dataset)
     labels = most = round(0.8 * shape.rows)
     while True:
@@ -275,14 +246,14 @@ def try_data(
                     progress.report((begun + len(results)) / n_steps, stage(len(results)))
         return results
 
-    results = answered(specs, 0, lambda done: Stage(tr("comparing noises and depths"), done, len(specs)))
+    results = answered(specs, 0, lambda done: Stage("comparing noises and depths", done, len(specs)))
     answers = tuple(PointResult.of(point, results[point.spec.hash]) for point in points)
     (chosen,) = choose(pooled(answers))
     depths = [depth for depth in (1, 0) if depth < chosen.point.depth]
     rivals = [choose(pooled([each for each in answers if each.point.depth == depth]))[0] for depth in depths]
     last = [_final(each.point.spec, dataset) for each in (chosen, *rivals)]
     finals = answered(
-        {spec.hash: spec for spec in last}, len(specs), lambda done: Stage(tr("judging on the rows held out"))
+        {spec.hash: spec for spec in last}, len(specs), lambda done: Stage("judging on the rows held out")
     )
     return _judged(dataset, sweep, answers, [finals[spec.hash] for spec in last])
 

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from slide_gui import __version__
 from slide_gui.figures.color_scale import NEUTRAL, ColorScale
 from slide_gui.figures.style import Style
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ class Frame:
 
 def why_not_written(suffix: str) -> str:
     """Return why a kind of animation cannot be written here, in a few words; empty if it can."""
-    return tr("needs ffmpeg, which is not installed") if suffix == ".mp4" and shutil.which("ffmpeg") is None else ""
+    return "needs ffmpeg, which is not installed" if suffix == ".mp4" and shutil.which("ffmpeg") is None else ""
 
 
 def animation_bytes(
@@ -88,9 +87,9 @@ def animation_bytes(
 
     images = [Image.open(io.BytesIO(content)).convert("RGB") for content in pictures]
     if len({image.size for image in images}) != 1:
-        raise ValueError(tr("the pictures of an animation must all be of one size"))
+        raise ValueError("the pictures of an animation must all be of one size")
     if reason := why_not_written(suffix):
-        raise ValueError(tr("{suffix} {reason}; write .gif or .apng", suffix=suffix, reason=reason))
+        raise ValueError(f"{suffix} {reason}; write .gif or .apng")
     if suffix == ".mp4":
         return _video(images, seconds, session, progress)
     milliseconds = [round(1000 * each) for each in seconds]
@@ -177,5 +176,5 @@ def _video(images: Sequence[Image], seconds: Sequence[float], session: str, prog
                         progress.report(number / len(images))
                         writer.grab_frame()
         except (subprocess.CalledProcessError, BrokenPipeError) as error:
-            raise ValueError(tr(".mp4: this ffmpeg has no H.264 encoder that works; write .gif or .apng")) from error
+            raise ValueError(".mp4: this ffmpeg has no H.264 encoder that works; write .gif or .apng") from error
         return path.read_bytes()

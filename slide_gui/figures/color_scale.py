@@ -9,18 +9,16 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from slide_gui.language import tr
-
 __all__ = ["DIVERGING", "MAPS", "NEUTRAL", "ColorScale", "signed"]
 
 NEUTRAL = 128
 """Entry of the table that stands for the middle of the limits: zero, where they are symmetric."""
 
 MAPS: dict[str, str] = {
-    "blue-white-red": tr("blue – white – red"),
-    "blue-black-red": tr("blue – black – red"),
-    "jet": tr("jet (the paper’s look)"),
-    "grey": tr("grey"),
+    "blue-white-red": "blue – white – red",
+    "blue-black-red": "blue – black – red",
+    "jet": "jet (the paper’s look)",
+    "grey": "grey",
 }
 """Name → title on screen."""
 
@@ -79,24 +77,11 @@ class ColorScale:
 
     def __post_init__(self) -> None:
         if self.map not in MAPS:
-            raise ValueError(tr("unknown colour map {map!r}; choose one of {maps}", map=self.map, maps=", ".join(MAPS)))
+            raise ValueError(f"unknown colour map {self.map!r}; choose one of {', '.join(MAPS)}")
         if not (math.isfinite(self.low) and math.isfinite(self.high) and self.low < self.high):
-            raise ValueError(
-                tr(
-                    "limits of a colour scale must be finite and rising, not {low}, {high}",
-                    low=self.low,
-                    high=self.high,
-                )
-            )
+            raise ValueError(f"limits of a colour scale must be finite and rising, not {self.low}, {self.high}")
         if self.map in DIVERGING and self.low != -self.high:
-            raise ValueError(
-                tr(
-                    "{map} needs limits symmetric about zero, not {low}, {high}",
-                    map=self.map,
-                    low=self.low,
-                    high=self.high,
-                )
-            )
+            raise ValueError(f"{self.map} needs limits symmetric about zero, not {self.low}, {self.high}")
 
     @classmethod
     def symmetric(cls, map: str, limit: float) -> ColorScale:

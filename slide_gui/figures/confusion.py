@@ -13,7 +13,6 @@ from slide_gui.experiments.source import describe_spec
 from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fitted, width_mm
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.language import tr
 from slide_gui.text import count, counted, dataset_title, told_apart
 
 if TYPE_CHECKING:
@@ -50,10 +49,10 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     spec = result.spec
     n, total = len(result.misclassified), count(result.n_test)
     if spec.evaluate == "validation":
-        second = tr("{n} of {total} validation rows wrong", n=n, total=total)
+        second = f"{n} of {total} validation rows wrong"
     else:
-        second = tr("{n} of {total} test rows wrong", n=n, total=total)
-    second += tr("; trained on {rows}; {how}", how=describe_spec(spec), rows=counted(result.n_train, "row"))
+        second = f"{n} of {total} test rows wrong"
+    second += f"; trained on {counted(result.n_train, 'row')}; {describe_spec(spec)}"
     plot.title(title, second)
     beside = told_apart(names) if _too_wide(names, SMALL_SIZE * s, 0.25 * plot.width) else names
     room = min(max(width_mm(name, SMALL_SIZE * s) for name in beside), 0.25 * plot.width) + 8.0 * s
@@ -65,7 +64,7 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, 0.9 * side / k)[0] for name in below])
     axes.set_yticks(range(k), labels)
     axes.tick_params(length=0)
-    plot.axis_titles(axes, tr("taken for"), tr("class"))
+    plot.axis_titles(axes, "taken for", "class")
 
 
 def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequence[str] = ()) -> None:
@@ -86,7 +85,7 @@ def confusion_csv(path: str | os.PathLike[str], result: RunResult, names: Sequen
 def _names(result: RunResult, names: Sequence[str]) -> list[str]:
     texts = list(names) or [str(label) for label in result.labels]
     if len(texts) != len(result.labels):
-        raise ValueError(tr("{n} names for {n_classes} classes", n=len(texts), n_classes=len(result.labels)))
+        raise ValueError(f"{len(texts)} names for {len(result.labels)} classes")
     return texts
 
 

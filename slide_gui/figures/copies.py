@@ -27,7 +27,6 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, model_script, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.language import tr
 from slide_gui.text import count, dataset_title, fixed, pixel_name
 
 if TYPE_CHECKING:
@@ -59,26 +58,20 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     """
     copies, model = result.copies, result.model
     if not copies.points:
-        raise ValueError(tr("there is nothing to draw: at least one m is needed"))
+        raise ValueError("there is nothing to draw: at least one m is needed")
     s, width = style.scale, style.width_mm
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
-    row = tr("row {pixel}", pixel=pixel_name(result.feature, model.image_shape, model.feature_names))
+    row = f"row {pixel_name(result.feature, model.image_shape, model.feature_names)}"
     if copies.n_rows == copies.n_all:
-        rows = tr("{n} rows", n=count(copies.n_rows))
+        rows = f"{count(copies.n_rows)} rows"
     else:
-        rows = tr("{n} rows of {total}, W too", n=count(copies.n_rows), total=count(copies.n_all))
+        rows = f"{count(copies.n_rows)} rows of {count(copies.n_all)}, W too"
     plot.title(
-        tr("{data}: m corrupted copies against their limit", data=dataset_title(model.dataset, model.generated)),
-        tr(
-            "layer {layer}, noise 1 − p = {noise:g}; {rows}; mean of {n} seeds",
-            layer=copies.layer,
-            noise=copies.noise,
-            rows=rows,
-            n=copies.seeds,
-        ),
+        f"{dataset_title(model.dataset, model.generated)}: m corrupted copies against their limit",
+        f"layer {copies.layer}, noise 1 − p = {copies.noise:g}; {rows}; mean of {copies.seeds} seeds",
     )
-    names = [tr("all rows"), row]
+    names = ["all rows", row]
     left, top = 11.0 * s, 10.5 * s
     high = plot.height - top - tiles - 19.0 * s
     box = (left, top, width - left - label_room([*names, _slope_text(-0.5)], s), high)
@@ -92,13 +85,13 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
         if last is not None:
             ends.append((math.log(last), name, "" if slope is None else _slope_text(slope), line_color(5 - number)))
     _axes(axes, result)
-    plot.axis_titles(axes, tr("corrupted copies m (dashed: c/√m)"), "‖Wₘ − W‖ / ‖W‖")
+    plot.axis_titles(axes, "corrupted copies m (dashed: c/√m)", "‖Wₘ − W‖ / ‖W‖")
     _end_labels(plot, axes, box, ends)
     _draw_tiles(plot, result, style, (2.0 * s, plot.height - tiles - 4.5 * s, width - 4.0 * s, tiles))
 
 
 def _slope_text(slope: float) -> str:
-    return tr("slope {slope}", slope=f"{slope:.2f}".replace("-", "−"))
+    return "slope {slope}".format(slope=f"{slope:.2f}".replace("-", "−"))
 
 
 def _draw_line(axes: Axes, result: CopiesResult, feature: int | None, color: str, s: float) -> float | None:
@@ -156,9 +149,9 @@ def _draw_tiles(plot: Plot, result: CopiesResult, style: Style, box: tuple[float
     scale = ColorScale.symmetric(style.colors, peak)
     error = float(result.point.row_errors[0, result.feature])
     titles = (
-        (tr("Wₘ, m = {n}, seed 0", n=result.shown), estimate, ""),
-        (tr("W, the limit (±{peak:.2g})", peak=peak), limit_row, ""),
-        (tr("Wₘ − W, same levels"), estimate - limit_row, tr("relative error {error:.3g}", error=error)),
+        (f"Wₘ, m = {result.shown}, seed 0", estimate, ""),
+        (f"W, the limit (±{peak:.2g})", limit_row, ""),
+        ("Wₘ − W, same levels", estimate - limit_row, f"relative error {error:.3g}"),
     )
     x, y, w, h = box
     gap = 4.0 * s

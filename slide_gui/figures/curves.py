@@ -23,7 +23,6 @@ from slide_gui.figures.canvas import (
 )
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
-from slide_gui.language import tr
 from slide_gui.text import count, counted, dataset_title
 
 if TYPE_CHECKING:
@@ -56,13 +55,13 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
         If there is nothing to draw.
     """
     if not curves.points:
-        raise ValueError(tr("there is nothing to draw: at least one point is needed"))
+        raise ValueError("there is nothing to draw: at least one point is needed")
     plot = Plot(figure, style, _ASPECT * style.width_mm)
     s = plot.scale
     names = [_label(depth) for depth in curves.depths]
     title = dataset_title(curves.dataset, curves.generated)
     validated = curves.evaluate == "validation"
-    title = tr("{data}: validation error", data=title) if validated else tr("{data}: test error", data=title)
+    title = f"{title}: validation error" if validated else f"{title}: test error"
     plot.title(title, _second(curves))
     left, top = 11.0 * s, 10.5 * s
     box = (left, top, plot.width - left - label_room(names, s), plot.height - top - (8.5 if not marks else 11.5) * s)
@@ -73,13 +72,13 @@ def draw_curves(figure: Figure, curves: ErrorCurves, style: Style, marks: Sequen
     if chosen:
         _ring(axes, chosen, s)
     _set_limits(axes, curves, marks)
-    error = tr("validation error (%)") if validated else tr("test error (%)")
-    plot.axis_titles(axes, tr("noise 1 − p"), error)
+    error = "validation error (%)" if validated else "test error (%)"
+    plot.axis_titles(axes, "noise 1 − p", error)
     ends = [(100 * curves.line(d)[-1].rate.error, n, line_color(d)) for d, n in zip(curves.depths, names, strict=True)]
     plot.end_labels(axes, box, ends)
     if marks:
         _draw_marks(axes, marks, s)
-        note = tr("○ published error; the noise behind it is not published: {place}", place=marks[0].place)
+        note = f"○ published error; the noise behind it is not published: {marks[0].place}"
         room = plot.width - 4.0 * s
         _note(plot, note, room)
 
@@ -104,18 +103,18 @@ def curves_csv(path: str | os.PathLike[str], curves: ErrorCurves) -> None:
 
 
 def _label(depth: int) -> str:
-    return tr("raw input") if depth == 0 else counted(depth, "layer")
+    return "raw input" if depth == 0 else counted(depth, "layer")
 
 
 def _second(curves: ErrorCurves) -> str:
     runs, n_test = max(q.rate.n_splits for q in curves.points), max(q.rate.n for q in curves.points)
     method = next((each.text for each in METHODS.values() if each.name == curves.method), curves.method)
     if curves.evaluate == "validation":
-        what = tr("{method}, {n} validation rows", method=method, n=count(n_test))
+        what = f"{method}, {count(n_test)} validation rows"
     else:
-        what = tr("{method}, {n} test rows", method=method, n=count(n_test))
-    what += tr(", mean of {n} runs; 95 % intervals", n=runs) if runs > 1 else tr("; 95 % intervals")
-    return what + (tr("; ringed: best on validation") if any(q.chosen for q in curves.points) else "")
+        what = f"{method}, {count(n_test)} test rows"
+    what += f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals"
+    return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
 
 
 def _draw_line(axes: Axes, curves: ErrorCurves, depth: int, s: float) -> None:

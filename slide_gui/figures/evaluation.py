@@ -18,7 +18,6 @@ from slide_gui.figures.canvas import INK, MUTED, SMALL_SIZE, TEXT_SIZE, Plot, fi
 from slide_gui.figures.export import FigureExport, export_of
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import RATE_HEAD, rate_cells, save_table
-from slide_gui.language import in_english, tr
 from slide_gui.text import count, counted, dataset_title, duration
 
 if TYPE_CHECKING:
@@ -50,14 +49,14 @@ COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "
 
 
 def _intervals() -> str:
-    return tr(
+    return (
         "Mean test error over the splits and its 95 % interval, both in %: Student’s t with k − 1 degrees of freedom "
         "for k splits, Wilson’s interval for one. Parameters are chosen on validation rows only."
     )
 
 
 def _marks() -> str:
-    return tr(
+    return (
         "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
         "comparisons of the table. Over several splits it is the corrected resampled t-test (Nadeau and Bengio 2003: "
         "variance × (1/k + n_test/n_train)); on one split, or where all splits differ by the same, McNemar’s exact "
@@ -86,7 +85,6 @@ class TextTable:
     notes: tuple[str, ...]
 
 
-@in_english()
 def error_table(state: EvaluationState) -> TextTable:
     """Return the error rates: for each data set a row of ours and one of the paper's."""
     methods = [name for name in COLUMNS if name in state.methods]
@@ -133,10 +131,10 @@ def unlearned(data: Sequence[DataInfo]) -> list[str]:
     """Return a sentence for each data set where SLIDE-SVM learns no widths."""
     plain = {cell.data for cell in plan(methods=[REFERENCE]) if cell.widths == "median"}
     return [
-        tr(
-            "{data}: no widths are learned there, as in the paper for its ten classes; SLIDE-SVM is SLIDE-SVM with "
-            "median widths.",
-            data=info.title,
+        (
+            f"{info.title}: no widths are learned there, as in the paper for its ten classes; SLIDE-SVM is "
+            "SLIDE-SVM with "
+            "median widths."
         )
         for info in data
         if info.key in plain
@@ -155,7 +153,6 @@ def _other_notes(state: EvaluationState) -> list[str]:
     return [f"{method} ({place}): {', '.join(values)}." for (method, place), values in by_place.items()]
 
 
-@in_english()
 def time_table(rows: Sequence[TimeRow]) -> TextTable:
     """Return the running times of feature generation, and how many times faster SLIDE is."""
     head = ("Time", *(dataset_title(row.data.title, row.data.generated) for row in rows))
@@ -236,7 +233,6 @@ def save_text(path: str | os.PathLike[str], text: str) -> None:
     write_whole(Path(path), lambda file: file.write(text.encode()))
 
 
-@in_english()
 def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write one line a cell, with all that is known of it; then one line for each error that others published."""
     head = [
@@ -260,7 +256,6 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     save_table(path, head, rows, notes=[_intervals(), f"p by Holm < 0.05: {_marks()}", *unlearned(state.data)])
 
 
-@in_english()
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
     """Write one line a data set, in seconds."""
     head = ["dataset", "generated", "SLIDE (s)", "SdA as chosen (s)", "SdA tutorial, extrapolated (s)", "speed-up"]
@@ -280,15 +275,15 @@ COLORS = {"reference": "#1D1F24", "better": "#0072B2", "worse": "#D55E00", "equa
 
 _WORDS = {
     "reference": "SLIDE-SVM",
-    "better": tr("significantly fewer errors than SLIDE-SVM"),
-    "worse": tr("significantly more errors than SLIDE-SVM"),
-    "equal": tr("no significant difference from SLIDE-SVM"),
+    "better": "significantly fewer errors than SLIDE-SVM",
+    "worse": "significantly more errors than SLIDE-SVM",
+    "equal": "no significant difference from SLIDE-SVM",
 }
 _ROW = 3.6  # mm, one method
 _HEAD, _FOOT, _GAP = 6.0, 7.5, 3.0  # mm of a panel: its title, its axis; between panels
 _LEGEND = 7.5
 _NOTE_SIZE, _NOTE_LINE = 4.0, 1.9  # points; mm from line to line
-_NOTES = (INTERVALS, tr("Colours: {marks}", marks=MARKS))
+_NOTES = (INTERVALS, f"Colours: {MARKS}")
 
 
 def standing(state: EvaluationState, cell: Cell) -> str:
@@ -317,7 +312,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     panels = [(info, _ordered(state, info)) for info in state.data]
     panels = [(info, cells) for info, cells in panels if any(cell.rate for cell in cells)]
     if not panels:
-        raise ValueError(tr("there is nothing to draw: no cell has an answer yet"))
+        raise ValueError("there is nothing to draw: no cell has an answer yet")
     abreast = 2 if style.width_mm > 150 and len(panels) > 1 else 1
     lines = -(-len(panels) // abreast)
     s = style.scale
@@ -330,7 +325,7 @@ def draw_errors(figure: Figure, state: EvaluationState, style: Style) -> None:
     ]
     foot = _LEGEND + _NOTE_LINE * len(notes)
     plot = Plot(figure, style, 9.0 + lines * (height + _GAP) + foot)
-    plot.title(tr("Test error of all methods"), tr("● ours with its 95 % interval, ○ the paper’s; ordered by ours"))
+    plot.title("Test error of all methods", "● ours with its 95 % interval, ○ the paper’s; ordered by ours")
     width = plot.width / abreast
     room = (plot.height - 9.0 * s - foot * s) / lines  # a slide has a height of its own
     for number, (info, cells) in enumerate(panels):
@@ -352,14 +347,14 @@ def _draw_panel(
     s, (x, y, w, h) = plot.scale, box
     asked = max(cell.asked for cell in cells)
     least, n_test = min(len(cell.answers) for cell in cells), cells[0].answers[0].n_test
-    splits = counted(asked, "split") if least == asked else tr("{least} to {n} splits", least=least, n=asked)
+    splits = counted(asked, "split") if least == asked else f"{least} to {asked} splits"
     title, size = fitted(dataset_title(info.title, info.generated), TEXT_SIZE * s, w - 6.0 * s, "bold")
     plot.text(x + 2.0 * s, y + 3.0 * s, title, size / s, weight="bold")
     counts = " / ".join(count(n) for n in (info.n_train, n_test))
     plot.text(
         x + w - 3.0 * s,
         y + 3.0 * s,
-        tr("{splits}, {counts} rows", splits=splits, counts=counts),
+        f"{splits}, {counts} rows",
         4.5,
         color=MUTED,
         ha="right",
@@ -372,7 +367,7 @@ def _draw_panel(
     _name_lines(axes, [fitted(cell.title, SMALL_SIZE * s, left - 2.0 * s)[0] for cell in cells], s)
     low, high = axes.get_xlim()
     axes.set_xlim(max(0.0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
-    axes.set_xlabel(tr("test error (%)"), fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
+    axes.set_xlabel("test error (%)", fontsize=SMALL_SIZE * s, color=INK, labelpad=1.5 * s)
     inner = (h - (5.0 + _FOOT) * s) / len(cells)
     for place, cell in enumerate(cells):
         assert cell.rate is not None
@@ -433,12 +428,12 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         If there is nothing to draw.
     """
     if not any(row.slide or row.sda or row.tutorial for row in rows):
-        raise ValueError(tr("there is nothing to draw: no time was measured yet"))
+        raise ValueError("there is nothing to draw: no time was measured yet")
     plot = Plot(figure, style, 27.0 + 9.0 * len(rows))
     s = plot.scale
     plot.title(
-        tr("Running time of feature generation"),
-        tr("● measured here, ◆ extrapolated from one short epoch, ○ the paper’s"),
+        "Running time of feature generation",
+        "● measured here, ◆ extrapolated from one short epoch, ○ the paper’s",
     )
     left, right, top, bottom = 21.0 * s, 19.0 * s, 11.0 * s, 13.0 * s
     axes = plot.axes((left, top, plot.width - left - right, plot.height - top - bottom), "times")
@@ -448,13 +443,13 @@ def draw_times(figure: Figure, rows: Sequence[TimeRow], style: Style) -> None:
         _draw_time(axes, row, place, s)
     axes.set_ylim(len(rows) - 0.5, -0.5)
     _name_lines(axes, [fitted(row.data.title, SMALL_SIZE * s, left - 3.0 * s)[0] for row in rows], s)
-    axes.set_xlabel(tr("seconds (log)"), fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
+    axes.set_xlabel("seconds (log)", fontsize=TEXT_SIZE * s, color=INK, labelpad=1.5 * s)
     each = (plot.height - top - bottom) / len(rows)
     for place, row in enumerate(rows):
-        for shift, text in ((-1.2, _faster(row.speedup, "SdA")), (1.2, _faster(row.tutorial_speedup, tr("tutorial")))):
+        for shift, text in ((-1.2, _faster(row.speedup, "SdA")), (1.2, _faster(row.tutorial_speedup, "tutorial"))):
             plot.text(plot.width - right + 1.5 * s, top + (place + 0.5) * each + shift * s, text, 4.2, va="center")
     for number, (name, color) in enumerate(
-        (("SLIDE", INK), (tr("SdA as chosen"), _SDA), (tr("SdA, tutorial’s recipe"), _TUTORIAL))
+        (("SLIDE", INK), ("SdA as chosen", _SDA), ("SdA, tutorial’s recipe", _TUTORIAL))
     ):
         x = 2.0 * s + number * (plot.width - 4.0 * s) / 3
         plot.key(x, plot.height - 2.4 * s, name, color)
@@ -464,7 +459,7 @@ _SDA, _TUTORIAL = "#D55E00", "#E69F00"
 
 
 def _faster(ratio: float | None, over: str) -> str:
-    return "" if ratio is None else tr("× {ratio} over {other}", ratio=_times(ratio), other=over)
+    return "" if ratio is None else f"× {_times(ratio)} over {over}"
 
 
 def _draw_time(axes: Axes, row: TimeRow, place: int, s: float) -> None:

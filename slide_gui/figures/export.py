@@ -22,7 +22,6 @@ from slide_gui.experiments.source import DataSource
 from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.language import in_english, tr
 from slide_gui.memory import check_free
 from slide_gui.plugins import EXPORTERS, Plugin, plugin, plugins
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -96,14 +95,7 @@ def save_figure(draw: Callable[[Figure], None], path: str | os.PathLike[str], st
     target = Path(path)
     suffix = target.suffix.lower()
     if suffix not in FORMATS:
-        raise ValueError(
-            tr(
-                "{name}: a figure is written as {formats}, not {suffix}",
-                name=target.name,
-                formats=", ".join(FORMATS),
-                suffix=suffix or tr("no suffix"),
-            )
-        )
+        raise ValueError(f"{target.name}: a figure is written as {', '.join(FORMATS)}, not {suffix or 'no suffix'}")
     content = figure_bytes(draw, suffix, style, session)
     write_whole(target, lambda file: file.write(content))
 
@@ -113,7 +105,7 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
     with _drawn(draw, style) as figure:
         if suffix == ".png":
             width, height = figure.get_size_inches()
-            check_free(picture_bytes(width, height, style.dpi), tr("this picture"), tr("give fewer dots per inch"))
+            check_free(picture_bytes(width, height, style.dpi), "this picture", "give fewer dots per inch")
         buffer = io.BytesIO()
         metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
@@ -235,13 +227,12 @@ def save_export(
         content = _animation(path.suffix.lower(), export, style, session, progress)
         write_whole(path, lambda file: file.write(content))
     elif path.suffix.lower() == ".csv":
-        with in_english():
-            export.table(path)
+        export.table(path)
     elif path.suffix.lower() in export.texts:
         text = export.texts[path.suffix.lower()]
         write_whole(path, lambda file: file.write(text.encode()))
     elif draw is None:
-        raise ValueError(tr("{name}: this is a table; it is written as .csv", name=path.name))
+        raise ValueError(f"{path.name}: this is a table; it is written as .csv")
     elif added := plugin(EXPORTERS, path.suffix.lower()[1:], BUILT_IN_FORMATS):
         content = _by_plugin(added, draw, style)
         write_whole(path, lambda file: file.write(content))
@@ -263,21 +254,15 @@ def _by_plugin(added: Plugin, draw: Callable[[Figure, Style], None], style: Styl
         except Exception as error:
             raise added.failed(f"{type(error).__name__}: {error}") from error
     if not isinstance(content, bytes):
-        raise added.failed(tr("it gives a {kind}, expected bytes", kind=type(content).__name__))
+        raise added.failed(f"it gives a {type(content).__name__}, expected bytes")
     return content
 
 
 def _animation(suffix: str, export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
     if export.frames is None:
-        raise ValueError(
-            tr(
-                "{name}: this figure stands still; it is written as {formats}",
-                name=export.name,
-                formats=", ".join(FORMATS),
-            )
-        )
+        raise ValueError(f"{export.name}: this figure stands still; it is written as {', '.join(FORMATS)}")
     if reason := why_not_written(suffix):
-        raise ValueError(tr("{suffix} {reason}; write .gif or .apng", suffix=suffix, reason=reason))
+        raise ValueError(f"{suffix} {reason}; write .gif or .apng")
     frames = export.frames(style, progress.part(0.0, 0.5))
     pictures = []
     for number, frame in enumerate(frames):
@@ -311,13 +296,12 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
         If the folder cannot be written to.
     """
     if export.commands is None or export.script is None:
-        raise ValueError(tr("{name}: this is a table alone; it has no bundle", name=export.name))
+        raise ValueError(f"{export.name}: this is a table alone; it has no bundle")
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
     paths = [folder / f"{export.name}{suffix}" for suffix in suffixes]
     for path in paths:
         save_export(path, export, style)
-    with in_english():
-        texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
+    texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
     for name, text in texts.items():
         write_whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
     if session:

@@ -15,7 +15,6 @@ from slide_gui.figures.color_scale import ColorScale
 from slide_gui.figures.export import FigureExport, all_forms, export_of, fit_words, model_script, style_words
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.language import tr
 from slide_gui.text import dataset_title, layer_name, power
 
 if TYPE_CHECKING:
@@ -50,7 +49,7 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
     """
     flow, model = result.flow, result.model
     if not flow.layers:
-        raise ValueError(tr("there is nothing to draw: the stack has no layer"))
+        raise ValueError("there is nothing to draw: the stack has no layer")
     s, columns = style.scale, len(flow.layers) + 1
     wide = (style.width_mm - 4.0 * s - (columns - 1) * _GAP * s) / columns
     high = wide * _height(model.image_shape, style.transposed)
@@ -62,25 +61,19 @@ def draw_flow(figure: Figure, result: FlowResult, style: Style) -> None:
         wide, high = wide * shrink, high * shrink
         second = top + high + (_LINE + _DOWN + _HEAD) * s
     p = model.stack.parameters
-    words = tr(
-        "{image}; noise 1 − p = {noise:g}, corruption seed {seed}",
-        image=result.caption,
-        noise=p.noise,
-        seed=result.seed,
-    )
+    words = f"{result.caption}; noise 1 − p = {p.noise:g}, corruption seed {result.seed}"
     if result.seed is None:
-        words = tr("{image}, not corrupted; fitted with noise 1 − p = {noise:g}", image=result.caption, noise=p.noise)
+        words = f"{result.caption}, not corrupted; fitted with noise 1 − p = {p.noise:g}"
     data = dataset_title(model.dataset, model.generated)
-    plot.title(tr("{data}: one image through {n} layers", data=data, n=columns - 1), words)
+    plot.title(f"{data}: one image through {columns - 1} layers", words)
     painter = _Painter(plot, result, style, wide, high)
     for column in range(columns):
         x = 2.0 * s + column * (wide + _GAP * s)
         painter.column(column, x, top, second)
-    limits = tr("its own largest") if style.levels == "tile" else f"±{painter.limit:g}"
-    note = tr(
+    limits = "its own largest" if style.levels == "tile" else f"±{painter.limit:g}"
+    note = (
         "below hᵏ: mean squared difference from the layer’s target hᵏ⁻¹ (of the first layer x) and from x; "
-        "colours of hᵏ to {limits}",
-        limits=limits,
+        f"colours of hᵏ to {limits}"
     )
     note, size = fitted(note, SMALL_SIZE * s, plot.width - 4.0 * s, smallest=4.0 * s)
     plot.text(2.0 * s, plot.height - 1.4 * s, note, size / s, color=MUTED)
@@ -102,17 +95,15 @@ class _Painter:
         if k == 0:
             self._tile(x, top, "x", flow.clean, None, ())
             lines: tuple[str, ...] = (
-                (tr("{error:.4f} from x", error=flow.corruption_error),)
-                if self._result.seed is not None
-                else (tr("as it is"),)
+                (f"{flow.corruption_error:.4f} from x",) if self._result.seed is not None else ("as it is",)
             )
             self._tile(x, second, entered, np.where(flow.survivors, flow.corrupted, np.nan), None, lines)
-            down = tr("corrupt") if self._result.seed is not None else ""
+            down = "corrupt" if self._result.seed is not None else ""
         else:
             layer, below = flow.layers[k - 1], layer_name(k - 1) if k > 1 else entered
-            lines = (tr("{error:.4f} from x", error=layer.input_error),)
+            lines = (f"{layer.input_error:.4f} from x",)
             if k > 1:
-                lines = (tr("{error:.4f} from {target}", error=layer.target_error, target=below), *lines)
+                lines = (f"{layer.target_error:.4f} from {below}", *lines)
             limit = float(np.abs(layer.output).max(initial=0.0)) if self._style.levels == "tile" else self.limit
             self._tile(x, top, f"T({below})", layer.squashed, None, ())
             self._tile(x, second, layer_name(k), layer.output, limit, lines)

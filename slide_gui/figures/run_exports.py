@@ -19,7 +19,6 @@ from slide_gui.figures.confusion import confusion_csv, draw_confusion
 from slide_gui.figures.curves import curves_csv, draw_curves
 from slide_gui.figures.export import FigureExport, all_forms, export_of
 from slide_gui.figures.widths import draw_widths, widths_csv
-from slide_gui.language import in_english, tr
 from slide_gui.text import label_names
 
 __all__ = [
@@ -105,8 +104,7 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
     points = tuple(answer.point for answer in trial.answers)
     curves = curves_export(dataset, trial.answers)
     provenance = FigureProvenance(CURVES, source, points)
-    with in_english():
-        name, said = "try", f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
+    name, said = "try", f"{dataset.title}: {trial.sentence}\n{trial.details}\n"
     words = " ".join(map(shlex.quote, [*(source.paths or [source.argument]), *source.words]))
     remade = ["draw", f"{name}.json"]
     return replace(
@@ -139,7 +137,7 @@ def widths_export(result: RunResult, _names: Sequence[str] = ()) -> FigureExport
         If it did not learn them.
     """
     if not _learned(result):
-        raise ValueError(tr("there is nothing to draw: the widths of this run were not learned"))
+        raise ValueError("there is nothing to draw: the widths of this run were not learned")
     return export_of("widths", result, draw_widths, widths_csv)
 
 
@@ -175,8 +173,8 @@ class RunFigure:
 RUN_FIGURES = {
     figure.name: figure
     for figure in (
-        RunFigure("confusion", tr("the confusion matrix"), confusion_export, width="single"),
-        RunFigure("widths", tr("the course of the widths"), widths_export, applies=_learned),
+        RunFigure("confusion", "the confusion matrix", confusion_export, width="single"),
+        RunFigure("widths", "the course of the widths", widths_export, applies=_learned),
     )
 }
 

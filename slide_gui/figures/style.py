@@ -7,7 +7,6 @@ from typing import Any
 
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.figures.color_scale import MAPS
-from slide_gui.language import tr
 
 __all__ = ["LEVELS", "SHOWN", "WIDTHS", "Style"]
 
@@ -15,21 +14,19 @@ WIDTHS: dict[str, float] = {"single": 89.0, "one-and-a-half": 120.0, "double": 1
 """Name → width of the figure in mm; a slide is 16:9."""
 
 LEVELS = table_of(
-    Choice("layer", tr("per layer, symmetric"), tr("the tiles of a layer share their limits")),
-    Choice("tile", tr("per tile, symmetric"), tr("each tile has its own limits")),
-    Choice("global", tr("all tiles, symmetric"), tr("all tiles share their limits")),
+    Choice("layer", "per layer, symmetric", "the tiles of a layer share their limits"),
+    Choice("tile", "per tile, symmetric", "each tile has its own limits"),
+    Choice("global", "all tiles, symmetric", "all tiles share their limits"),
 )
 """Which tiles share their colour limits."""
 
 SHOWN = table_of(
-    Choice(
-        "auto", tr("as the weights need"), tr("contributions where a few weights would drown the rest, else weights")
-    ),
-    Choice("weights", tr("weights"), tr("the weights as they are")),
+    Choice("auto", "as the weights need", "contributions where a few weights would drown the rest, else weights"),
+    Choice("weights", "weights", "the weights as they are"),
     Choice(
         "contribution",
-        tr("contributions"),
-        tr("each weight times the root mean square over the training rows of the pixel it is taken from"),
+        "contributions",
+        "each weight times the root mean square over the training rows of the pixel it is taken from",
     ),
 )
 """What tiles show of a row of W."""
@@ -76,18 +73,11 @@ class Style:
             ("colors", self.colors, MAPS),
         ):
             if value not in choices:
-                raise ValueError(
-                    tr(
-                        "{name} is {value!r}; it must be one of {choices}",
-                        name=name,
-                        value=value,
-                        choices=", ".join(choices),
-                    )
-                )
+                raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(choices)}")
         check_choice("levels", self.levels, LEVELS)
         check_choice("show", self.show, SHOWN)
         if not 50 <= self.dpi <= 1200:
-            raise ValueError(tr("dpi is {dpi!r}; it must be between 50 and 1200", dpi=self.dpi))
+            raise ValueError(f"dpi is {self.dpi!r}; it must be between 50 and 1200")
 
     @property
     def width_mm(self) -> float:

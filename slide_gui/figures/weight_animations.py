@@ -32,7 +32,6 @@ from slide_gui.figures.weights import (
     noise_text,
     tile_limits,
 )
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import dataset_title, pixel_name
 
@@ -42,8 +41,8 @@ if TYPE_CHECKING:
 __all__ = ["ANIMATIONS", "NOISES", "draw_layer", "layers_animation", "noise_animation"]
 
 ANIMATIONS = table_of(
-    Choice("noise", tr("the weights against the noise"), tr("one weight figure a noise, 0 to 0.95 in steps of 0.05")),
-    Choice("layers", tr("the layers one by one"), tr("the rows of one layer after the other, in the same place")),
+    Choice("noise", "the weights against the noise", "one weight figure a noise, 0 to 0.95 in steps of 0.05"),
+    Choice("layers", "the layers one by one", "the rows of one layer after the other, in the same place"),
 )
 """What can be animated of rows of W."""
 
@@ -165,7 +164,7 @@ def draw_layer(figure: Figure, rows: WeightRows, layer: int, style: Style) -> No
 
 def _draw_head(canvas: Canvas, rows: WeightRows, layer: int, limit: float, box: Box, style: Style) -> None:
     s = canvas.scale
-    number = tr("layer {layer} of {depth}", layer=layer, depth=rows.depth)
+    number = f"layer {layer} of {rows.depth}"
     numbered = width_mm(number, _LAYER_SIZE * s, "bold")
     canvas.text(box.x + box.w, box.y + 4.0 * s, number, _LAYER_SIZE * s, ha="right", weight="bold")
     name = dataset_title(rows.dataset, rows.generated)
@@ -173,5 +172,5 @@ def _draw_head(canvas: Canvas, rows: WeightRows, layer: int, limit: float, box: 
     canvas.text(box.x, box.y + 4.0 * s, name, size, weight="bold", color=INK)
     said = noise_text(rows)
     if style.levels == "layer":
-        said += tr(", limits {limits}", limits=limit_text(limit))
+        said += f", limits {limit_text(limit)}"
     canvas.text_within(box.x, box.y + 7.6 * s, said, _SMALL_SIZE, box.w, color=MUTED)

@@ -25,7 +25,6 @@ from slide_gui.figures.export import (
     weights_csv,
 )
 from slide_gui.figures.style import Style
-from slide_gui.language import tr
 from slide_gui.text import pixel_name
 
 if TYPE_CHECKING:
@@ -198,7 +197,7 @@ class _Plan:
         """
         s, tile = self._s, self._tile
         if tile < 1.5:
-            raise ValueError(tr("too many pixels or layers for one figure: choose fewer or a wider figure"))
+            raise ValueError("too many pixels or layers for one figure: choose fewer or a wider figure")
         block_width = s * _PIXEL_LABEL + self._depth * tile + (self._depth - 1) * s * _GAP
         content = self.columns * block_width + (self.columns - 1) * s * _BLOCK_GAP + s * BAR_ROOM
         height = self._style.height_mm or self._height(tile)
@@ -237,7 +236,7 @@ class _Plan:
 _MM_PER_INCH = 25.4
 INK, MUTED, _FRAME = "#1D1F24", "#555B66", "#B4B8C0"
 _TITLE_SIZE, _TEXT_SIZE, _SMALL_SIZE = 7.0, 6.0, 5.0
-_GENERATED = tr("generated")
+_GENERATED = "generated"
 _BESIDE = 1.0  # mm between a name and its mark
 _LABEL_ROOM = 6.0  # mm for a tick label of the colour bar
 _POINT = 1.8  # mm, an end of the colour bar
@@ -263,9 +262,7 @@ def as_shown(weights: Sequence[WeightRows], show: str) -> tuple[list[WeightRows]
     spreads = [rows.rms for rows in weights if rows.rms is not None]
     known = len(spreads) == len(weights)
     if show == "contribution" and not known:
-        raise ValueError(
-            tr("contributions need the data, which a saved model does not hold: name the data instead of it")
-        )
+        raise ValueError("contributions need the data, which a saved model does not hold: name the data instead of it")
     if show == "weights" or not known or (show == "auto" and not any(rows.drowned for rows in weights)):
         return list(weights), False
     return [replace(rows, rows=rows.rows * spread) for rows, spread in zip(weights, spreads, strict=True)], True
@@ -326,7 +323,7 @@ def draw_weights(figure: Figure, weights: Sequence[WeightRows], style: Style) ->
         If there is nothing to draw, or too much for the width, or as `as_shown`.
     """
     if not weights or any(rows.rows.size == 0 for rows in weights):
-        raise ValueError(tr("there is nothing to draw: at least one data set, pixel and layer are needed"))
+        raise ValueError("there is nothing to draw: at least one data set, pixel and layer are needed")
     weights, contributions = as_shown(weights, style.show)
     layout = lay_out(weights, style)
     canvas = Canvas(figure, layout.width, layout.height, style.scale)
@@ -386,7 +383,7 @@ def _draw_titles(
             text = limit_text(float(limits[0, j]))
             canvas.text_within(middle, bottom, text, _SMALL_SIZE, box.w, ha="center", color=MUTED)
             bottom -= 2.4 * s
-        canvas.text_within(middle, bottom, tr("layer {n}", n=j + 1), _TEXT_SIZE, box.w, ha="center")
+        canvas.text_within(middle, bottom, f"layer {j + 1}", _TEXT_SIZE, box.w, ha="center")
 
 
 def _mark_width(rows: WeightRows, size: float) -> float:
@@ -408,9 +405,9 @@ def _draw_pixel_label(canvas: Canvas, rows: WeightRows, box: Box, index: int, st
         pixel_name(rows.pixels[index], rows.image_shape, rows.feature_names, transposed=style.transposed),
         _SMALL_SIZE * canvas.scale,
     )
-    longest = tr("feature {number}", number=max(rows.pixels))
+    longest = f"feature {max(rows.pixels)}"
     if rows.image_shape is None and not rows.feature_names and width_mm(longest, size) <= box.h:
-        text = tr("feature {number}", number=text)
+        text = f"feature {text}"
     text, size = fitted(text, size, box.h, smallest=4.0 * canvas.scale)
     x = box.x - 0.9 * canvas.scale
     y = box.y + box.h / 2
@@ -433,7 +430,7 @@ def draw_tile(canvas: Canvas, rows: WeightRows, box: Box, at: tuple[int, int], l
     captions = [limit_text(limit)] if style.levels == "tile" else []
     if style.bias:
         value = signed(float(rows.biases[i, j]))
-        bias = tr("bias {value}", value=value)
+        bias = f"bias {value}"
         captions.append(bias if width_mm(bias, _SMALL_SIZE * canvas.scale) <= box.w else f"b {value}")
     for line, text in enumerate(captions):
         y = box.y + box.h + (2.1 + _LINE_MM * line) * canvas.scale
@@ -523,7 +520,7 @@ def draw_color_bar(canvas: Canvas, box: Box, highest: float, style: Style, beyon
         spine.set(linewidth=0.35 * s, color=_FRAME)
     for side in ("top", "bottom"):
         axes.spines[side].set_visible(not beyond)
-    names = (tr("contribution (weight × RMS)"), tr("contribution")) if contributions else (tr("weight"),)
+    names = ("contribution (weight × RMS)", "contribution") if contributions else ("weight",)
     titles = [_bar_title(name, style.levels) for name in names]
     title = next((each for each in titles if width_mm(each, _SMALL_SIZE * s) <= box.h), titles[-1])
     x = box.x + box.w + widest * shrink + 3.6 * s
@@ -533,14 +530,14 @@ def draw_color_bar(canvas: Canvas, box: Box, highest: float, style: Style, beyon
 
 def _bar_title(name: str, levels: str) -> str:
     if levels == "layer":
-        return tr("{value} / limit of the layer", value=name)
-    return tr("{value} / limit of the tile", value=name) if levels == "tile" else name
+        return f"{name} / limit of the layer"
+    return f"{name} / limit of the tile" if levels == "tile" else name
 
 
 def noise_text(rows: WeightRows) -> str:
     """Return the noise of the fit, and p beside it."""
     noise = rows.parameters.noise
-    return tr("noise 1 − p = {noise}, p = {p}", noise=_plain(noise), p=_plain(1 - noise))
+    return f"noise 1 − p = {_plain(noise)}, p = {_plain(1 - noise)}"
 
 
 def _plain(value: float) -> str:
@@ -623,7 +620,7 @@ def weights_commands(weights: Sequence[WeightRows], sources: Sequence[DataSource
     """
     fits = [fit_words(source, rows.parameters) for rows, source in zip(weights, sources, strict=True)]
     if any(fit != fits[0] for fit in fits):
-        raise ValueError(tr("one command fits all data sets alike; export those of other parameters on their own"))
+        raise ValueError("one command fits all data sets alike; export those of other parameters on their own")
     figure: list[object] = ["weights", *(source.argument for source in sources), *fits[0]]
     for rows in weights:
         figure += ["--pixels", *(_pixel_argument(rows, pixel) for pixel in rows.pixels)]

@@ -13,7 +13,6 @@ from slide_gui.experiments.source import width_criterion
 from slide_gui.figures.canvas import INK, Plot, label_room, line_color
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
-from slide_gui.language import tr
 from slide_gui.text import dataset_title, layer_name
 
 if TYPE_CHECKING:
@@ -41,17 +40,16 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     classifier = result.classifier
     history = () if classifier is None else classifier.history
     if classifier is None or not history:
-        raise ValueError(tr("there is nothing to draw: the widths of this run were not learned"))
+        raise ValueError("there is nothing to draw: the widths of this run were not learned")
     plot = Plot(figure, style, 0.95 * style.width_mm)
     s, spec = plot.scale, result.spec
-    second = tr(
-        "{chosen_by}, noise 1 − p = {noise:g}, depth {depth}; ends at shares {shares}",
+    second = "{chosen_by}, noise 1 − p = {noise:g}, depth {depth}; ends at shares {shares}".format(
         chosen_by=width_criterion(result.chosen_by or spec.svm.criterion),
         noise=spec.stack.noise,
         depth=spec.stack.depth,
         shares=", ".join(f"{share:.2f}" for share in classifier.shares),
     )
-    plot.title(tr("{data}: learning the widths", data=dataset_title(result.dataset, result.generated)), second)
+    plot.title(f"{dataset_title(result.dataset, result.generated)}: learning the widths", second)
     names = [layer_name(t) for t in range(len(history[0].shares))]
     left, top = 13.0 * s, 10.5 * s
     width = plot.width - left - label_room(names, s)
@@ -60,12 +58,12 @@ def draw_widths(figure: Figure, result: RunResult, style: Style) -> None:
     axes = plot.axes(upper, "criterion")
     _draw(axes, history, [step.criterion for step in history], INK, s)
     axes.set_xticklabels([])
-    axes.set_ylabel(tr("criterion J"), fontsize=6.0 * s, color=INK)
+    axes.set_ylabel("criterion J", fontsize=6.0 * s, color=INK)
     axes = plot.axes(lower, "shares")
     for layer in range(len(names)):
         _draw(axes, history, [step.shares[layer] for step in history], line_color(layer), s)
     axes.set_ylim(0.0, 1.0)
-    plot.axis_titles(axes, tr("iteration"), tr("share of the exponent"))
+    plot.axis_titles(axes, "iteration", "share of the exponent")
     last = history[-1].shares
     plot.end_labels(axes, lower, [(last[t], names[t], line_color(t)) for t in range(len(names))])
 
@@ -81,7 +79,7 @@ def widths_csv(path: str | os.PathLike[str], result: RunResult) -> None:
         If the file cannot be written.
     """
     if result.classifier is None:
-        raise ValueError(tr("there are no widths: the classifier of this run was no SVM"))
+        raise ValueError("there are no widths: the classifier of this run was no SVM")
     history = result.classifier.history
     layers = range(len(result.classifier.widths))
     head = ["iteration", "start", "criterion", "prior", "C", "support vectors"]

@@ -26,7 +26,6 @@ from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.stack import PAGES
 from slide_gui.gui.palette import CommandPalette, PaletteEntry
 from slide_gui.gui.state.jobs import Problem
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -75,11 +74,11 @@ class ShortcutList(QDialog):
 
     def __init__(self, actions: Iterable[Action], parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Keyboard shortcuts"))
+        self.setWindowTitle("Keyboard shortcuts")
         self.resize(520, 560)
         self.list = QTreeWidget(self)
-        self.list.setAccessibleName(tr("Commands and their keys"))
-        self.list.setHeaderLabels([tr("Command"), tr("Keys")])
+        self.list.setAccessibleName("Commands and their keys")
+        self.list.setHeaderLabels(["Command", "Keys"])
         menus: dict[str, QTreeWidgetItem] = {}
         for action in actions:
             command = action.command
@@ -123,7 +122,7 @@ class Commands(QObject):
         if not self._lists_runs:
             # What reads the runs is heavy: it is imported in the lane, so that nobody waits to type.
             lane = self._shell.session.lane
-            lane.submit(tr("Reading the runs"), _import_library, channel="palette", on_result=self._list_runs)
+            lane.submit("Reading the runs", _import_library, channel="palette", on_result=self._list_runs)
         self._palette.ask(self._further)
 
     @Slot(object)
@@ -139,26 +138,17 @@ class Commands(QObject):
         for page in PAGES:
             for number, view in enumerate(page.views):
                 show = partial(shell.pages.show_view, page.name, number)
-                yield PaletteEntry(f"{page.title}: {view.text}", tr("view"), show, tip=view.tip)
+                yield PaletteEntry(f"{page.title}: {view.text}", "view", show, tip=view.tip)
         for each in entries():
-            yield PaletteEntry(tr("Open {name}", name=each.title), tr("data set"), partial(shell.open_entry, each.key))
+            yield PaletteEntry(f"Open {each.title}", "data set", partial(shell.open_entry, each.key))
         for opening in shell.recent.openings:
             open_again = partial(shell.open_files, list(opening.paths))
-            yield PaletteEntry(tr("Open {name}", name=opening.name), str(opening.folder), open_again, opening.why_not)
+            yield PaletteEntry(f"Open {opening.name}", str(opening.folder), open_again, opening.why_not)
         if shell.session.lists_runs:
             for run in reversed(shell.session.library.runs):
                 tags = f", {', '.join(run.tags)}" if run.tags else ""
-                said = tr(
-                    "Run: {data}, {method}, noise {noise:g}, depth {depth}{tags}",
-                    data=run.data,
-                    method=run.method,
-                    noise=run.noise,
-                    depth=run.depth,
-                    tags=tags,
-                )
-                yield PaletteEntry(
-                    said, tr("{error:.2f} % wrong", error=100 * run.error), partial(self._open_run, run.hash)
-                )
+                said = f"Run: {run.data}, {run.method}, noise {run.noise:g}, depth {run.depth}{tags}"
+                yield PaletteEntry(said, f"{100 * run.error:.2f} % wrong", partial(self._open_run, run.hash))
 
     def _open_run(self, key: str) -> None:
         self._shell.pages.turn_to("classifier")
@@ -214,15 +204,13 @@ class Commands(QObject):
         """Say what this is."""
         if self._about is None:
             self._about = QMessageBox(self._window)
-            self._about.setWindowTitle(tr("About slide-gui"))
+            self._about.setWindowTitle("About slide-gui")
             self._about.setText(f"slide-gui {__version__}")
             self._about.setInformativeText(
-                tr(
-                    "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
-                    "Learning with Stacked Linear Denoisers”.\n\nMIT licence; of what is inside (Qt: LGPL 3) "
-                    "see Help, Licences. No network is used unless you ask for a download, or for a "
-                    "scheduler."
-                )
+                "Stacked linear denoisers, after Z. Xu, K. Weinberger and F. Sha, “Rapid Feature "
+                "Learning with Stacked Linear Denoisers”.\n\nMIT licence; of what is inside (Qt: LGPL 3) "
+                "see Help, Licences. No network is used unless you ask for a download, or for a "
+                "scheduler."
             )
         self._about.open()
 

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from slide_gui.gui.display import binding_problem, display_problem, installed_binding
-from slide_gui.language import LANGUAGES, nearest, speak, spoken
+from slide_gui.gui.display import binding_problem, display_problem
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QSettings
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from slide_gui.gui.state.jobs import Lane
 
 __all__ = [
-    "choose_language",
     "collect_in_turn",
     "make_application",
     "make_settings",
@@ -33,7 +31,6 @@ __all__ = [
 ]
 
 _LESS_MOTION = "SLIDE_GUI_LESS_MOTION"  # in the environment; anything but 0 asks for it
-_LANGUAGE = "SLIDE_GUI_LANGUAGE"  # in the environment; goes before the settings
 _SWITCH_SECONDS = 0.001  # how long a worker may keep the interpreter from the GUI thread
 _COLLECT_MILLISECONDS = 2000
 _SCREENSHOT_MILLISECONDS = 60_000
@@ -53,7 +50,6 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     if problem is not None:
         print(f"slide-gui: {problem}", file=sys.stderr)
         return 1
-    choose_language()
     from slide_gui.gui.interruption import Interruption
 
     prepare_interpreter()
@@ -68,16 +64,6 @@ def run(files: Sequence[Path], source: DataSource | None = None) -> int:
     tear_down(window)
     number = interruption.stop()
     return code if number is None else 128 + number
-
-
-def choose_language() -> None:
-    """Speak the language of the environment, of the settings or of the system, before anything has words."""
-    if installed_binding() is None:
-        return
-    from PySide6.QtCore import QLocale
-
-    chosen = os.environ.get(_LANGUAGE) or stored_language(make_settings())
-    speak(nearest(QLocale.system().uiLanguages() if chosen == "system" else [chosen]))
 
 
 def prepare_interpreter() -> None:
@@ -138,7 +124,6 @@ def make_application() -> QApplication:
     if running is None and stored_scale(settings) != 1.0:
         os.environ.setdefault("QT_SCALE_FACTOR", str(stored_scale(settings)))
     app = running if isinstance(running, QApplication) else QApplication(sys.argv[:1])
-    translate_qt(app)
     app.setApplicationName("slide-gui")
     app.setApplicationDisplayName("slide-gui")
     app.setDesktopFileName("slide-gui")
@@ -147,16 +132,6 @@ def make_application() -> QApplication:
     remembered = str(settings.value("less_motion", "false")).lower() == "true"
     ask_for_less_motion(remembered or os.environ.get(_LESS_MOTION, "0") not in ("", "0"))
     return app
-
-
-def translate_qt(app: QApplication) -> None:
-    """Let Qt's own buttons and menus speak the language, too."""
-    from PySide6.QtCore import QLibraryInfo, QTranslator
-
-    if spoken() != "en" and app.findChild(QTranslator) is None:
-        words = QTranslator(app)
-        if words.load(f"qtbase_{spoken()}", QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath)):
-            app.installTranslator(words)
 
 
 def make_settings() -> QSettings:
@@ -170,12 +145,6 @@ def stored_theme(settings: QSettings) -> str:
     """Return the theme that was chosen last; the system's where the file says none that there is."""
     name = str(settings.value("theme", "system"))
     return name if name in ("light", "dark") else "system"
-
-
-def stored_language(settings: QSettings) -> str:
-    """Return the language that was chosen last; the system's where the file says none that there is."""
-    name = str(settings.value("language", "system"))
-    return name if name in LANGUAGES else "system"
 
 
 def store_path() -> Path:

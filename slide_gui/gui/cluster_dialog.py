@@ -25,19 +25,18 @@ from slide_gui.experiments.cluster import MOST_WORKERS, ClusterChoice, Worker
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.widgets.controls import add_button, label
-from slide_gui.language import tr
 from slide_gui.text import counted
 
 __all__ = ["ClusterDialog"]
 
-_HERE = tr("one after the other; nothing to start")
-_LOCAL = tr("processes of this computer, with one thread each")
-_FAR = tr("tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it wrote")
-_TRAVELS = tr(
+_HERE = "one after the other; nothing to start"
+_LOCAL = "processes of this computer, with one thread each"
+_FAR = "tcp://HOST:PORT, tls://HOST:PORT, or the .json file that it wrote"
+_TRAVELS = (
     "Sweeps, benchmarks and trials are made there; training and the pages stay in this window. Data, parameters and "
     "results travel to a scheduler: use one that strangers cannot reach, or tls://."
 )
-_COLUMNS = (tr("Worker"), tr("Threads"), tr("Memory"), tr("Versions"))
+_COLUMNS = ("Worker", "Threads", "Memory", "Versions")
 
 
 class ClusterDialog(QDialog):
@@ -51,23 +50,23 @@ class ClusterDialog(QDialog):
 
     def __init__(self, controller: ClusterController, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Where runs are made"))
+        self.setWindowTitle("Where runs are made")
         self._controller = controller
         column = flush(QVBoxLayout(self), 14, (20, 18, 20, 16))
         grid = nested(column, QGridLayout())
         grid.setHorizontalSpacing(12)
         grid.setVerticalSpacing(8)
         grid.setColumnStretch(1, 1)
-        self.here = QRadioButton(tr("In this window"), self)
-        self.local = QRadioButton(tr("By workers of this computer"), self)
-        self.far = QRadioButton(tr("By a Dask scheduler"), self)
+        self.here = QRadioButton("In this window", self)
+        self.local = QRadioButton("By workers of this computer", self)
+        self.far = QRadioButton("By a Dask scheduler", self)
         self.workers = QSpinBox(self)
         self.workers.setRange(1, MOST_WORKERS)
-        self.workers.setAccessibleName(tr("Workers of this computer"))
+        self.workers.setAccessibleName("Workers of this computer")
         self.scheduler = QLineEdit(self)
         self.scheduler.setMinimumWidth(240)
         self.scheduler.setPlaceholderText("tcp://127.0.0.1:8786")
-        self.scheduler.setAccessibleName(tr("Address of the scheduler"))
+        self.scheduler.setAccessibleName("Address of the scheduler")
         self._group = QButtonGroup(self)
         for row, (button, field, hint) in enumerate(
             ((self.here, None, _HERE), (self.local, self.workers, _LOCAL), (self.far, self.scheduler, _FAR))
@@ -82,20 +81,16 @@ class ClusterDialog(QDialog):
         self.said.setWordWrap(True)
         self.said.setMinimumHeight(36)
         self.said.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.said.setAccessibleName(tr("Connection"))
+        self.said.setAccessibleName("Connection")
         column.addWidget(self.said)
         self.list = _list(self)
         column.addWidget(self.list, 1)
         buttons = nested(column, QHBoxLayout())
-        self.dashboard = add_button(
-            self, buttons, tr("Open dashboard"), tr("Dask’s own page of its workers, in the browser")
-        )
+        self.dashboard = add_button(self, buttons, "Open dashboard", "Dask’s own page of its workers, in the browser")
         buttons.addStretch(1)
-        close = add_button(self, buttons, tr("Close"))
+        close = add_button(self, buttons, "Close")
         close.setAutoDefault(False)
-        self.connect_button = add_button(
-            self, buttons, tr("Connect"), tr("Use it, and see who answers"), kind="primary"
-        )
+        self.connect_button = add_button(self, buttons, "Connect", "Use it, and see who answers", kind="primary")
         self.connect_button.setDefault(True)
         close.clicked.connect(self.reject)
         self.connect_button.clicked.connect(self._choose)
@@ -128,7 +123,7 @@ class ClusterDialog(QDialog):
         workers = self.workers.value() if self.local.isChecked() else 0
         scheduler = self.scheduler.text().strip() if self.far.isChecked() else ""
         if self.far.isChecked() and not scheduler:
-            raise ValueError(tr("no scheduler is named; expected {address}", address=_FAR))
+            raise ValueError(f"no scheduler is named; expected {_FAR}")
         return ClusterChoice(workers, scheduler).checked()
 
     @Slot()
@@ -144,23 +139,23 @@ class ClusterDialog(QDialog):
     def _follow(self) -> None:
         self.workers.setEnabled(self.local.isChecked())
         self.scheduler.setEnabled(self.far.isChecked())
-        self.connect_button.setText(tr("Use this window") if self.here.isChecked() else tr("Connect"))
+        self.connect_button.setText("Use this window" if self.here.isChecked() else "Connect")
 
     @Slot()
     def _show(self) -> None:
         state = self._controller.state
         self.dashboard.setEnabled(bool(state.dashboard))
         if state.connecting:
-            said = tr("Connecting to {place} …", place=state.choice)
+            said = f"Connecting to {state.choice} …"
         elif state.problem:
             said = state.problem[:1].upper() + state.problem[1:]
         elif state.workers:
             workers = counted(len(state.workers), "worker")
-            said = tr("Connected: {workers}, all of the versions of this window.", workers=workers)
+            said = f"Connected: {workers}, all of the versions of this window."
         elif state.choice.is_here:
-            said = tr("Runs are made in this window.")
+            said = "Runs are made in this window."
         else:
-            said = tr("{place}: connected when the next sweep starts, or now by Connect.", place=state.choice)
+            said = f"{state.choice}: connected when the next sweep starts, or now by Connect."
         self.said.setText(said)
         self.list.clear()
         self.list.addTopLevelItems([QTreeWidgetItem(_cells(worker)) for worker in state.workers])
@@ -173,7 +168,7 @@ class ClusterDialog(QDialog):
 def _list(parent: QWidget) -> QTreeWidget:
     workers = QTreeWidget(parent)
     workers.setHeaderLabels(list(_COLUMNS))
-    workers.setAccessibleName(tr("Workers"))
+    workers.setAccessibleName("Workers")
     workers.setRootIsDecorated(False)
     workers.setSelectionMode(QTreeWidget.SelectionMode.NoSelection)
     workers.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
@@ -182,7 +177,7 @@ def _list(parent: QWidget) -> QTreeWidget:
 
 
 def _cells(worker: Worker) -> list[str]:
-    memory = f"{worker.memory / 2**30:.1f} GiB" if worker.memory else tr("no limit")
+    memory = f"{worker.memory / 2**30:.1f} GiB" if worker.memory else "no limit"
     versions = [f"{name} {version}" for name, version in worker.versions]
     half = (len(versions) + 1) // 2
     lines = ", ".join(versions[:half]), ", ".join(versions[half:])

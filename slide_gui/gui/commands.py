@@ -22,7 +22,6 @@ from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.recent import RecentFiles
 from slide_gui.gui.state.session import Session
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.language import LANGUAGES, tr
 
 if TYPE_CHECKING:
     from slide_gui.gui.pages.classifier import ClassifierPage
@@ -102,9 +101,6 @@ class Shell(Protocol):
     def set_theme(self, name: str) -> None:
         """Apply and remember a theme."""
 
-    def set_language(self, name: str) -> None:
-        """Speak a language from the next start on."""
-
     def step_scale(self, step: int) -> None:
         """Let everything be larger or smaller from the next start on."""
 
@@ -157,7 +153,7 @@ class Command:
     says: Callable[[Shell], str] | None = None
 
 
-MENUS = {"File": tr("File"), "Edit": tr("Edit"), "View": tr("View"), "Help": tr("Help")}
+MENUS = {"File": "File", "Edit": "Edit", "View": "View", "Help": "Help"}
 """The menus in their order: name → title."""
 
 
@@ -171,12 +167,6 @@ def _view(number: int, view: ViewSpec) -> Command:
         shell.weights_page.set_view(view.name)
 
     return Command(f"view_{view.name}", view.title, "View", f"Alt+{number}", run, view.tip)
-
-
-def _language(number: int, name: str, title: str) -> Command:
-    text, tip = tr("Language: {language}", language=title), tr("From the next start on")
-    keys = f"Ctrl+Alt+Shift+{number}"
-    return Command(f"language_{name}", text, "View", keys, lambda w: w.set_language(name), tip)
 
 
 def _export(shell: Shell) -> None:
@@ -240,45 +230,45 @@ def _show_log(_shell: Shell) -> None:
 
 
 def _undo(step: Step | None) -> str:
-    return tr("Undo") if step is None else tr("Undo {step}", step=step.text)
+    return "Undo" if step is None else f"Undo {step.text}"
 
 
 def _redo(step: Step | None) -> str:
-    return tr("Redo") if step is None else tr("Redo {step}", step=step.text)
+    return "Redo" if step is None else f"Redo {step.text}"
 
 
 def _not_here(shell: Shell, needs_image: bool = False) -> str:
     """Return why a command about the image that the Weights page shows cannot be run."""
     if shell.pages.name != "weights":
-        return tr("Only on the Weights page")
+        return "Only on the Weights page"
     dataset = shell.workspace.dataset
     if dataset is None:
-        return tr("No data are open yet")
-    return tr("Plain features have no picture") if needs_image and dataset.image_shape is None else ""
+        return "No data are open yet"
+    return "Plain features have no picture" if needs_image and dataset.image_shape is None else ""
 
 
 def _not_cancellable(shell: Shell) -> str:
-    return "" if shell.session.busy or shell.shows_notice else tr("Nothing is running")
+    return "" if shell.session.busy or shell.shows_notice else "Nothing is running"
 
 
 def _not_fittable(shell: Shell) -> str:
     workspace = shell.workspace
     if workspace.dataset is None:
-        return tr("No data are open yet")
-    return tr("The layers are those of the parameters set") if workspace.model() is not None else ""
+        return "No data are open yet"
+    return "The layers are those of the parameters set" if workspace.model() is not None else ""
 
 
 def _no_layer(shell: Shell) -> str:
     workspace = shell.workspace
     if workspace.state.parameters.depth == 0:
-        return tr("There is no layer")
-    return "" if workspace.model() is not None else tr("The layers are not fitted yet")
+        return "There is no layer"
+    return "" if workspace.model() is not None else "The layers are not fitted yet"
 
 
 def _not_trainable(shell: Shell) -> str:
     dataset = shell.workspace.dataset
     if dataset is None:
-        return tr("No data are open yet")
+        return "No data are open yet"
     return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}"
 
 
@@ -291,129 +281,127 @@ def _transposed(shell: Shell) -> bool:
 
 
 COMMANDS = (
-    Command(
-        "open", tr("Open…"), "File", "Ctrl+O", lambda w: w.opening.ask_for_files(), tr("Open files as one data set")
-    ),
+    Command("open", "Open…", "File", "Ctrl+O", lambda w: w.opening.ask_for_files(), "Open files as one data set"),
     Command(
         "open_folder",
-        tr("Open folder…"),
+        "Open folder…",
         "File",
         "Ctrl+Shift+O",
         lambda w: w.opening.ask_for_folder(),
-        tr("Open images by class, or an exported bundle"),
+        "Open images by class, or an exported bundle",
     ),
     Command(
         "save_session",
-        tr("Save session…"),
+        "Save session…",
         "File",
         "Ctrl+S",
         lambda w: w.save_session(),
-        tr("Data, parameters, pins, page and choices in a file; Open brings them back, also from an exported picture"),
+        "Data, parameters, pins, page and choices in a file; Open brings them back, also from an exported picture",
     ),
-    Command("export", tr("Export…"), "File", "Ctrl+E", _export, tr("Write what the page shows")),
+    Command("export", "Export…", "File", "Ctrl+E", _export, "Write what the page shows"),
     Command(
-        "copy_image", tr("Copy page as image"), "File", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())
+        "copy_image", "Copy page as image", "File", "Ctrl+Shift+C", lambda w: w.exports.copy_image(w.pages.shown())
     ),
     Command(
         "copy_table",
-        tr("Copy numbers as table"),
+        "Copy numbers as table",
         "File",
         "Ctrl+Alt+C",
         _copy_table,
-        tr("The numbers of the page, tab-separated"),
+        "The numbers of the page, tab-separated",
     ),
-    Command("quit", tr("Quit"), "File", "Ctrl+Q", lambda w: w.close()),
+    Command("quit", "Quit", "File", "Ctrl+Q", lambda w: w.close()),
     Command(
         "undo",
-        tr("Undo"),
+        "Undo",
         "Edit",
         "Ctrl+Z",
         lambda w: w.workspace.history.undo(),
-        why_not=lambda w: "" if w.workspace.history.last else tr("Nothing was changed yet"),
+        why_not=lambda w: "" if w.workspace.history.last else "Nothing was changed yet",
         says=lambda w: _undo(w.workspace.history.last),
     ),
     Command(
         "redo",
-        tr("Redo"),
+        "Redo",
         "Edit",
         "Ctrl+Shift+Z",
         lambda w: w.workspace.history.redo(),
-        why_not=lambda w: "" if w.workspace.history.next else tr("Nothing was taken back"),
+        why_not=lambda w: "" if w.workspace.history.next else "Nothing was taken back",
         says=lambda w: _redo(w.workspace.history.next),
     ),
     Command(
         "release_pins",
-        tr("Release all pins"),
+        "Release all pins",
         "Edit",
         "Ctrl+Shift+X",
         lambda w: w.workspace.select(pins=()),
-        why_not=lambda w: "" if w.workspace.state.selection.pins else tr("No pixel is pinned"),
+        why_not=lambda w: "" if w.workspace.state.selection.pins else "No pixel is pinned",
     ),
     Command(
         "cancel",
-        tr("Cancel what is running"),
+        "Cancel what is running",
         "Edit",
         "Esc",
         lambda w: w.stop(),
-        tr("What is shown stays; where nothing runs, the notice is dismissed"),
+        "What is shown stays; where nothing runs, the notice is dismissed",
         why_not=_not_cancellable,
     ),
     Command(
         "fit_again",
-        tr("Fit the layers again"),
+        "Fit the layers again",
         "Edit",
         "F5",
         lambda w: w.workspace.fit_again(),
-        tr("Where that was cancelled or failed"),
+        "Where that was cancelled or failed",
         why_not=_not_fittable,
     ),
     Command(
         "try",
-        tr("Try on my data"),
+        "Try on my data",
         "Edit",
         "Ctrl+Shift+T",
         _try,
-        tr("A quick sweep of about a minute, and one sentence on what came out; opens the Error curves"),
+        "A quick sweep of about a minute, and one sentence on what came out; opens the Error curves",
     ),
     Command(
         "train",
-        tr("Train the classifier"),
+        "Train the classifier",
         "Edit",
         "Ctrl+Return",
         _train,
-        tr("On the data that are open, with the parameters set; opens the Classifier page"),
+        "On the data that are open, with the parameters set; opens the Classifier page",
         why_not=_not_trainable,
     ),
     Command(
         "sweep",
-        tr("Sweep noise and depth"),
+        "Sweep noise and depth",
         "Edit",
         "Ctrl+Shift+Return",
         _sweep,
-        tr("The error at every noise and depth; opens the Error curves"),
+        "The error at every noise and depth; opens the Error curves",
         why_not=_not_trainable,
     ),
     Command(
         "cluster",
-        tr("Where runs are made…"),
+        "Where runs are made…",
         "Edit",
         "Ctrl+Alt+R",
         lambda w: w.commands.show_cluster(),
-        tr("In this window, by workers of this computer, or by a Dask scheduler"),
+        "In this window, by workers of this computer, or by a Dask scheduler",
     ),
     *(_page(number, page) for number, page in enumerate(PAGES, 1)),
     *(_view(number, view) for number, view in enumerate(VIEWS, 1)),
     Command(
         "show_table",
-        tr("Show as table"),
+        "Show as table",
         "View",
         "F9",
         lambda w: w.commands.show_table(),
-        tr("The numbers of the page in rows and columns with names, to be read aloud, walked by keys and copied"),
+        "The numbers of the page in rows and columns with names, to be read aloud, walked by keys and copied",
     ),
     Command(
         "corrupt",
-        tr("Corrupt the image of the flow, or not"),
+        "Corrupt the image of the flow, or not",
         "View",
         "Ctrl+K",
         lambda w: w.weights_page.flow_part().toggle_corruption(),
@@ -421,25 +409,25 @@ COMMANDS = (
     ),
     Command(
         "corrupt_again",
-        tr("New corruption"),
+        "New corruption",
         "View",
         "Ctrl+Shift+K",
         lambda w: w.weights_page.flow_part().corrupt_again(),
-        tr("Blank other pixels of the image of the flow"),
+        "Blank other pixels of the image of the flow",
         why_not=_not_here,
     ),
     Command(
         "reset_drawing",
-        tr("Reset the drawn image"),
+        "Reset the drawn image",
         "View",
         "Ctrl+R",
         lambda w: w.weights_page.flow_part().reset(),
-        tr("Show the image as it is in the data"),
+        "Show the image as it is in the data",
         why_not=lambda w: _not_here(w, needs_image=True),
     ),
     Command(
         "run_copies",
-        tr("Start the copies, stop them, or go on"),
+        "Start the copies, stop them, or go on",
         "View",
         "Ctrl+Shift+M",
         lambda w: w.weights_page.copies_part().toggle(),
@@ -447,7 +435,7 @@ COMMANDS = (
     ),
     Command(
         "next_sample",
-        tr("Next image"),
+        "Next image",
         "View",
         "Ctrl+Right",
         lambda w: w.weights_page.shown.next(),
@@ -455,7 +443,7 @@ COMMANDS = (
     ),
     Command(
         "previous_sample",
-        tr("Previous image"),
+        "Previous image",
         "View",
         "Ctrl+Left",
         lambda w: w.weights_page.shown.previous(),
@@ -463,160 +451,156 @@ COMMANDS = (
     ),
     Command(
         "mean_image",
-        tr("Mean image"),
+        "Mean image",
         "View",
         "Ctrl+M",
         lambda w: w.weights_page.shown.toggle_mean(),
-        tr("The mean of the training images, or the image again"),
+        "The mean of the training images, or the image again",
         why_not=_not_here,
     ),
     Command(
         "wall",
-        tr("Wall of layers"),
+        "Wall of layers",
         "View",
         "F11",
         _wall,
-        tr("All rows of all layers on the whole screen, morphing with the noise; Escape leaves"),
+        "All rows of all layers on the whole screen, morphing with the noise; Escape leaves",
         why_not=_no_layer,
     ),
     Command(
         "scramble",
-        tr("Scramble all pixels"),
+        "Scramble all pixels",
         "View",
         "Ctrl+J",
         _scramble,
-        tr("Fit the layers to scrambled pixels, and un-scramble W"),
+        "Fit the layers to scrambled pixels, and un-scramble W",
         why_not=lambda w: (
-            "" if w.workspace.model() and w.workspace.state.parameters.depth else tr("No layer is fitted yet")
+            "" if w.workspace.model() and w.workspace.state.parameters.depth else "No layer is fitted yet"
         ),
     ),
     Command(
         "more_noise",
-        tr("More noise"),
+        "More noise",
         "View",
         "Ctrl+Up",
         lambda w: _step_noise(w, 0.05),
-        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, tr("There is no more than {most:g}", most=LARGEST_NOISE)),
+        why_not=lambda w: _no_more(w, "noise", LARGEST_NOISE, f"There is no more than {LARGEST_NOISE:g}"),
     ),
     Command(
         "less_noise",
-        tr("Less noise"),
+        "Less noise",
         "View",
         "Ctrl+Down",
         lambda w: _step_noise(w, -0.05),
-        why_not=lambda w: _no_more(w, "noise", 0.0, tr("There is none")),
+        why_not=lambda w: _no_more(w, "noise", 0.0, "There is none"),
     ),
     Command(
         "deeper",
-        tr("One layer more"),
+        "One layer more",
         "View",
         "Ctrl+PgUp",
         lambda w: _step_depth(w, 1),
-        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, tr("There are no more than {most}", most=MOST_LAYERS)),
+        why_not=lambda w: _no_more(w, "depth", MOST_LAYERS, f"There are no more than {MOST_LAYERS}"),
     ),
     Command(
         "shallower",
-        tr("One layer less"),
+        "One layer less",
         "View",
         "Ctrl+PgDown",
         lambda w: _step_depth(w, -1),
-        why_not=lambda w: _no_more(w, "depth", 0, tr("There is no layer")),
+        why_not=lambda w: _no_more(w, "depth", 0, "There is no layer"),
     ),
     Command(
         "transpose",
-        tr("Exchange rows and columns of images"),
+        "Exchange rows and columns of images",
         "View",
         "Ctrl+T",
         lambda w: w.workspace.select(transposed=not _transposed(w)),
         checked=_transposed,
         why_not=lambda w: (
-            tr("The data are no images")
-            if w.workspace.dataset is not None and not w.workspace.dataset.image_shape
-            else ""
+            "The data are no images" if w.workspace.dataset is not None and not w.workspace.dataset.image_shape else ""
         ),
     ),
     Command(
         "panel",
-        tr("Panel of parameters"),
+        "Panel of parameters",
         "View",
         "Ctrl+B",
         lambda w: w.show_panel(not w.shows_panel),
-        tr("Show it, or fold it away"),
+        "Show it, or fold it away",
         checked=lambda w: w.shows_panel,
-        why_not=lambda w: "" if w.pages.shown().needs() else tr("This page has no parameters"),
+        why_not=lambda w: "" if w.pages.shown().needs() else "This page has no parameters",
     ),
-    Command("theme_system", tr("Theme: as the system"), "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
-    Command("theme_light", tr("Theme: light"), "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
-    Command("theme_dark", tr("Theme: dark"), "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
-    _language(0, "system", tr("as the system")),
-    *(_language(number, name, title) for number, (name, title) in enumerate(LANGUAGES.items(), 1)),
+    Command("theme_system", "Theme: as the system", "View", "Ctrl+Alt+0", lambda w: w.set_theme("system")),
+    Command("theme_light", "Theme: light", "View", "Ctrl+Alt+1", lambda w: w.set_theme("light")),
+    Command("theme_dark", "Theme: dark", "View", "Ctrl+Alt+2", lambda w: w.set_theme("dark")),
     Command(
         "larger",
-        tr("Everything larger"),
+        "Everything larger",
         "View",
         "Ctrl+Alt+PgUp",
         lambda w: w.step_scale(1),
-        tr("Text, images and controls, up to twice as large, from the next start on"),
+        "Text, images and controls, up to twice as large, from the next start on",
     ),
     Command(
         "smaller",
-        tr("Everything smaller"),
+        "Everything smaller",
         "View",
         "Ctrl+Alt+PgDown",
         lambda w: w.step_scale(-1),
-        tr("Text, images and controls, down to the usual, from the next start on"),
+        "Text, images and controls, down to the usual, from the next start on",
     ),
     Command(
         "less_motion",
-        tr("Less motion"),
+        "Less motion",
         "View",
         "Ctrl+Alt+M",
         lambda w: w.set_less_motion(not w.less_motion),
-        tr("Nothing moves by itself: what would fly, pulse or settle is there at once"),
+        "Nothing moves by itself: what would fly, pulse or settle is there at once",
         checked=lambda w: w.less_motion,
     ),
     Command(
         "developer",
-        tr("Developer mode"),
+        "Developer mode",
         "View",
         "Ctrl+Shift+D",
         lambda w: w.show_lateness(not w.shows_lateness),
-        tr("How late the event loop is, in the status bar"),
+        "How late the event loop is, in the status bar",
         checked=lambda w: w.shows_lateness,
     ),
     Command(
         "guide",
-        tr("Guide"),
+        "Guide",
         "Help",
         "F1",
         lambda w: w.commands.show_guide(),
-        tr("All it does, in five steps and in full"),
+        "All it does, in five steps and in full",
     ),
     Command(
         "palette",
-        tr("Command palette…"),
+        "Command palette…",
         "Help",
         "Ctrl+Shift+P",
         lambda w: w.commands.show_palette(),
-        tr("Find a command, a data set, a file opened before or a run by its name"),
+        "Find a command, a data set, a file opened before or a run by its name",
     ),
     Command(
         "shortcuts",
-        tr("Keyboard shortcuts"),
+        "Keyboard shortcuts",
         "Help",
         "?",
         lambda w: w.commands.show_shortcuts(),
-        tr("Every command with its keys"),
+        "Every command with its keys",
     ),
     Command(
         "licences",
-        tr("Licences"),
+        "Licences",
         "Help",
         "Ctrl+Shift+F1",
         lambda w: w.commands.show_guide("licences.md"),
-        tr("What the program is made of, and under which licences"),
+        "What the program is made of, and under which licences",
     ),
-    Command("show_log", tr("Show the log folder"), "Help", "Ctrl+Shift+L", _show_log),
-    Command("about", tr("About slide-gui"), "Help", "Shift+F1", lambda w: w.commands.show_about()),
+    Command("show_log", "Show the log folder", "Help", "Ctrl+Shift+L", _show_log),
+    Command("about", "About slide-gui", "Help", "Shift+F1", lambda w: w.commands.show_about()),
 )
 """In the order of the menus."""

@@ -9,19 +9,18 @@ from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFor
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
 from slide_gui.gui.layouts import nested
-from slide_gui.language import spoken, tr
 from slide_gui.resources import resource
 
 __all__ = ["GUIDE_PAGES", "Guide", "page_file"]
 
 GUIDE_PAGES = {
-    "guide.md": tr("Guide"),
-    "tour.md": tr("Five steps"),
-    "glossary.md": tr("Glossary"),
-    "paper.md": tr("The paper"),
-    "measurements.md": tr("Measured"),
-    "cluster.md": tr("More computers"),
-    "licences.md": tr("Licences"),
+    "guide.md": "Guide",
+    "tour.md": "Five steps",
+    "glossary.md": "Glossary",
+    "paper.md": "The paper",
+    "measurements.md": "Measured",
+    "cluster.md": "More computers",
+    "licences.md": "Licences",
 }
 """The title of each page, by its file."""
 
@@ -29,16 +28,14 @@ _ABOVE_HEADING, _ABOVE_PARAGRAPH, _ABOVE_ITEM = 18, 8, 4
 
 
 def page_file(name: str) -> Path:
-    """Return the file of one of `GUIDE_PAGES`: that of the language that is spoken, or English where it has none.
+    """Return the file of one of `GUIDE_PAGES`.
 
     Raises
     ------
     FileNotFoundError
         If the installation lacks it.
     """
-    folder = resource("help")
-    translated = folder / spoken() / name
-    return translated if translated.is_file() else folder / name
+    return resource("help") / name
 
 
 class Guide(QDialog):
@@ -62,23 +59,23 @@ class Guide(QDialog):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Guide to slide-gui"))
+        self.setWindowTitle("Guide to slide-gui")
         self.resize(880, 640)
         self.tabs = QTabBar(self)
-        self.tabs.setAccessibleName(tr("Pages of the guide"))
+        self.tabs.setAccessibleName("Pages of the guide")
         self.tabs.setDrawBase(False)
         for title in GUIDE_PAGES.values():
             self.tabs.addTab(title)
         self.text = QTextBrowser(self)
-        self.text.setAccessibleName(tr("Text of the guide"))
+        self.text.setAccessibleName("Text of the guide")
         self.text.setOpenLinks(False)
         self.text.document().setDocumentMargin(12)
         # Lines and cells break; but Qt rounds a table's width up, which alone would bring a bar.
         self.text.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.text.anchorClicked.connect(self._follow)
         self.search = QLineEdit(self)
-        self.search.setPlaceholderText(tr("Find in this page"))
-        self.search.setAccessibleName(tr("Find in this page"))
+        self.search.setPlaceholderText("Find in this page")
+        self.search.setAccessibleName("Find in this page")
         self.search.setClearButtonEnabled(True)
         self.search.setMaximumWidth(240)
         self.search.textEdited.connect(self._find_anew)
@@ -157,4 +154,4 @@ class Guide(QDialog):
         if not is_there:
             self.text.moveCursor(QTextCursor.MoveOperation.Start)
             is_there = self.text.find(wanted, QTextDocument.FindFlag(0))
-        self.missing.setText("" if is_there else tr("not on this page"))
+        self.missing.setText("" if is_there else "not on this page")

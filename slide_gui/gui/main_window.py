@@ -44,7 +44,6 @@ from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
 from slide_gui.gui.widgets.notice import Notice
-from slide_gui.language import LANGUAGES, tr
 from slide_gui.text import time_left
 
 __all__ = ["MainWindow", "within"]
@@ -99,8 +98,8 @@ class TitleBar(QFrame):
     def show_dataset(self, dataset: Dataset) -> None:
         """Say what is open."""
         files = dataset.source.split("; ")
-        origin = Path(files[0]).name if len(files) == 1 else tr("{n} files", n=len(files))
-        self._title.setText(f"{dataset.name} · {tr('generated') if dataset.generated else origin}")
+        origin = Path(files[0]).name if len(files) == 1 else f"{len(files)} files"
+        self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
 
     def follow_actions(self) -> None:
         """Enable the buttons whose commands are enabled, and let them say what these would do."""
@@ -150,7 +149,7 @@ class Navigation(QFrame):
         self._panel_action = actions["panel"]
         column.addWidget(self._panel)
         self._panel.ensurePolished()
-        words = [*(spec.text for spec in PAGES), tr("Fold"), tr("Unfold")]
+        words = [*(spec.text for spec in PAGES), "Fold", "Unfold"]
         width = max(_RAIL, _BESIDE + max(self._panel.fontMetrics().horizontalAdvance(word) for word in words))
         for each in (self, *self._buttons.values(), self._panel):
             each.setFixedWidth(width)
@@ -158,8 +157,8 @@ class Navigation(QFrame):
     def follow_actions(self) -> None:
         """Enable the button of the panel where there is one, and let it say what it would do."""
         action = self._panel_action
-        self._panel.setText(tr("Fold") if action.isChecked() else tr("Unfold"))
-        self._panel.setAccessibleName(tr("Fold the panel") if action.isChecked() else tr("Unfold the panel"))
+        self._panel.setText("Fold" if action.isChecked() else "Unfold")
+        self._panel.setAccessibleName("Fold the panel" if action.isChecked() else "Unfold the panel")
         self._panel.setEnabled(action.isEnabled())
         self._panel.setToolTip(action.toolTip())
 
@@ -189,8 +188,8 @@ def within(frame: QRect, room: QRect) -> QRect:
     return QRect(QPoint(left, top), size)
 
 
-_PRIVATE = tr("nothing leaves this computer")
-_FAR = tr("Data and parameters of sweeps, benchmarks and trials travel there, and results come back")
+_PRIVATE = "nothing leaves this computer"
+_FAR = "Data and parameters of sweeps, benchmarks and trials travel there, and results come back"
 
 
 class MainWindow(QMainWindow):
@@ -367,15 +366,15 @@ class MainWindow(QMainWindow):
             if folder is not None:
                 self.keeper.open(path, [folder])
 
-        self.tell("error", tr("The data of the session were not found"), said, remedy=tr("Locate…"), run=locate)
+        self.tell("error", "The data of the session were not found", said, remedy="Locate…", run=locate)
 
     @Slot(object)
     def _ask_to_recover(self, path: Path) -> None:
         self.tell(
             "information",
-            tr("slide-gui did not close last time"),
-            tr("What it showed was kept; the example is open meanwhile."),
-            remedy=tr("Bring it back"),
+            "slide-gui did not close last time",
+            "What it showed was kept; the example is open meanwhile.",
+            remedy="Bring it back",
             run=lambda: self.keeper.open(path),
         )
 
@@ -431,19 +430,13 @@ class MainWindow(QMainWindow):
         self.settings.setValue("less_motion", asked)
         ask_for_less_motion(asked)
 
-    def set_language(self, name: str) -> None:
-        """Speak a language, or the system's, from the next start on."""
-        self.settings.setValue("language", name)
-        language = LANGUAGES.get(name, tr("The language of the system"))
-        self.tell("information", tr("{language} from the next start on", language=language), "")
-
     def step_scale(self, step: int) -> None:
         """Let everything be larger or smaller from the next start on."""
         place = SCALES.index(stored_scale(self.settings)) + step
         scale = SCALES[min(max(place, 0), len(SCALES) - 1)]
         self.settings.setValue("scale", str(scale))
-        title = tr("{scale:.0f} % from the next start on", scale=100 * scale)
-        self.tell("information", title, tr("Text, images and controls alike."))
+        title = f"{100 * scale:.0f} % from the next start on"
+        self.tell("information", title, "Text, images and controls alike.")
 
     def _tint(self) -> None:
         theme = theme_of(self).name
@@ -467,9 +460,9 @@ class MainWindow(QMainWindow):
     def _show_export(self, path: Path) -> None:
         self.tell(
             "information",
-            tr("Exported"),
+            "Exported",
             str(path),
-            remedy=tr("Show in folder") if shows_folders() else "",
+            remedy="Show in folder" if shows_folders() else "",
             run=lambda: self.exports.show_in_folder(path),
             path=str(path),
         )
@@ -477,8 +470,8 @@ class MainWindow(QMainWindow):
     @Slot(str)
     def _show_waiting(self, for_what: str) -> None:
         if for_what:
-            said, run = tr("It opens once {done}.", done=for_what), self.exports.give_up
-            self.tell("information", tr("The export waits"), said, remedy=tr("Do not wait"), run=run)
+            said, run = f"It opens once {for_what}.", self.exports.give_up
+            self.tell("information", "The export waits", said, remedy="Do not wait", run=run)
         else:
             self.notice.dismiss()
 
@@ -515,10 +508,10 @@ class MainWindow(QMainWindow):
     def _show_fault(self, sentence: str, details: str) -> None:
         self.tell(
             "error",
-            tr("Something went wrong inside the program"),
-            tr("{error}. Your data and settings are kept.", error=sentence),
+            "Something went wrong inside the program",
+            f"{sentence}. Your data and settings are kept.",
             details,
-            remedy=tr("Show the log"),
+            remedy="Show the log",
             run=self.actions_by_name["show_log"].trigger,
         )
 
@@ -574,13 +567,13 @@ class MainWindow(QMainWindow):
         """Say whether anything leaves this computer."""
         scheduler = self.session.scheduler
         if not self.shows_lateness:
-            self._right_status.setText(tr("runs are made at {address}", address=scheduler) if scheduler else _PRIVATE)
-        self._right_status.setToolTip(_FAR if scheduler else tr("No network is used unless you ask for a download"))
+            self._right_status.setText(f"runs are made at {scheduler}" if scheduler else _PRIVATE)
+        self._right_status.setToolTip(_FAR if scheduler else "No network is used unless you ask for a download")
 
     @Slot(object)
     def _show_lateness(self, worst: float) -> None:
         if self.shows_lateness:
-            self._right_status.setText(tr("event loop at most {late:.0f} ms late", late=1000 * worst))
+            self._right_status.setText(f"event loop at most {1000 * worst:.0f} ms late")
 
     @Slot(object, object)
     def _follow_state(self, _state: object, _old: object) -> None:

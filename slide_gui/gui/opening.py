@@ -28,14 +28,13 @@ from slide_gui.experiments.session import SUFFIX
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel
-from slide_gui.language import tr
 from slide_gui.text import count, label_names, told_apart
 
 __all__ = ["Opening", "ReadingPreview"]
 
 _FILTER = (
-    f"{tr('Data and sessions')} (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
-    f"{tr('Exported pictures')} (*.png *.svg *.pdf *.gif *.apng *.mp4);;{tr('All files')} (*)"
+    f"{'Data and sessions'} (*.amat *.zip *.gz *.idx* *-ubyte *.npz *.npy *.csv *.mat *.slide-session);;"
+    f"{'Exported pictures'} (*.png *.svg *.pdf *.gif *.apng *.mp4);;{'All files'} (*)"
 )
 
 
@@ -58,27 +57,27 @@ class Opening(QObject):
 
     def ask_for_files(self) -> None:
         """Ask for files and open them as one data set."""
-        names, _ = QFileDialog.getOpenFileNames(self._window, tr("Open data"), self._folder(), _FILTER)
+        names, _ = QFileDialog.getOpenFileNames(self._window, "Open data", self._folder(), _FILTER)
         if names:
             self._settings.setValue("folder/open", str(Path(names[0]).parent))
             self.files_chosen.emit([Path(name) for name in names])
 
     def ask_for_folder(self) -> None:
         """Ask for a folder and open it."""
-        title = tr("Open a folder: images by class, or an exported bundle")
+        title = "Open a folder: images by class, or an exported bundle"
         name = QFileDialog.getExistingDirectory(self._window, title, self._folder())
         if name:
             self.files_chosen.emit([Path(name)])
 
     def ask_where_to_save(self) -> Path | None:
         """Ask where to write a session; None if a person did not say."""
-        place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"{tr('Sessions')} (*{SUFFIX})"
-        name, _ = QFileDialog.getSaveFileName(self._window, tr("Save session"), str(place), kinds)
+        place, kinds = Path(self._folder()) / f"session{SUFFIX}", f"{'Sessions'} (*{SUFFIX})"
+        name, _ = QFileDialog.getSaveFileName(self._window, "Save session", str(place), kinds)
         return Path(name) if name else None
 
     def ask_where_data_are(self) -> Path | None:
         """Ask for the folder that the data of a session are in now."""
-        name = QFileDialog.getExistingDirectory(self._window, tr("Folder of the data"), self._folder())
+        name = QFileDialog.getExistingDirectory(self._window, "Folder of the data", self._folder())
         return Path(name) if name else None
 
     def folders(self) -> list[Path]:
@@ -94,14 +93,10 @@ class Opening(QObject):
 
         wanted = entry(key)
         box = self._download_box()
-        box.setText(tr("Download the files of {data}?", data=wanted.title))
+        box.setText(f"Download the files of {wanted.title}?")
         box.setInformativeText(
-            tr(
-                "From {address} into {folder}. Each file is checked by its hash.\nLicence: {licence}",
-                address=wanted.mirrors[0],
-                folder=data_folders()[0] / key,
-                licence=wanted.licence,
-            )
+            f"From {wanted.mirrors[0]} into {data_folders()[0] / key}. Each file is checked by its "
+            f"hash.\nLicence: {wanted.licence}"
         )
         self._wanted = key
         box.open()
@@ -109,8 +104,8 @@ class Opening(QObject):
     def _download_box(self) -> QMessageBox:
         if self._box is None:
             self._box = QMessageBox(self._window)
-            self._box.setWindowTitle(tr("Download"))
-            yes = self._box.addButton(tr("Download"), QMessageBox.ButtonRole.AcceptRole)
+            self._box.setWindowTitle("Download")
+            yes = self._box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
             self._box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
             self._box.setDefaultButton(yes)
             self._box.accepted.connect(self._download)
@@ -147,27 +142,27 @@ class ReadingPreview(QFrame):
         super().__init__(parent)
         self._workspace = workspace
         self.setProperty("role", "panel")
-        self.setAccessibleName(tr("How the files were read"))
+        self.setAccessibleName("How the files were read")
         self._title, self._why = ElidedLabel("", self, "heading"), QLabel(self)
         self._why.setProperty("role", "secondary")
         self._why.setWordWrap(True)
         self._table = QWidget(self)
         self._cells = [[self._cell() for _ in range(_SHOWN_IMAGES + 1)] for _ in range(_SHOWN_ROWS + 1)]
-        self.label_column = self._box(tr("Classes in"), tr("Which column holds the classes"))
-        self.shape = self._box(tr("Shape"), tr("Rows × columns of the images, or no picture"))
-        self.header = QCheckBox(tr("Header line"), self)
-        self.header.setToolTip(tr("The first line names the columns"))
-        self.transposed = QCheckBox(tr("By columns"), self)
-        self.transposed.setToolTip(tr("The pixels of an image stand column by column in the file"))
-        self.scaled = QCheckBox(tr("Scaled to 0–1"), self)
+        self.label_column = self._box("Classes in", "Which column holds the classes")
+        self.shape = self._box("Shape", "Rows × columns of the images, or no picture")
+        self.header = QCheckBox("Header line", self)
+        self.header.setToolTip("The first line names the columns")
+        self.transposed = QCheckBox("By columns", self)
+        self.transposed.setToolTip("The pixels of an image stand column by column in the file")
+        self.scaled = QCheckBox("Scaled to 0–1", self)
         self.scaled.setToolTip(
-            tr("Each feature is brought to 0 … 1 by its smallest and largest value in the training part")
+            "Each feature is brought to 0 … 1 by its smallest and largest value in the training part"
         )
-        self.open_button = QPushButton(tr("Open like this"), self)
+        self.open_button = QPushButton("Open like this", self)
         self.open_button.setProperty("kind", "primary")
-        self.open_button.setToolTip(tr("Keep it so, also when the same file is opened again"))
-        self.try_button = QPushButton(tr("Try on my data"), self)
-        self.try_button.setToolTip(tr("Keep it so, and say in about a minute what SLIDE makes of it"))
+        self.open_button.setToolTip("Keep it so, also when the same file is opened again")
+        self.try_button = QPushButton("Try on my data", self)
+        self.try_button.setToolTip("Keep it so, and say in about a minute what SLIDE makes of it")
         self._arrange()
         self.shape.activated.connect(self._show_images)
         self.transposed.toggled.connect(self._show_images)
@@ -239,14 +234,12 @@ class ReadingPreview(QFrame):
     def _show(self, dataset: Dataset) -> None:
         opened, n = dataset.opened, len(dataset.train) + len(dataset.test)
         if opened.columns:
-            columns = tr("{n} columns", n=count(len(opened.columns)))
+            columns = f"{count(len(opened.columns))} columns"
         else:
-            columns = tr("{n} features", n=count(dataset.n_features))
-        self._title.setText(tr("{data}: {n} rows, {columns}", data=dataset.name, n=count(n), columns=columns))
+            columns = f"{count(dataset.n_features)} features"
+        self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
         guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses]
-        self._why.setText(
-            tr("Guessed: {guesses}", guesses=" · ".join(guesses)) if guesses else tr("Nothing had to be guessed.")
-        )
+        self._why.setText(f"Guessed: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed.")
         self._fill_choices(dataset)
         self._show_images()
         self.show()
@@ -255,15 +248,15 @@ class ReadingPreview(QFrame):
         opened, reading, d = dataset.opened, self._reading(), dataset.n_features
         self.label_column.clear()
         for number, name in enumerate(opened.columns, start=1):
-            self.label_column.addItem(name if opened.header else tr("column {name}", name=name), str(number))
-        self.label_column.addItem(tr("no column"), NO_COLUMN)
+            self.label_column.addItem(name if opened.header else f"column {name}", str(number))
+        self.label_column.addItem("no column", NO_COLUMN)
         chosen = NO_COLUMN if opened.label_column is None else str(opened.label_column + 1)
         self.label_column.setCurrentIndex(self.label_column.findData(chosen))
         self.header.setChecked(bool(opened.header))
         for widget in (self.label_column, self._captions[self.label_column], self.header):
             widget.setVisible(bool(opened.columns))
         self.shape.clear()
-        self.shape.addItem(tr("no picture"), ())
+        self.shape.addItem("no picture", ())
         for rows in range(2, d):
             if d % rows == 0 and d // rows > 1:
                 self.shape.addItem(f"{rows} × {d // rows}", (rows, d // rows))
@@ -325,9 +318,9 @@ class ReadingPreview(QFrame):
             for row, value in enumerate(dataset.train[:_SHOWN_ROWS, feature].tolist(), start=1):
                 self._say(row, feature, f"{value:.4g}")
         if dataset.n_features > shown:
-            self._say(0, shown, tr("… {n} more", n=dataset.n_features - shown))
+            self._say(0, shown, f"… {dataset.n_features - shown} more")
         if dataset.train_labels is not None:
-            self._say(0, shown + 1, tr("class"))
+            self._say(0, shown + 1, "class")
             for row in range(min(_SHOWN_ROWS, len(dataset.train))):
                 self._say(row + 1, shown + 1, _class_of(dataset, row))
 

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.layouts import flush
-from slide_gui.language import tr
 
 __all__ = ["CommandPalette", "PaletteEntry"]
 
@@ -58,15 +57,15 @@ class CommandPalette(QDialog):
 
     def __init__(self, actions: Iterable[QAction], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Commands"))
+        self.setWindowTitle("Commands")
         self.resize(*_SIZE)
         self._actions = [action for action in actions if action.objectName() != "palette"]
         self._entries: list[PaletteEntry] = []
         self._shown: list[PaletteEntry] = []
         self._further: Callable[[], Iterable[PaletteEntry]] = tuple
         self._filter = QLineEdit(self)
-        self._filter.setPlaceholderText(tr("Type a command, a data set, a file or a run"))
-        self._filter.setAccessibleName(tr("Command"))
+        self._filter.setPlaceholderText("Type a command, a data set, a file or a run")
+        self._filter.setAccessibleName("Command")
         self._list = QTreeWidget(self)
         self._list.setColumnCount(2)
         self._list.setHeaderHidden(True)
@@ -76,7 +75,7 @@ class CommandPalette(QDialog):
         self._list.header().setStretchLastSection(False)
         self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
-        self._list.setAccessibleName(tr("What can be done"))
+        self._list.setAccessibleName("What can be done")
         self._nothing = QLabel(self)
         self._nothing.setTextFormat(Qt.TextFormat.PlainText)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -134,7 +133,7 @@ class CommandPalette(QDialog):
             item.setToolTip(0, entry.tip or entry.text)
             item.setToolTip(1, hint)
             item.setDisabled(bool(entry.why_not))
-        self._nothing.setText(tr("Nothing matches “{words}”", words=text.strip()))
+        self._nothing.setText(f"Nothing matches “{text.strip()}”")
         self._nothing.setVisible(not self._shown)
         self._list.setVisible(bool(self._shown))
         self._choose(0, 1)

@@ -35,9 +35,8 @@ from slide_gui.gui.state.recent import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices, name_box, spin_box
 from slide_gui.gui.widgets.number_slider import NumberSlider
-from slide_gui.language import plural, tr
 from slide_gui.plugins import Plugin
-from slide_gui.text import count, counted
+from slide_gui.text import count, counted, plural
 
 __all__ = ["ParameterPanel"]
 
@@ -149,30 +148,28 @@ class SplitControls(QWidget):
         super().__init__(parent)
         self._workspace, self._shown = workspace, HeldOut()
         column = flush(QVBoxLayout(self), 4)
-        tip = tr("The file has no test part: rows held out stand in its place, the classes in proportion")
-        caption, self.kind = QLabel(tr("Test part"), self), QComboBox(self)
-        self.kind.setAccessibleName(tr("Test part"))
+        tip = "The file has no test part: rows held out stand in its place, the classes in proportion"
+        caption, self.kind = QLabel("Test part", self), QComboBox(self)
+        self.kind.setAccessibleName("Test part")
         self.kind.setToolTip(tip)
-        self.kind.addItem(tr("a share held out"), _SHARE)
-        self.kind.addItem(tr("folds, each once"), _FOLDS)
-        self.kind.addItem(tr("nothing held out"), _NOTHING)
+        self.kind.addItem("a share held out", _SHARE)
+        self.kind.addItem("folds, each once", _FOLDS)
+        self.kind.addItem("nothing held out", _NOTHING)
         caption.setBuddy(self.kind)
         top = nested(column, QHBoxLayout())
         top.addWidget(caption, 1)
-        self.seed = self._number(
-            tr("Seed of the split"), tr("Which rows are drawn; each seed draws others"), 0, 9999, top
-        )
-        self.seed.setPrefix(tr("seed "))
+        self.seed = self._number("Seed of the split", "Which rows are drawn; each seed draws others", 0, 9999, top)
+        self.seed.setPrefix("seed ")
         column.addWidget(self.kind)
         row = nested(column, QHBoxLayout(), spacing=4)
-        self.share = self._number(tr("Share held out"), tr("How much of each class is held out, 5 to 90 %"), 5, 90, row)
+        self.share = self._number("Share held out", "How much of each class is held out, 5 to 90 %", 5, 90, row)
         self.share.setSuffix(" %")
         self.fold = self._number(
-            tr("Fold that is tested on"), tr("Which of them is the test part of what is shown"), 1, 20, row
+            "Fold that is tested on", "Which of them is the test part of what is shown", 1, 20, row
         )
-        self.fold.setPrefix(tr("fold "))
-        self.folds = self._number(tr("Folds"), tr("Into how many folds the rows are dealt, 2 to 20"), 2, 20, row)
-        self.folds.setPrefix(tr("of "))
+        self.fold.setPrefix("fold ")
+        self.folds = self._number("Folds", "Into how many folds the rows are dealt, 2 to 20", 2, 20, row)
+        self.folds.setPrefix("of ")
         self.kind.activated.connect(self._change_kind)
         self.hide()
 
@@ -247,17 +244,17 @@ def _rows(dataset: Dataset) -> tuple[str, str]:
     """Return how many rows are trained on and judged, in two lines."""
     train, test, held_out = count(len(dataset.train)), count(len(dataset.test)), dataset.held_out
     if held_out is None:
-        return tr("{n} train", n=train), tr("{n} test", n=test)
-    total, said = count(len(dataset.train) + len(dataset.test)), tr("{n} held out", n=test)
+        return f"{train} train", f"{test} test"
+    total, said = count(len(dataset.train) + len(dataset.test)), f"{test} held out"
     if held_out.folds:
         fold, folds = held_out.fold + 1, held_out.folds
-        said = tr("{n} held out (fold {fold} of {folds})", n=test, fold=fold, folds=folds)
-    return tr("{n} of {total} rows to train", n=train, total=total), said
+        said = f"{test} held out (fold {fold} of {folds})"
+    return f"{train} of {total} rows to train", said
 
 
 def _column(dataset: Dataset, column: int) -> str:
     name = dataset.opened.columns[column]
-    return f"“{name}”" if dataset.opened.header else tr("column {name}", name=name)
+    return f"“{name}”" if dataset.opened.header else f"column {name}"
 
 
 class ParameterPanel(QScrollArea):
@@ -288,7 +285,7 @@ class ParameterPanel(QScrollArea):
     ) -> None:
         super().__init__(parent)
         self._workspace, self._recent = workspace, recent
-        self.setAccessibleName(tr("Parameters"))
+        self.setAccessibleName("Parameters")
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # what has the keyboard inside is brought into sight
         self.setFixedWidth(_WIDTH)
         self.setWidgetResizable(True)
@@ -356,32 +353,32 @@ class ParameterPanel(QScrollArea):
         return box
 
     def _build_data(self) -> None:
-        self._heading(tr("DATA"))
+        self._heading("DATA")
         self._datasets = _DataMenu(self)
-        name_box(self._datasets, tr("Data set"))
-        self._datasets.setToolTip(tr("The benchmark data sets of the paper (§6), or files of your own"))
+        name_box(self._datasets, "Data set")
+        self._datasets.setToolTip("The benchmark data sets of the paper (§6), or files of your own")
         self._fill_menu()
         self._datasets.asked.connect(self._offer_all)
         self._datasets.activated.connect(self._choose_dataset)
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
-        self._badge = QLabel(tr("generated"), self)
+        self._badge = QLabel("generated", self)
         self._badge.setProperty("role", "badge")
-        self._counts = QLabel(tr("loading…"), self)
+        self._counts = QLabel("loading…", self)
         self._counts.setProperty("role", "secondary")
         self._counts.setWordWrap(True)
         self._counts.setMinimumHeight(30)
         self._counts.setAlignment(Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._badge, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._counts, 1)
-        self._fetch = QPushButton(tr("Get the real files…"), self)
-        self._fetch.setToolTip(tr("Download the benchmark’s own files; asks before it does"))
+        self._fetch = QPushButton("Get the real files…", self)
+        self._fetch.setToolTip("Download the benchmark’s own files; asks before it does")
         self._fetch.clicked.connect(self._ask_for_files)
         self._fetch.hide()
         self._layout.addWidget(self._fetch)
-        self._opened_as = QPushButton(tr("How it was read…"), self)
-        self._opened_as.setToolTip(tr("See how the files were read, and read them otherwise"))
+        self._opened_as = QPushButton("How it was read…", self)
+        self._opened_as.setToolTip("See how the files were read, and read them otherwise")
         self._opened_as.clicked.connect(self.reading_requested)
         self._opened_as.hide()
         self._layout.addWidget(self._opened_as)
@@ -391,19 +388,19 @@ class ParameterPanel(QScrollArea):
 
     def _build_stack(self) -> None:
         workspace = self._workspace
-        self._heading(tr("STACK"))
+        self._heading("STACK")
         self.noise_slider = _ParameterSlider(
-            *(workspace, "noise", tr("Noise 1 − p"), 0.0, LARGEST_NOISE, 0.01, 0.3),
-            tip=tr(
-                "Probability 1 − p that a pixel is blanked, 0 to {most:g}. The weights are the closed form over all "
-                "corruptions, W = E[P] E[Q]⁻¹ (eq. 8).",
-                most=LARGEST_NOISE,
+            *(workspace, "noise", "Noise 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3),
+            tip=(
+                f"Probability 1 − p that a pixel is blanked, 0 to {LARGEST_NOISE:g}. The weights are the closed "
+                "form over all "
+                "corruptions, W = E[P] E[Q]⁻¹ (eq. 8)."
             ),
             parent=self,
         )
         self.ridge_slider = _ParameterSlider(
-            *(workspace, "ridge", tr("Ridge"), _RIDGES[0], _RIDGES[-1], 1, RIDGE),
-            tip=tr(
+            *(workspace, "ridge", "Ridge", _RIDGES[0], _RIDGES[-1], 1, RIDGE),
+            tip=(
                 "Added to the diagonal, W = E[P] (E[Q] + ridge · I)⁻¹, with S summed over all rows, 1e−8 to 1000; the "
                 "paper’s Algorithm 1 adds 1e−5. More of it keeps the weights from pixels that are hardly ever lit "
                 "small."
@@ -412,48 +409,46 @@ class ParameterPanel(QScrollArea):
             values=_RIDGES,
         )
         self.depth_slider = _ParameterSlider(
-            *(workspace, "depth", tr("Depth l"), 0, MOST_LAYERS, 1, 4),
-            tip=tr("Number of stacked denoisers, 0 to {most}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).", most=MOST_LAYERS),
+            *(workspace, "depth", "Depth l", 0, MOST_LAYERS, 1, 4),
+            tip=f"Number of stacked denoisers, 0 to {MOST_LAYERS}: hᵏ = Wᵏ T(hᵏ⁻¹) (§4, Algorithm 2).",
             parent=self,
         )
         self.threshold_slider = _ParameterSlider(
-            *(workspace, "threshold", tr("Threshold t"), 0.0, 1.0, 0.01, 0.5),
-            tip=tr("T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6)."),
+            *(workspace, "threshold", "Threshold t", 0.0, 1.0, 0.01, 0.5),
+            tip="T(a) = 1 if a > t, else 0, 0 to 1; the paper uses 0.5 (§6).",
             parent=self,
         )
         for slider in (self.noise_slider, self.ridge_slider, self.depth_slider, self.threshold_slider):
             self._layout.addWidget(slider)
             self._layout.addSpacing(8)
-        tip = tr("The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t")
-        self._squashing = self._choice(tr("Squashing"), tip, "squashing", workspace.set_parameters)
+        tip = "The function T between two layers, hᵏ = Wᵏ T(hᵏ⁻¹) (§4); only the threshold uses t"
+        self._squashing = self._choice("Squashing", tip, "squashing", workspace.set_parameters)
         add_choices(self._squashing, SQUASHINGS.values())
         self._squashing.further = further_squashings
-        tip = tr(
-            "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it"
-        )
-        self._fit_on = self._choice(tr("Fit on"), tip, "fit_on", workspace.set_parameters)
+        tip = "Each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2) or on T of it"
+        self._fit_on = self._choice("Fit on", tip, "fit_on", workspace.set_parameters)
         add_choices(self._fit_on, FIT_ON.values())
 
     def _build_tiles(self) -> None:
         self._rule()
-        self._heading(tr("TILES"))
+        self._heading("TILES")
         select = self._workspace.select
-        tip = tr(
+        tip = (
             "Weights W, or contributions: each weight times the root mean square, over the training rows, of the pixel "
             "it is taken from. As needed: contributions where the largest weight of a layer is more than 10 times the "
             "largest from a typical pixel"
         )
         with self._part("show"):
-            self._show = self._choice(tr("Show"), tip, "show", select)
+            self._show = self._choice("Show", tip, "show", select)
         add_choices(self._show, SHOWN.values())
-        tip = tr("Which tiles share the limits of the colour scale")
+        tip = "Which tiles share the limits of the colour scale"
         with self._part("levels"):
-            self._levels = self._choice(tr("Levels"), tip, "levels", select)
+            self._levels = self._choice("Levels", tip, "levels", select)
         add_choices(self._levels, LEVELS.values())
-        tip = tr("Zero is the neutral colour; jet is the paper’s look")
+        tip = "Zero is the neutral colour; jet is the paper’s look"
         with self._part("colors"):
-            self._colors = self._choice(tr("Colours"), tip, "colors", select)
-        self._colors.addItem(tr("diverging, as the theme"), "auto")
+            self._colors = self._choice("Colours", tip, "colors", select)
+        self._colors.addItem("diverging, as the theme", "auto")
         for key in (*DIVERGING, "jet"):
             self._colors.addItem(MAPS[key], key)
 
@@ -480,17 +475,17 @@ class ParameterPanel(QScrollArea):
 
     @Slot(object)
     def _show_dataset(self, dataset: Dataset) -> None:
-        self._badge.setText(tr("generated") if dataset.generated else tr("real"))
+        self._badge.setText("generated" if dataset.generated else "real")
         what = (
-            tr("{rows} × {columns} pixels", rows=dataset.image_shape[0], columns=dataset.image_shape[1])
+            f"{dataset.image_shape[0]} × {dataset.image_shape[1]} pixels"
             if dataset.image_shape
             else counted(dataset.n_features, "feature")
         )
         if dataset.opened.scaled:
-            what = tr("{features}, scaled to 0–1", features=what)
+            what = f"{what}, scaled to 0–1"
         column = dataset.opened.label_column
         if column is not None and dataset.opened.columns:
-            what = "\n".join([what, tr("classes: {column}", column=_column(dataset, column))])
+            what = "\n".join([what, f"classes: {_column(dataset, column)}"])
         self._counts.setText("\n".join([*_rows(dataset), what]))
         source = self._workspace.source
         self._opened_as.setVisible(source is not None and bool(source.paths))
@@ -498,7 +493,7 @@ class ParameterPanel(QScrollArea):
         lines = [
             *(f"{guess.what}: {guess.why}" for guess in dataset.opened.guesses),
             dataset.source,
-            tr("Licence: {licence}", licence=dataset.licence),
+            f"Licence: {dataset.licence}",
             dataset.citation,
         ]
         tip = "\n".join(line for line in lines if line)
@@ -532,7 +527,7 @@ class ParameterPanel(QScrollArea):
                 self._datasets.setItemData(row, 0, _ENABLED)
         if recent:
             self._datasets.insertSeparator(self._datasets.count())
-        self._datasets.addItem(tr("Open files…"), _OPEN)
+        self._datasets.addItem("Open files…", _OPEN)
         shown = self._datasets.view()
         shown.setMinimumWidth(min(shown.sizeHintForColumn(0) + _ENTRY_MARGINS, _WIDEST_MENU))
         self._restore_dataset()
@@ -574,26 +569,24 @@ class ParameterPanel(QScrollArea):
         workspace = self._workspace
         stack, depth = workspace.stack, workspace.state.parameters.depth
         if depth == 0:
-            self._note.setText(tr("Depth 0: the images as they are, no denoiser."))
+            self._note.setText("Depth 0: the images as they are, no denoiser.")
         elif stack is None:
-            self._note.setText(tr("Fitting the first layers…"))
+            self._note.setText("Fitting the first layers…")
         elif not workspace.layer_is_fresh(depth):
             fresh = sum(workspace.layer_is_fresh(k) for k in range(1, depth + 1))
             if fresh:
-                behind = tr("{n} of {depth} layers ready", n=fresh, depth=depth)
+                behind = f"{fresh} of {depth} layers ready"
             else:
-                behind = tr("greyed tiles are still those of noise {noise:.2f}", noise=stack.parameters.noise)
-            doing = tr("Fitting…") if workspace.lane.busy else tr("Stopped (F5 fits again):")
+                behind = f"greyed tiles are still those of noise {stack.parameters.noise:.2f}"
+            doing = "Fitting…" if workspace.lane.busy else "Stopped (F5 fits again):"
             self._note.setText(f"{doing} {behind}")
         else:
             errors = f"{stack.layers[0].error:.4f} → {stack.layers[depth - 1].error:.4f}"
-            said, seconds = tr("Fitted · reconstruction error {errors}", errors=errors), workspace.fit_seconds
+            said, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
             if seconds and len(stack.layers) == depth:
-                said = tr("Fitted in {seconds:.2f} s · reconstruction error {errors}", seconds=seconds, errors=errors)
+                said = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
             self._note.setText(said)
             self._note.setToolTip(
-                tr(
-                    "Expected squared error per pixel of the first and the last layer, each reconstructing its own "
-                    "input, over all corruptions (eq. 5 in the limit; eq. 11)"
-                )
+                "Expected squared error per pixel of the first and the last layer, each reconstructing its own "
+                "input, over all corruptions (eq. 5 in the limit; eq. 11)"
             )

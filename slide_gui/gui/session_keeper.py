@@ -30,13 +30,12 @@ from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.pages.stack import PageStack
 from slide_gui.gui.state.jobs import Problem, sentence
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.language import tr
 
 __all__ = ["SessionKeeper"]
 
 _REST_MILLISECONDS = 2000  # changes that rest this long are written
 _MOST_RECOVERED = 5  # sessions of windows that did not close
-_TITLE = tr("The session could not be opened")
+_TITLE = "The session could not be opened"
 
 
 class SessionKeeper(QObject):
@@ -109,22 +108,16 @@ class SessionKeeper(QObject):
         """Write what is shown into a session file; its suffix is added where it is missing."""
         record = self.record()
         if record is None:
-            self.problem.emit(
-                Problem(tr("The session could not be saved"), tr("No data are open yet; try again in a moment."))
-            )
+            self.problem.emit(Problem("The session could not be saved", "No data are open yet; try again in a moment."))
             return
         if path.suffix.lower() != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
         try:
             write_session(record, path)
         except OSError as error:
-            self.problem.emit(
-                Problem(
-                    tr("The session could not be saved"), tr("{error} Choose another place.", error=sentence(error))
-                )
-            )
+            self.problem.emit(Problem("The session could not be saved", f"{sentence(error)} Choose another place."))
         else:
-            self.told.emit(tr("Session saved"), str(path))
+            self.told.emit("Session saved", str(path))
 
     # Bringing it back ----------------------------------------------------------------------------------------------
 
@@ -170,11 +163,11 @@ class SessionKeeper(QObject):
             self._workspace.fall_back()
 
         self._workspace.lane.submit(
-            tr("Looking for the data of the session"),
+            "Looking for the data of the session",
             lambda progress: look_for(record, path, folders, progress=progress),
             channel="look",
             on_result=deliver,
-            failure=tr("The data of the session could not be looked for"),
+            failure="The data of the session could not be looked for",
         )
 
     def _put_aside(self, path: Path) -> Path:
@@ -199,15 +192,12 @@ class SessionKeeper(QObject):
         if record is not None and record.source == self._workspace.source:
             self._pages.choose(record.page, record.choices)
             if renamed:
-                said = tr("They were recognised by their hash: {files}.", files=renamed)
-                self.told.emit(tr("The data have another name now"), said)
+                said = f"They were recognised by their hash: {renamed}."
+                self.told.emit("The data have another name now", said)
             if record.fingerprint not in ("", dataset.fingerprint):
                 self.told.emit(
-                    tr("The data have changed"),
-                    tr(
-                        "{data} is not what it was when the session was saved; what it shows was made anew.",
-                        data=dataset.title,
-                    ),
+                    "The data have changed",
+                    f"{dataset.title} is not what it was when the session was saved; what it shows was made anew.",
                 )
         self._changed()
 
@@ -298,8 +288,6 @@ def _check(selection: Selection, path: Path) -> None:
         check_choice("show", selection.show, SHOWN)
         if selection.colors not in ("auto", *DIVERGING, "jet"):
             known, colors = ", ".join(("auto", *DIVERGING, "jet")), selection.colors
-            raise ValueError(
-                tr("{name} is {value!r}; it must be one of {choices}", name="colors", value=colors, choices=known)
-            )
+            raise ValueError(f"colors is {colors!r}; it must be one of {known}")
     except ValueError as error:
-        raise DataError(tr("cannot be used: {error}", error=error), str(path)) from None
+        raise DataError(f"cannot be used: {error}", str(path)) from None

@@ -22,7 +22,6 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.stack import PageStack
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box
-from slide_gui.language import tr
 from slide_gui.text import count, counted, plain
 
 __all__ = ["TableWindow"]
@@ -86,12 +85,12 @@ class TableWindow(QDialog):
 
     def __init__(self, pages: PageStack, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Numbers as a table"))
+        self.setWindowTitle("Numbers as a table")
         self.resize(760, 560)
         self._pages = pages
         self._tables: tuple[NumberTable, ...] = ()
         self.choice = QComboBox(self)
-        name_box(self.choice, tr("Table"))
+        name_box(self.choice, "Table")
         self.choice.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
         self.choice.activated.connect(self._choose)
         self._model = _Model(self)
@@ -104,7 +103,7 @@ class TableWindow(QDialog):
         self.view.horizontalHeader().setResizeContentsPrecision(_LOOKED_AT)
         self.view.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
         self.view.verticalHeader().setDefaultSectionSize(26)
-        copy = QAction(tr("Copy"), self.view)
+        copy = QAction("Copy", self.view)
         copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
         copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
         copy.triggered.connect(self.copy)
@@ -116,9 +115,7 @@ class TableWindow(QDialog):
         column.addWidget(self.view, 1)
         row = nested(column, QHBoxLayout())
         row.addWidget(self._said, 1)
-        button = add_button(
-            self, row, tr("Copy"), tr("What is chosen, or all: every digit, separated by tabs (Ctrl+C)")
-        )
+        button = add_button(self, row, "Copy", "What is chosen, or all: every digit, separated by tabs (Ctrl+C)")
         button.setAutoDefault(False)
         button.clicked.connect(self.copy)
         self._soon = QTimer(self)
@@ -170,7 +167,7 @@ class TableWindow(QDialog):
             self.view.resizeColumnsToContents()
             for column in range(len(table.heads)):
                 self.view.setColumnWidth(column, min(max(self.view.columnWidth(column), _COLUMN), _WIDEST))
-        self.view.setAccessibleName(table.title or tr("Numbers"))
+        self.view.setAccessibleName(table.title or "Numbers")
         said = f"{counted(len(table.names), 'row')}, {counted(len(table.heads), 'column')}"
         self._said.setText(said if self._tables else self._pages.shown().why_nothing_to_export())
         self.view.setAccessibleDescription(self._said.text())
@@ -182,7 +179,7 @@ class TableWindow(QDialog):
         rows, columns = (sorted({place(index) for index in chosen}) for place in (QModelIndex.row, QModelIndex.column))
         many = len(rows) * len(columns) or len(table.names) * len(table.heads)
         if many > _MOST_COPIED:
-            self._said.setText(tr("{n} cells are too many to copy at once: choose rows first.", n=count(many)))
+            self._said.setText(f"{count(many)} cells are too many to copy at once: choose rows first.")
         elif self._tables:
             QApplication.clipboard().setText(plain(table.text(rows or None, columns or None)))
-            self._said.setText(tr("{cells} copied", cells=counted(many, "cell")))
+            self._said.setText(f"{counted(many, 'cell')} copied")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 import pytest
 from PySide6.QtCore import Qt, QUrl
@@ -14,7 +13,6 @@ from slide_gui.data.entries import entries
 from slide_gui.gui import guide as guide_pages
 from slide_gui.gui.commands import COMMANDS
 from slide_gui.gui.guide import GUIDE_PAGES, Guide
-from slide_gui.language import LANGUAGES
 from slide_gui.resources import resource
 from tests.gui.given import wait
 
@@ -70,20 +68,6 @@ def test_that_every_link_of_a_page_leads_to_a_page_a_file_of_the_installation_a_
 
 def test_that_the_pages_are_all_that_the_folder_of_help_has():
     assert {path.name for path in resource("help").glob("*.md")} == set(GUIDE_PAGES)
-    for folder in (path for path in resource("help").iterdir() if path.is_dir()):
-        assert folder.name in LANGUAGES
-        assert {path.name for path in folder.iterdir()} <= set(GUIDE_PAGES)
-
-
-def test_that_a_page_is_read_in_the_language_spoken_and_in_english_where_that_has_none(monkeypatch, tmp_path):
-    for name in ("help/guide.md", "help/tour.md", "help/de/guide.md"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
-    monkeypatch.setattr(guide_pages, "resource", lambda name: tmp_path / name)
-    assert guide_pages.page_file("guide.md") == tmp_path / "help/guide.md"
-    monkeypatch.setattr(guide_pages, "spoken", lambda: "de")
-    assert guide_pages.page_file("guide.md") == tmp_path / "help/de/guide.md"
-    assert guide_pages.page_file("tour.md") == tmp_path / "help/tour.md"
 
 
 def test_that_a_file_that_a_page_names_is_opened_as_seen_from_the_page(guide, monkeypatch):
@@ -143,43 +127,7 @@ def test_that_a_link_to_data_opens_them(small_example, window, guide):
 def test_that_the_glossary_is_in_the_order_of_the_alphabet(page):
     words = re.findall(r"^\*\*([^*]+)\.\*\*", page.read_text(encoding="utf-8"), re.M)
     assert len(words) > 25
-    plain = str.maketrans("äöüß", "aous")
-    assert words == sorted(words, key=lambda word: word.lower().translate(plain))
-
-
-TRANSLATED = sorted(
-    path for path in resource("help").rglob("*.md") if path.parent.name in LANGUAGES and path.parent.name != "en"
-)
-
-
-@pytest.mark.parametrize("page", TRANSLATED, ids=lambda page: f"{page.parent.name}-{page.stem}")
-def test_that_a_translated_page_says_what_the_english_one_does(page):
-    translated = page.read_text(encoding="utf-8")
-    english = resource("help").joinpath(page.name).read_text(encoding="utf-8")
-    assert translated.splitlines()[0] != english.splitlines()[0]
-    for what in (_headings, _links, _tables, _commands, _numbers):
-        assert what(translated) == what(english)
-
-
-def _headings(text: str) -> list[int]:
-    return [len(marks) for marks in re.findall(r"^(#+) ", text, re.M)]
-
-
-def _links(text: str) -> Counter[str]:
-    return Counter(link.replace("../../", "../") for link in re.findall(r"\]\(([^)]+)\)", text))
-
-
-def _tables(text: str) -> list[int]:
-    return [line.count("|") for line in text.splitlines() if line.startswith("|")]
-
-
-def _commands(text: str) -> list[str]:
-    blocks = re.findall(r"^```\w+\n(.*?)^```", text, re.S | re.M)
-    return [re.split(r"\s+#", line)[0].rstrip() for block in blocks for line in block.splitlines()]
-
-
-def _numbers(text: str) -> Counter[str]:
-    return Counter(re.findall(r"(?<![A-Za-z])\d+(?:\.\d+)?", text))
+    assert words == sorted(words, key=str.lower)
 
 
 def test_that_the_search_marks_one_place_after_another_and_says_what_is_not_there(guide):

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import rows_per_block
 from slide_gui.core.validation import check_dtype, check_noise, check_number, check_whole
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -100,7 +99,7 @@ class SdaParameters:
             Names the parameter that is out of range, what was found and what is allowed.
         """
         if not isinstance(self.n_units, (tuple, list)):
-            raise ValueError(tr("n_units is {n_units!r}; it must be whole numbers, one a layer", n_units=self.n_units))
+            raise ValueError(f"n_units is {self.n_units!r}; it must be whole numbers, one a layer")
         n_units = tuple(check_whole("n_units", units, 1) for units in self.n_units)
         return replace(
             self,
@@ -133,13 +132,7 @@ def _noises(noise: float | Sequence[float], depth: int) -> float | tuple[float, 
     if not isinstance(noise, (tuple, list)):
         return check_noise(noise)  # type: ignore[arg-type]  # which refuses what is no number
     if len(noise) != depth:
-        raise ValueError(
-            tr(
-                "noise has {given} numbers; there must be one, or one for each of the {depth} layers",
-                given=len(noise),
-                depth=depth,
-            )
-        )
+        raise ValueError(f"noise has {len(noise)} numbers; there must be one, or one for each of the {depth} layers")
     return tuple(check_noise(value) for value in noise)
 
 

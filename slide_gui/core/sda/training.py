@@ -26,7 +26,6 @@ from slide_gui.core.sda.model import (
     sigmoid,
     sigmoid_cross_entropy,
 )
-from slide_gui.language import tr
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
@@ -55,13 +54,9 @@ def unit_rows(rows: Values, dtype: DTypeLike, progress: Progress) -> Values:
         if not (block.min() >= 0.0 and block.max() <= 1.0):
             row, column = np.argwhere(~((block >= 0.0) & (block <= 1.0)))[0]
             raise ValueError(
-                tr(
-                    "X has the value {value} in row {row}, feature {column}; cross-entropy needs values "
-                    "from 0 to 1: bring the features into that range first",
-                    value=block[row, column],
-                    row=start + row,
-                    column=column,
-                )
+                f"X has the value {block[row, column]} in row {start + row}, feature {column}; cross-entropy "
+                "needs values "
+                "from 0 to 1: bring the features into that range first"
             )
         if not same:
             result[start : start + _BLOCK] = block
@@ -202,8 +197,8 @@ def pretrain(X: Values, parameters: SdaParameters, progress: Progress = NO_PROGR
     needed = autoencoder_bytes(rows.shape[0], rows.shape[1], parameters.n_units, parameters.dtype)
     check_free(
         needed,
-        tr("pre-training on {n} rows of {d} features", n=len(rows), d=rows.shape[1]),
-        tr("use fewer rows or units"),
+        f"pre-training on {len(rows)} rows of {rows.shape[1]} features",
+        "use fewer rows or units",
     )
     sda = Sda(parameters, (), rows.shape[1], rows.shape[0], SdaHistory())
     sizes = np.array([rows.shape[1], *parameters.n_units], dtype=float)
@@ -232,12 +227,8 @@ def _train(
         loss = denoising_epoch(descent, rows, parameters.pretraining_rate, masks, random, part)
         if not math.isfinite(loss):
             raise ValueError(
-                tr(
-                    "pre-training of layer {layer} diverged in epoch {epoch}: the rate {rate:g} is too large",
-                    layer=number,
-                    epoch=epoch,
-                    rate=parameters.pretraining_rate,
-                )
+                f"pre-training of layer {number} diverged in epoch {epoch}: the rate "
+                f"{parameters.pretraining_rate:g} is too large"
             )
         history = history.then(SdaEpoch(PRE_TRAINING, number, epoch, loss))
         part.report(1.0, history)
@@ -424,9 +415,7 @@ def fine_tune(
         loss = back_propagation_epoch(trainer, rows, targets, parameters.fine_tuning_rate, random, part)
         if not math.isfinite(loss):
             rate = parameters.fine_tuning_rate
-            raise ValueError(
-                tr("fine-tuning diverged in epoch {epoch}: the rate {rate:g} is too large", epoch=epoch, rate=rate)
-            )
+            raise ValueError(f"fine-tuning diverged in epoch {epoch}: the rate {rate:g} is too large")
         if judge is None:
             best_epoch = epoch
             record = SdaEpoch(FINE_TUNING, 0, epoch, loss)

@@ -22,7 +22,6 @@ from slide_gui.blas import PRODUCTS, limit_threads
 from slide_gui.core.slide.blocks import BlockRows, Blocks
 from slide_gui.core.slide.scatter import GROUP, Part, Scatter, ScatterSum
 from slide_gui.core.workers import ClusterError, check_alive
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["dask_rows", "is_dask", "lazily"]
@@ -173,15 +172,12 @@ def _outcome(future: Any, client: Any) -> Any:
         return future.result()
     except KilledWorker as error:
         raise ClusterError(
-            tr(
-                "{n} workers died one after the other at the same block of rows, most "
-                "likely for want of memory; give workers more of it, or the array smaller chunks of rows",
-                n=error.allowed_failures + 1,
-            )
+            f"{error.allowed_failures + 1} workers died one after the other at the same block of rows, most "
+            "likely for want of memory; give workers more of it, or the array smaller chunks of rows"
         ) from None
     except FutureCancelledError:
         check_alive(client)
-        raise ClusterError(tr("the fit was cancelled on the cluster; fit again")) from None
+        raise ClusterError("the fit was cancelled on the cluster; fit again") from None
 
 
 def _starts(X: Any) -> tuple[int, ...]:

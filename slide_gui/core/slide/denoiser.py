@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import factor_square, inverse_factor, leading_digits, product
 from slide_gui.core.validation import check_noise, check_ridge
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -31,7 +30,7 @@ Array = NDArray[np.float64]
 RIDGE = 1e-5
 """Added to the diagonal of E[Q], on the unnormalised scatter and the bias entry too (the paper's Algorithm 1)."""
 
-_SINGULAR = tr(
+_SINGULAR = (
     "E[Q] is singular to working precision, for some features are combinations of others: "
     "use a larger ridge, more noise, or dtype float64 if the rows were summed in float32"
 )
@@ -196,13 +195,8 @@ def reconstruction_error(scatter: Array, weights: Array, noise: float, ridge: fl
     # of: where features hardly vary, the bias reconstructs them.
     if total < -_ROUNDING * float(gain @ np.sqrt(squares)):
         raise ValueError(
-            tr(
-                "the reconstruction error comes out as {error:.2g}, below 0: these are not the weights "
-                "of this scatter at noise {noise:g} and ridge {ridge:g}; fit them again",
-                error=total / (d * n),
-                noise=noise,
-                ridge=ridge,
-            )
+            f"the reconstruction error comes out as {total / (d * n):.2g}, below 0: these are not the weights "
+            f"of this scatter at noise {noise:g} and ridge {ridge:g}; fit them again"
         )
     return max(total / (d * n), 0.0)
 

@@ -8,7 +8,6 @@ from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.squashing import squashing_of
 from slide_gui.core.validation import check_dtype, check_noise, check_number, check_ridge, check_whole
-from slide_gui.language import tr
 
 __all__ = ["FIT_ON", "LARGEST_NOISE", "MOST_LAYERS", "StackParameters"]
 
@@ -21,10 +20,10 @@ LARGEST_NOISE = 0.99
 FIT_ON = table_of(
     Choice(
         "values",
-        tr("real values (the paper)"),
-        tr("each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2)"),
+        "real values (the paper)",
+        "each layer is fitted on the real-valued output of the layer below (eq. 11, Algorithm 2)",
     ),
-    Choice("thresholded", tr("squashed values"), tr("each layer is fitted on T of the output of the layer below")),
+    Choice("thresholded", "squashed values", "each layer is fitted on T of the output of the layer below"),
 )
 
 _LITTLE_NOISE = 0.1

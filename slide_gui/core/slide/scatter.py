@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import WHOLE, product, rows_per_block
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.squashing import squash, squashing_of
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -38,7 +37,7 @@ GROUP = 16
 _EXACT_ROWS = 4096  # float32 sums of squares of values in [0, 1] are kept this short before float64 takes over
 _PACKED_LIMIT = 256 << 20  # bytes of packed activations kept between the passes; beyond it they are recomputed
 _SPARSE_PRODUCTS = 2_000_000  # of pairs of stored values, between two reports of progress
-_TOO_LARGE = tr("X contains values so large that their squares add up to infinity; scale the features to about 1")
+_TOO_LARGE = "X contains values so large that their squares add up to infinity; scale the features to about 1"
 
 
 @dataclass(frozen=True, eq=False)

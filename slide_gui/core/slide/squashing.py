@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from slide_gui import plugins
 from slide_gui.core.choices import Choice, check_choice, table_of
-from slide_gui.language import tr
 
 __all__ = ["SQUASHINGS", "Squashing", "further_squashings", "squash", "squashing_of"]
 
@@ -60,15 +59,15 @@ def _identity(values: Values, _threshold: float) -> Values:
 SQUASHINGS = table_of(
     Squashing(
         "threshold",
-        tr("threshold"),
-        tr("T(a) = 1 if a > t, else 0, the paper’s choice (§4)"),
+        "threshold",
+        "T(a) = 1 if a > t, else 0, the paper’s choice (§4)",
         _threshold,
         uses_threshold=True,
         binary=True,
     ),
-    Squashing("sigmoid", tr("sigmoid"), "T(a) = 1 / (1 + e^−a)", _sigmoid),
-    Squashing("tanh", tr("tanh"), "T(a) = tanh a", _tanh),
-    Squashing("identity", tr("identity"), tr("T(a) = a, so that the stack stays linear"), _identity, linear=True),
+    Squashing("sigmoid", "sigmoid", "T(a) = 1 / (1 + e^−a)", _sigmoid),
+    Squashing("tanh", "tanh", "T(a) = tanh a", _tanh),
+    Squashing("identity", "identity", "T(a) = a, so that the stack stays linear", _identity, linear=True),
 )
 
 
@@ -99,27 +98,18 @@ def _added(name: str) -> Squashing | None:
     if origin and (added is None or added.origin != origin):
         if added is None:
             raise ValueError(
-                tr(
-                    "squashing {name!r:.60} is that of the package {package!r:.80}, which is not installed; "
-                    "install that version, or choose another squashing function",
-                    name=short,
-                    package=origin,
-                )
+                f"squashing {short!r:.60} is that of the package {origin!r:.80}, which is not installed; "
+                "install that version, or choose another squashing function"
             )
         raise ValueError(
-            tr(
-                "squashing {name!r:.60} is that of the package {package!r:.80}, and {installed} is installed; "
-                "install that version, or choose another squashing function",
-                name=short,
-                package=origin,
-                installed=added.origin,
-            )
+            f"squashing {short!r:.60} is that of the package {origin!r:.80}, and {added.origin} is installed; "
+            "install that version, or choose another squashing function"
         )
     if added is None:
         return None
     entry = added.load()
     if not isinstance(entry, Squashing):
-        raise added.failed(tr("it is a {kind}, expected a Squashing", kind=type(entry).__name__))
+        raise added.failed(f"it is a {type(entry).__name__}, expected a Squashing")
     return replace(entry, key=added.key, apply=_guarded(added, entry), linear=False)
 
 
@@ -135,16 +125,8 @@ def _guarded(added: plugins.Plugin, entry: Squashing) -> Callable[[Values, float
             raise added.failed(f"{type(error).__name__}: {error}") from error
         expected = "b" if entry.binary else "bf"
         if squashed.shape != values.shape or squashed.dtype.kind not in expected or not np.isfinite(squashed).all():
-            kinds = tr("truth values") if entry.binary else tr("finite numbers")
-            raise added.failed(
-                tr(
-                    "it gives {dtype} {shape} for {wanted}, expected {kinds}",
-                    dtype=squashed.dtype,
-                    shape=squashed.shape,
-                    wanted=values.shape,
-                    kinds=kinds,
-                )
-            )
+            kinds = "truth values" if entry.binary else "finite numbers"
+            raise added.failed(f"it gives {squashed.dtype} {squashed.shape} for {values.shape}, expected {kinds}")
         return squashed
 
     return apply

@@ -26,7 +26,6 @@ from slide_gui.core.slide.scatter import (
     scatter_after,
 )
 from slide_gui.core.validation import empty
-from slide_gui.language import tr
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -132,9 +131,7 @@ class Stack:
             raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(self.layers)}")
         scatter = self.layers[layer - 1].scatter
         if scatter is None:
-            raise ValueError(
-                tr("this stack was read from a file, which keeps no scatter: fit it again for a noise path")
-            )
+            raise ValueError("this stack was read from a file, which keeps no scatter: fit it again for a noise path")
         return NoisePath(scatter, self.parameters.ridge)
 
 
@@ -250,8 +247,8 @@ def room_for_features(
     (n, d), dtype = shape, np.dtype(parameters.dtype)
     wanted = n, (parameters.depth + 1) * d
     if out is None:
-        needs = tr("the features of {n} rows, {depth} layers on {d} features,", n=n, depth=parameters.depth, d=d)
-        return empty(wanted, dtype, needs, tr("transform fewer rows at a time, or use fewer layers"))
+        needs = f"the features of {n} rows, {parameters.depth} layers on {d} features,"
+        return empty(wanted, dtype, needs, "transform fewer rows at a time, or use fewer layers")
     if out.shape != wanted or out.dtype != dtype:
         raise ValueError(f"out is {out.dtype} {out.shape}; it must be {dtype} {wanted}")
     return out
@@ -265,9 +262,9 @@ def _features_of_chunk(stack: Stack, chunk: Rows, start: int) -> NDArray[np.floa
 
 def _refuse_too_large(n: int, d: int, parameters: StackParameters) -> None:
     """Refuse at once what would end in a lack of memory after a long time."""
-    depth, what = parameters.depth, tr("a fit of {depth} layers to {d} features", depth=parameters.depth, d=d)
-    check_free(fit_bytes(n, d, parameters), what, tr("use fewer features"))
-    empty((2 * depth + _MATRICES, d + 1, d + 1), np.dtype(float), what, tr("use fewer features"))
+    depth, what = parameters.depth, f"a fit of {parameters.depth} layers to {d} features"
+    check_free(fit_bytes(n, d, parameters), what, "use fewer features")
+    empty((2 * depth + _MATRICES, d + 1, d + 1), np.dtype(float), what, "use fewer features")
 
 
 def fit_bytes(n: int, d: int, parameters: StackParameters) -> int:

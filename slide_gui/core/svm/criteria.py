@@ -12,7 +12,6 @@ from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.linear_algebra import at, take_submatrix, weighted_square
 from slide_gui.core.svm.newton import bordered_inverse, optimum
 from slide_gui.core.svm.pairs import pairs_of
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["AUTO", "CRITERIA", "LEARNED_BY", "evaluate", "hold_out", "press", "radius_margin", "resolved", "span"]
@@ -267,22 +266,18 @@ class Criterion(Choice):
 
 
 CRITERIA = table_of(
-    Criterion(
-        "radius-margin", tr("radius-margin"), tr("radius over margin, R²‖w‖²/n, a bound of the error"), radius_margin
-    ),
+    Criterion("radius-margin", "radius-margin", "radius over margin, R²‖w‖²/n, a bound of the error", radius_margin),
     Criterion(
         "span",
-        tr("span (leave-one-out)"),
-        tr("the smoothed leave-one-out error by the span of the support vectors, good for two classes at much noise"),
+        "span (leave-one-out)",
+        "the smoothed leave-one-out error by the span of the support vectors, good for two classes at much noise",
         span,
     ),
-    Criterion(
-        "hold-out", tr("hold-out"), tr("the smoothed error on a held-out fifth of the rows"), hold_out, holds_out=True
-    ),
+    Criterion("hold-out", "hold-out", "the smoothed error on a held-out fifth of the rows", hold_out, holds_out=True),
     Criterion(
         "press",
-        tr("press (also for many classes)"),
-        tr("the leave-one-out squared error of kernel ridge regression, one inverse for all classes"),
+        "press (also for many classes)",
+        "the leave-one-out squared error of kernel ridge regression, one inverse for all classes",
         press,
         any_classes=True,
     ),
@@ -291,7 +286,7 @@ CRITERIA = table_of(
 AUTO = "auto"
 
 LEARNED_BY = table_of(
-    Choice(AUTO, tr("automatic"), tr("an estimate of the error, span for two classes and press for more")),
+    Choice(AUTO, "automatic", "an estimate of the error, span for two classes and press for more"),
     *CRITERIA.values(),
 )
 """What can be asked for."""
@@ -383,5 +378,5 @@ def evaluate(
 
 def _some(held_out: NDArray[np.bool_]) -> NDArray[np.bool_]:
     if not held_out.any():
-        raise ValueError(tr("two classes of one row each; the hold-out criterion needs a class of at least two"))
+        raise ValueError("two classes of one row each; the hold-out criterion needs a class of at least two")
     return held_out

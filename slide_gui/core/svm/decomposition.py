@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import at
 from slide_gui.core.svm.kernel import KernelRows
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 __all__ = ["CachedRows", "Room", "SolverOptions", "SolverStep", "largest_store", "least_memory", "solve"]
@@ -265,13 +264,8 @@ def solve(
     least = least_memory(n, source.dtype.itemsize)
     if options.memory < least:
         raise MemoryError(
-            tr(
-                "training on {n} points needs at least {least:.0f} MB for kernel values, more than the "
-                "{memory:.0f} MB it may use; raise the memory or use fewer points",
-                n=n,
-                least=least / 1e6,
-                memory=options.memory / 1e6,
-            )
+            f"training on {n} points needs at least {least / 1e6:.0f} MB for kernel values, more than the "
+            f"{options.memory / 1e6:.0f} MB it may use; raise the memory or use fewer points"
         )
     box = Box.of(y, np.inf if options.squared else options.C if weights is None else options.C * weights)
     ridge = options.ridge if weights is None else options.ridge / weights

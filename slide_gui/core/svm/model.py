@@ -21,7 +21,6 @@ from slide_gui.core.svm.kernel import (
 from slide_gui.core.svm.pairs import ClassRows, PairRows, class_scores, pairs_of
 from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
 from slide_gui.core.svm.widths import WidthsStep
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 __all__ = ["PairProblems", "PairSolution", "Solve", "SvmModel", "TrainingStep", "one_after_the_other", "train"]
@@ -315,14 +314,9 @@ class _Sources:
         need = least_memory(n, self._dtype.itemsize)
         if room < need:
             raise MemoryError(
-                tr(
-                    "training on {n} rows of {columns} columns needs at least {needed:.0f} MB above its input, "
-                    "more than the {memory:.0f} MB it may use; raise the memory or use fewer rows",
-                    n=n,
-                    columns=self._Z.shape[1],
-                    needed=(self._memory - room + need) / 1e6,
-                    memory=self._memory / 1e6,
-                )
+                f"training on {n} rows of {self._Z.shape[1]} columns needs at least "
+                f"{(self._memory - room + need) / 1e6:.0f} MB above its input, "
+                f"more than the {self._memory / 1e6:.0f} MB it may use; raise the memory or use fewer rows"
             )
         if self._shared is not None:
             return self._shared.pair(*pair), room

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import at, inverse_definite, solver, take_submatrix
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Bordered", "NotConverged", "bordered_inverse", "newton", "optimum"]
@@ -118,7 +117,7 @@ def _softly(
         except np.linalg.LinAlgError:
             pass
         if added > 1e6:
-            raise FloatingPointError(tr("the kernel matrix is not finite; check the widths"))
+            raise FloatingPointError("the kernel matrix is not finite; check the widths")
         added = max(added * _SOFTER, 1e-10)
 
 
@@ -211,13 +210,7 @@ def optimum(
     """
     solution = newton(kernel, y, ridge, start=start, progress=progress)
     if not solution.converged:
-        raise NotConverged(
-            tr(
-                "an SVM of {n} points did not converge in {steps} Newton steps",
-                n=len(y),
-                steps=_MOST_STEPS,
-            )
-        )
+        raise NotConverged(f"an SVM of {len(y)} points did not converge in {_MOST_STEPS} Newton steps")
     return solution
 
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.validation import check_flag, check_number, check_whole
-from slide_gui.language import tr
 
 __all__ = ["GUARD", "LOSSES", "WIDTHS", "ChosenBy", "Loss", "SvmParameters"]
 
@@ -20,19 +19,19 @@ class Loss(Choice):
 
 
 LOSSES = table_of(
-    Loss("squared_hinge", tr("squared hinge"), tr("L2-SVM, the one whose widths are learned"), squared=True),
+    Loss("squared_hinge", "squared hinge", "L2-SVM, the one whose widths are learned", squared=True),
     Loss(
         "hinge",
-        tr("hinge"),
-        tr("C-SVC, the ordinary SVM, whose widths are learned with the squared hinge"),
+        "hinge",
+        "C-SVC, the ordinary SVM, whose widths are learned with the squared hinge",
         squared=False,
     ),
 )
 
 
 WIDTHS = table_of(
-    Choice("learn", tr("learned"), tr("one width a layer by gradient descent on a criterion")),
-    Choice("median", tr("median"), tr("the median distance in each layer, all times one scale")),
+    Choice("learn", "learned", "one width a layer by gradient descent on a criterion"),
+    Choice("median", "median", "the median distance in each layer, all times one scale"),
 )
 """How the widths are found where they are not given."""
 
@@ -90,9 +89,9 @@ class SvmParameters:
         check_choice("loss", self.loss, LOSSES)
         C, max_iter = self.C, self.max_iter
         if C is not None:
-            C = check_number("C", C, positive=True, needed=tr("a positive number, or None to choose it"))
+            C = check_number("C", C, positive=True, needed="a positive number, or None to choose it")
         if max_iter is not None:
-            max_iter = check_whole("max_iter", max_iter, 1, otherwise=tr(", or None for no limit"))
+            max_iter = check_whole("max_iter", max_iter, 1, otherwise=", or None for no limit")
         return replace(
             self,
             widths=_checked_widths(self.widths),
@@ -110,11 +109,7 @@ class SvmParameters:
 def _checked_widths(widths: object) -> str | tuple[float, ...]:
     if isinstance(widths, str):
         return check_choice("widths", widths, WIDTHS).key
-    refusal = tr(
-        "widths is {widths!r}; it must be {choices} or one positive number a layer",
-        widths=widths,
-        choices=", ".join(WIDTHS),
-    )
+    refusal = f"widths is {widths!r}; it must be {', '.join(WIDTHS)} or one positive number a layer"
     if not isinstance(widths, (tuple, list)) or not widths:
         raise ValueError(refusal)
     try:

@@ -10,7 +10,6 @@ from slide_gui.core.svm.model import SvmModel, train
 from slide_gui.core.svm.pairs import pairs_of
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.core.svm.selection import stratified_folds
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
 __all__ = ["class_probabilities", "fit_sigmoid", "fit_sigmoids", "folds_of"]
@@ -64,7 +63,7 @@ def fit_sigmoids(
     margins = np.empty((len(codes), len(pairs)))
     ones, widths = np.ones(len(model.widths)), np.asarray(model.widths)
     for fold in range(_FOLDS):
-        steady.report(fold / _FOLDS, Stage(tr("margins of held-out rows"), fold, _FOLDS))
+        steady.report(fold / _FOLDS, Stage("margins of held-out rows", fold, _FOLDS))
         inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         if not len(outside):
             continue

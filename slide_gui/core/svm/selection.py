@@ -18,7 +18,6 @@ from slide_gui.core.svm.model import train
 from slide_gui.core.svm.pairs import class_scores, pairs_of
 from slide_gui.core.svm.parameters import ChosenBy
 from slide_gui.core.svm.widths import LearnedWidths, WidthsSample
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
 if TYPE_CHECKING:
@@ -88,13 +87,7 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
         raise ValueError(f"n_folds is {n_folds}; cross-validation needs at least 2")
     counts = np.bincount(codes)
     if counts.min() < 2:
-        raise ValueError(
-            tr(
-                "class {label} has {n} rows; cross-validation needs at least 2",
-                label=int(counts.argmin()),
-                n=counts.min(),
-            )
-        )
+        raise ValueError(f"class {int(counts.argmin())} has {counts.min()} rows; cross-validation needs at least 2")
     rng = np.random.default_rng(seed)
     folds = np.empty(len(codes), dtype=np.intp)
     dealt = 0
@@ -214,13 +207,8 @@ def median_width_search(
     n = len(codes)
     if 4 * n * n > memory // 2:
         raise MemoryError(
-            tr(
-                "a grid on {n} rows shares {needed:.0f} MB of distances, more than half of the "
-                "{memory:.0f} MB it may use; raise the memory or search on fewer rows",
-                n=n,
-                needed=4 * n * n / 1e6,
-                memory=memory / 1e6,
-            )
+            f"a grid on {n} rows shares {4 * n * n / 1e6:.0f} MB of distances, more than half of the "
+            f"{memory / 1e6:.0f} MB it may use; raise the memory or search on fewer rows"
         )
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
@@ -315,7 +303,7 @@ def tune(
     medians, counting = np.ones(len(sizes)), at(relative(weights), outside)
     some = None if weights is None else weights[inside]
     for number, (scale, C) in enumerate(points):
-        steady.report(number / len(points), Stage(tr("trying scales and C"), number, len(points)))
+        steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
         at_point = sizes, widths * scale, C, parameters
         model = train(fitted, codes[inside], *at_point, medians=medians, weights=some, progress=steady.pulse)
         wrong = float(np.sum(counting * (model.predict(judged, progress=steady.pulse) != codes[outside])))
@@ -394,7 +382,7 @@ def guarded(
             return float(weights[rows[: len(wrong[point])]] @ wrong[point])
 
         for number, point in enumerate(points):
-            steady.report(done + 0.3 * number / len(points), Stage(tr("comparing with median widths")))
+            steady.report(done + 0.3 * number / len(points), Stage("comparing with median widths"))
             wrong[point] = judge.wrong(*point, range(first), steady.pulse)
         if first < _FOLDS:
             points = sorted(sorted(points, key=errors)[:_BEST])

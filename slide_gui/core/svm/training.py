@@ -27,7 +27,6 @@ from slide_gui.core.svm.selection import (
     tune,
 )
 from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep, learn_on
-from slide_gui.language import tr
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -83,14 +82,14 @@ def fit_svm(
     codes = np.asarray(codes)
     n_classes = int(codes.max()) + 1
     if n_classes < 2:
-        raise ValueError(tr("all rows are of one class; training needs at least two classes"))
+        raise ValueError("all rows are of one class; training needs at least two classes")
     sizes = block_sizes(Z.shape[1], parameters.groups)
     most = _SHARES_ROWS if not isinstance(parameters.widths, str) else _MEDIAN_ROWS
     needed = svm_bytes(np.bincount(codes).tolist(), Z.shape[1], len(sizes), parameters)
     check_free(
         needed,
-        tr("training on {n} rows of {columns} columns", n=len(codes), columns=Z.shape[1]),
-        tr("use fewer rows or less memory for it"),
+        f"training on {len(codes)} rows of {Z.shape[1]} columns",
+        "use fewer rows or less memory for it",
     )
     pulse = progress.part(0.0, 0.0)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
@@ -164,11 +163,7 @@ def _choose(
         widths = np.asarray(parameters.widths, dtype=np.float64)
         if len(widths) != len(sizes):
             raise ValueError(
-                tr(
-                    "widths is {widths!r}; it must hold {n} positive numbers, one a block",
-                    widths=parameters.widths,
-                    n=len(sizes),
-                )
+                f"widths is {parameters.widths!r}; it must hold {len(sizes)} positive numbers, one a block"
             )
         if given is None:
             given = tune(Z, codes, sizes, widths, (1.0,), C_GRID, parameters, progress, weights=weights)[1]

@@ -15,7 +15,6 @@ from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.criteria import AUTO, CRITERIA, evaluate, resolved
 from slide_gui.core.svm.kernel import layer_distances, median_distances, shares_of, widths_from
 from slide_gui.core.svm.newton import NotConverged
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
 
 __all__ = ["LearnedWidths", "WidthOptions", "WidthsSample", "WidthsStep", "learn_on", "learn_widths"]
@@ -383,17 +382,11 @@ class WidthsSample:
         need = 8 * len(rows) ** 2 * (len(sizes) + 6)
         if need > options.memory:
             raise MemoryError(
-                tr(
-                    "learning {layers} widths on {n} points needs about {needed:.0f} MB, more than the "
-                    "{memory:.0f} MB it may use; raise the memory or learn on a smaller subset",
-                    layers=len(sizes),
-                    n=len(rows),
-                    needed=need / 1e6,
-                    memory=options.memory / 1e6,
-                )
+                f"learning {len(sizes)} widths on {len(rows)} points needs about {need / 1e6:.0f} MB, more than the "
+                f"{options.memory / 1e6:.0f} MB it may use; raise the memory or learn on a smaller subset"
             )
         steady = MonotonicProgress(progress)
-        steady.report(0.0, Stage(tr("distances between {n} rows", n=len(rows))))
+        steady.report(0.0, Stage(f"distances between {len(rows)} rows"))
         sample = take_rows(Z, rows, steady.pulse)
         medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
         distances = layer_distances(sample, sizes, steady.pulse)
@@ -458,12 +451,9 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
         _Descent(objective, sample.medians, number, origin, begin, share, history, patience).run()
     if not history:
         raise ValueError(
-            tr(
-                "the {criterion} criterion has no finite value at any start on these {n} rows, for "
-                "the SVM did not converge there; give C or the widths, or learn on fewer rows",
-                criterion=objective.criterion,
-                n=len(sample.rows),
-            )
+            f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} "
+            "rows, for "
+            "the SVM did not converge there; give C or the widths, or learn on fewer rows"
         )
     return LearnedWidths(objective.criterion, min(history, key=_objective), tuple(history), sample.rows)
 
@@ -487,7 +477,7 @@ def _descended(
     """
     ends = []
     for number, origin, begin in starts:
-        progress.report(0.0, Stage(tr("descending on {n} rows", n=len(part.codes)), number, len(starts)))
+        progress.report(0.0, Stage(f"descending on {len(part.codes)} rows", number, len(starts)))
         history: list[WidthsStep] = []
         part.starts.clear()
         _Descent(part, medians, number, origin, begin, progress.pulse, history).run()
@@ -515,7 +505,7 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
     judged = []
     for number, (scale, C) in enumerate(points):
-        progress.report(0.0, Stage(tr("starts of {criterion}", criterion=objective.criterion), number, len(points)))
+        progress.report(0.0, Stage(f"starts of {objective.criterion}", number, len(points)))
         log_widths = np.log(widths_from(medians, scale * len(medians)))
         theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
         small.starts.clear()

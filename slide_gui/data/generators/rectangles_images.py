@@ -12,7 +12,6 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.generators.frames import LABEL_NAMES, SIDE, draw_frames
 from slide_gui.data.generators.parts import generated
 from slide_gui.data.readers.images import image_files, read_image
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["rectangles_images"]
@@ -70,7 +69,7 @@ def rectangles_images(
         name="Rectangles-Images",
         label_names=LABEL_NAMES,
         source=f"rectangles_images(n_train={n_train}, n_test={n_test}, seed={seed}) from {source}",
-        licence=tr("that of the photographs") if own else tr("photographs: CC BY 2.0"),
+        licence="that of the photographs" if own else "photographs: CC BY 2.0",
         citation="After the Rectangles-Images data of Larochelle et al. (2007), ICML."
         + (
             "" if own else " Photographs: “china” by Yann Forget and “flower” by dany13 (CC BY 2.0), from scikit-learn."
@@ -103,7 +102,7 @@ def _layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
     layers = [_reduced(image, scale) for image in grey for scale in _SCALES]
     layers = [layer for layer in layers if min(layer.shape) >= SIDE]
     if not layers:
-        raise DataError(tr("holds no pictures of at least {side} × {side} pixels", side=SIDE), source)
+        raise DataError(f"holds no pictures of at least {SIDE} × {SIDE} pixels", source)
     return layers, source
 
 
@@ -158,7 +157,7 @@ def _pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generato
         found += kept.shape[1]
         if found == n:
             return pairs
-    raise DataError(tr("the photographs are too plain: hardly a patch of them has any contrast; choose others"))
+    raise DataError("the photographs are too plain: hardly a patch of them has any contrast; choose others")
 
 
 def _near(place: NDArray[np.int64], size: int, random: np.random.Generator) -> NDArray[np.int64]:

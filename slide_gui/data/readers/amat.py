@@ -12,7 +12,6 @@ from slide_gui.data.readers.archives import member_stream, zip_members
 from slide_gui.data.readers.parts import Part, role_of, square_guess, square_shape, whole_labels
 from slide_gui.data.readers.tables import read_table
 from slide_gui.data.reading import Opened
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["read_amat", "read_amat_zip"]
@@ -45,7 +44,7 @@ def read_amat_zip(path: Path, *, progress: Progress = NO_PROGRESS) -> list[Part]
     """
     members = [m for m in zip_members(path) if m.filename.lower().endswith(".amat")]
     if not members:
-        raise DataError(tr("holds no .amat file; unpack it and open the files themselves"), str(path))
+        raise DataError("holds no .amat file; unpack it and open the files themselves", str(path))
     whole = max(1, sum(member.file_size for member in members))
     parts, done = [], 0
     for member in members:
@@ -61,11 +60,7 @@ def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> Par
         part = _read(cast(BinaryIO, stream), member.file_size, place, Path(member.filename).name, progress)
         if stream.tell() != member.file_size:
             raise DataError(
-                tr(
-                    "declares {declared} bytes but holds {there}; fetch the archive again",
-                    declared=member.file_size,
-                    there=stream.tell(),
-                ),
+                f"declares {member.file_size} bytes but holds {stream.tell()}; fetch the archive again",
                 place,
             )
     return part

@@ -11,7 +11,6 @@ from typing import IO
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim
-from slide_gui.language import tr
 
 __all__ = ["BROKEN", "member_stream", "zip_members"]
 
@@ -33,16 +32,10 @@ def zip_members(path: Path) -> list[zipfile.ZipInfo]:
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
     except BROKEN as error:
-        raise DataError(
-            tr("is not a readable zip file ({error}); fetch it again", error=_short(error)), str(path)
-        ) from error
+        raise DataError(f"is not a readable zip file ({_short(error)}); fetch it again", str(path)) from error
     if len(members) > _MOST_MEMBERS:
         raise DataError(
-            tr(
-                "holds {n} members, expected at most {most}",
-                n=len(members),
-                most=_MOST_MEMBERS,
-            ),
+            f"holds {len(members)} members, expected at most {_MOST_MEMBERS}",
             str(path),
         )
     return [m for m in members if not m.filename.endswith("/") and not Path(m.filename).name.startswith((".", "_"))]
@@ -60,9 +53,9 @@ def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
     """
     place = f"{path}, {member.filename}"
     if member.flag_bits & 1:
-        raise DataError(tr("is encrypted; unpack it first"), place)
+        raise DataError("is encrypted; unpack it first", place)
     if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise DataError(tr("is packed by an unusual method; pack it again by deflate"), place)
+        raise DataError("is packed by an unusual method; pack it again by deflate", place)
     ratio = DEFLATE_RATIO if member.compress_type == zipfile.ZIP_DEFLATED else 1
     check_claim(member.file_size, min(member.compress_size, path.stat().st_size), place, ratio=ratio)
     try:
@@ -71,7 +64,7 @@ def member_stream(path: Path, member: zipfile.ZipInfo) -> Iterator[IO[bytes]]:
     except DataError:
         raise
     except BROKEN as error:
-        raise DataError(tr("is damaged ({error}); fetch the archive again", error=_short(error)), place) from error
+        raise DataError(f"is damaged ({_short(error)}); fetch the archive again", place) from error
 
 
 def _short(error: BaseException) -> str:

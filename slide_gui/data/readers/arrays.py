@@ -19,7 +19,6 @@ from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.archives import member_stream, zip_members
 from slide_gui.data.readers.parts import Part, named_labels, role_of, square_guess, square_shape, whole_labels
 from slide_gui.data.reading import Opened
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["NPY_MAGIC", "is_label_name", "known_names", "parts_from_named", "read_array", "read_npy", "read_npz"]
@@ -63,18 +62,16 @@ def known_names(names: Iterable[str], place: str) -> dict[tuple[str, str], str]:
             continue
         key = ((match[1] or match[4] or "").lower(), "rows" if match[2] else "labels")
         if key in found:
-            raise DataError(
-                tr("holds both {first!r} and {second!r}; leave one of them out", first=found[key], second=name), place
-            )
+            raise DataError(f"holds both {found[key]!r} and {name!r}; leave one of them out", place)
         found[key] = name
     if len(names) == 1:
         return {("", "rows"): names[0]}
     if not any(kind == "rows" for _, kind in found):
         shown = ", ".join(sorted(names)[:8])
         raise DataError(
-            tr("holds {names}; expected arrays named X and y, or X_train, y_train, X_test, y_test", names=shown)
+            f"holds {shown}; expected arrays named X and y, or X_train, y_train, X_test, y_test"
             if shown
-            else tr("holds nothing; expected arrays named X and y, or X_train, y_train, X_test, y_test"),
+            else "holds nothing; expected arrays named X and y, or X_train, y_train, X_test, y_test",
             place,
         )
     return {(part, kind): name for (part, kind), name in found.items() if (part, "rows") in found}
@@ -107,13 +104,10 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
         labels, names = (None, ()) if label_name is None else _labels(arrays[label_name], f"{place}, {label_name}")
         if labels is not None and labels.size != rows.shape[0]:
             raise DataError(
-                tr(
-                    "{rows} has {n} rows but {labels} {n_labels} labels; expected samples along the "
-                    "first axis and a label for each",
-                    rows=name,
-                    n=rows.shape[0],
-                    labels=label_name,
-                    n_labels=labels.size,
+                (
+                    f"{name} has {rows.shape[0]} rows but {label_name} {labels.size} labels; expected samples "
+                    "along the "
+                    "first axis and a label for each"
                 ),
                 place,
             )
@@ -125,17 +119,14 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
 
 def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[int, int] | None]:
     if array.dtype.kind not in "biuf":
-        raise DataError(tr("is of type {dtype}, expected real numbers", dtype=array.dtype), place)
+        raise DataError(f"is of type {array.dtype}, expected real numbers", place)
     if array.ndim == 4 and array.shape[3] == 1:
         array = array[:, :, :, 0]
     elif array.ndim == 4 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim not in (2, 3) or array.size == 0:
         raise DataError(
-            tr(
-                "has shape {shape}, expected n × d features or n × h × w grey images",
-                shape=" × ".join(map(str, array.shape)) or "()",
-            ),
+            f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected n × d features or n × h × w grey images",
             place,
         )
     if array.ndim == 3:
@@ -147,7 +138,8 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.int64], 
     """Return labels and, where they are texts, the names of the classes."""
     if array.size == 0 or array.size != max(array.shape, default=0):
         raise DataError(
-            tr("has shape {shape}, expected a vector of labels", shape=" × ".join(map(str, array.shape)) or "()"), place
+            f"has shape {' × '.join(map(str, array.shape)) or '()'}, expected a vector of labels",
+            place,
         )
     if array.dtype.kind not in "US":
         return whole_labels(array.ravel(), place), ()
@@ -158,7 +150,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.int64], 
             raise ValueError  # before NumPy makes text of it, which ends in a SystemError
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
     except ValueError:
-        raise DataError(tr("holds labels that are no text; save them again"), place) from None
+        raise DataError("holds labels that are no text; save them again", place) from None
     return named_labels(texts, place)
 
 
@@ -241,13 +233,8 @@ def read_array(
     n_bytes, there = prod(shape) * dtype.itemsize, size - stream.tell()
     if n_bytes != there:
         raise DataError(
-            tr(
-                "its header says {n_bytes} bytes ({shape} {dtype}), but {there} follow; it is truncated or damaged",
-                n_bytes=n_bytes,
-                shape=" × ".join(map(str, shape)),
-                dtype=dtype,
-                there=there,
-            ),
+            f"its header says {n_bytes} bytes ({' × '.join(map(str, shape))} {dtype}), but {there} follow; it is "
+            "truncated or damaged",
             place,
         )
     buffer = np.empty(n_bytes, np.uint8)
@@ -255,13 +242,11 @@ def read_array(
     while filled < n_bytes:
         got = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
         if not got:
-            raise DataError(
-                tr("ends after {filled} of {n_bytes} bytes; it is truncated", filled=filled, n_bytes=n_bytes), place
-            )
+            raise DataError(f"ends after {filled} of {n_bytes} bytes; it is truncated", place)
         filled += got
         progress.report(filled / n_bytes)
     if stream.read(1):  # also lets the archive compare its checksum
-        raise DataError(tr("holds more than its header says; it is damaged"), place)
+        raise DataError("holds more than its header says; it is damaged", place)
     array = buffer.view(dtype).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="), copy=False)
 
@@ -279,13 +264,13 @@ def _header(stream: IO[bytes], place: str, texts: bool) -> tuple[tuple[int, ...]
         if not all(type(size) is int and abs(size) < _MOST_ROWS for size in shape):  # a bool, or too long to be said
             raise ValueError
     except Exception as error:  # the header is parsed as Python text, which fails in a dozen ways
-        raise DataError(tr("has no readable NumPy header; it is damaged"), place) from error
+        raise DataError("has no readable NumPy header; it is damaged", place) from error
     kinds = "biufUS" if texts and dtype.itemsize else "biuf"
     if dtype.kind not in kinds or any(size < 0 for size in shape):
         raise DataError(
-            tr("holds Python objects, which are never read; expected real numbers")
+            "holds Python objects, which are never read; expected real numbers"
             if dtype.hasobject
-            else tr("holds {dtype} of shape {shape}; expected real numbers", dtype=dtype, shape=shape),
+            else f"holds {dtype} of shape {shape}; expected real numbers",
             place,
         )
     return shape, fortran, dtype

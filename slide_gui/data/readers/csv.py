@@ -26,9 +26,8 @@ from slide_gui.data.readers.parts import (
 )
 from slide_gui.data.readers.tables import Table, read_table
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
-from slide_gui.language import plural, tr
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import counted
+from slide_gui.text import counted, plural
 
 __all__ = ["DELIMITERS", "read_csv"]
 
@@ -99,7 +98,7 @@ def _part(
         rows = np.ascontiguousarray(rows[:, [k not in layout.left_out for k in features]])
         features = [k for k in features if k not in layout.left_out]
         if not features:
-            raise DataError(tr("has no feature beside the labels and the columns that are left out"), str(path))
+            raise DataError("has no feature beside the labels and the columns that are left out", str(path))
     shape = square_shape(rows.shape[1], SMALLEST_SQUARE)
     shown = layout.names or tuple(str(k + 1) for k in range(layout.columns))
     guesses = (*guesses, *square_guess(shape))
@@ -146,7 +145,7 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
     first, below = rows[0], [row for row in rows[1:] if len(row) == len(rows[0])]
     if len(first) == 1:
         raise DataError(
-            tr("line {line} has one column; expected numbers with commas, semicolons or tabs between", line=number),
+            f"line {number} has one column; expected numbers with commas, semicolons or tabs between",
             place,
         )
     header, sure = _has_header(first, below, reading)
@@ -156,23 +155,17 @@ def _layout(stream: BinaryIO, reading: Reading, place: str) -> _Layout:
     left_out = frozenset(_asked_column(each, names, len(first), place) for each in reading.left_out)
     label, why = _label_of(names, len(first), text - left_out, reading, place)
     if label in left_out:
-        raise DataError(
-            tr("column {column} holds the labels; it cannot be left out", column=_said(label, names)), place
-        )
+        raise DataError(f"column {_said(label, names)} holds the labels; it cannot be left out", place)
     if text - left_out - {label}:
         raise _undecided(names, samples, text - left_out, label, reading, number + header, place)
     if header:
         start, number = start + len(line), number + 1
     guesses = []
     if not sure:
-        what = (
-            tr("line {line}: names of columns", line=lines[0][1])
-            if header
-            else tr("line {line}: a row of numbers", line=lines[0][1])
-        )
-        guesses.append(Guess(what, tr("it counts the columns, as names often do")))
+        what = f"line {lines[0][1]}: names of columns" if header else f"line {lines[0][1]}: a row of numbers"
+        guesses.append(Guess(what, "it counts the columns, as names often do"))
     if why and label is not None:
-        guesses.append(Guess(tr("labels in column {column}", column=_said(label, names)), why, sure=True))
+        guesses.append(Guess(f"labels in column {_said(label, names)}", why, sure=True))
     return _Layout(delimiter, names, len(first), label, text, left_out, start, number, tuple(guesses))
 
 
@@ -188,7 +181,7 @@ def _first_lines(stream: BinaryIO, place: str) -> list[tuple[bytes, int, int]]:
             lines.append((line, number, begins))
             read += len(line)
     if not lines:
-        raise DataError(tr("holds no rows of numbers; expected one sample a line"), place)
+        raise DataError("holds no rows of numbers; expected one sample a line", place)
     return lines
 
 
@@ -196,7 +189,7 @@ def _cells(line: bytes, delimiter: bytes, place: str) -> list[str]:
     try:
         return next(csv.reader([line.decode("utf-8", "replace").rstrip("\r\n")], delimiter=delimiter.decode()))
     except (csv.Error, StopIteration) as error:
-        raise DataError(tr("its first line is no list of numbers or column names"), place) from error
+        raise DataError("its first line is no list of numbers or column names", place) from error
 
 
 def _is_number(cell: str) -> bool:
@@ -258,7 +251,7 @@ def _label_of(
     elif asked is None:
         label = next((k for k, name in enumerate(names) if name.lower() in LABEL_NAMES), None)
         if label is None and len(text) == 1:
-            (label,), why = text, tr("it is the only column of text")
+            (label,), why = text, "it is the only column of text"
     return label, why
 
 
@@ -281,8 +274,8 @@ def _undecided(
         texts = {k: [row[k].strip() for row in rows if k < len(row) and row[k].strip()] for k in others}
         likely = {k: len(set(cells)) for k, cells in texts.items() if 2 <= len(set(cells)) < len(cells)}
         chosen = min(likely, key=lambda k: (likely[k], -k), default=others[-1])
-        why = tr("of the columns of text it has the fewest different ones")
-        guesses.append(Guess(tr("labels in column {column}", column=_said(chosen, names)), why))
+        why = "of the columns of text it has the fewest different ones"
+        guesses.append(Guess(f"labels in column {_said(chosen, names)}", why))
     out = [k for k in others if k != chosen]
     called = {k: names[k] if names else str(k + 1) for k in others}
     said = ", ".join(_said(k, names) for k in out[:4]) + (", …" if len(out) > 4 else "")
@@ -329,9 +322,9 @@ def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) 
     if asked.isdecimal() and 1 <= int(asked) <= columns:
         return int(asked) - 1
     first = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-    there = tr("columns {names}", names=first) if names else counted(columns, "column")
+    there = f"columns {first}" if names else counted(columns, "column")
     raise DataError(
-        tr("has no label column {asked!r}; it has {there}: give a name, or a number from 1", asked=asked, there=there),
+        f"has no label column {asked!r}; it has {there}: give a name, or a number from 1",
         place,
     )
 
@@ -378,18 +371,13 @@ class _CodedLabels(io.RawIOBase):
             return line
         mark = layout.delimiter
         if b'"' in line:
-            place = tr("{file}, line {line}", file=self._place, line=self._line)
+            place = f"{self._place}, line {self._line}"
             cells = [cell.encode() for cell in _cells(line, mark, place)]
         else:
             cells = line.rstrip(b"\r\n").split(mark)
         if len(cells) != layout.columns:
             raise DataError(
-                tr(
-                    "line {line} has {numbers}, expected {columns}",
-                    line=self._line,
-                    numbers=counted(len(cells), "number"),
-                    columns=layout.columns,
-                ),
+                f"line {self._line} has {counted(len(cells), 'number')}, expected {layout.columns}",
                 self._place,
             )
         for k in layout.left_out:
@@ -400,21 +388,14 @@ class _CodedLabels(io.RawIOBase):
         name = " ".join(cells[layout.label].decode("utf-8", "replace").split())
         if not name:
             raise DataError(
-                tr(
-                    "line {line}, column {column}: the class is missing; fill it in or take the line out",
-                    line=self._line,
-                    column=layout.label + 1,
-                ),
+                f"line {self._line}, column {layout.label + 1}: the class is missing; fill it in or take the line out",
                 self._place,
             )
         code = self._codes.setdefault(name, len(self._codes))
         if code >= MOST_CLASSES:
             raise DataError(
-                tr(
-                    "column {column} holds more than {most} different texts, which are no classes; take it out",
-                    column=_said(layout.label, layout.names),
-                    most=MOST_CLASSES,
-                ),
+                f"column {_said(layout.label, layout.names)} holds more than {MOST_CLASSES} different texts, "
+                "which are no classes; take it out",
                 self._place,
             )
         cells[layout.label] = str(code).encode()
@@ -431,31 +412,29 @@ def _split(
     d = rows.shape[1] + 1
     if reading.label_column is not None or (layout.left_out and d - 1 in layout.left_out):
         everything = np.column_stack([rows, last.astype(np.float32)])
-        return everything, None, None, (), tr("all columns were taken for features; say which one holds the labels")
+        return everything, None, None, (), "all columns were taken for features; say which one holds the labels"
     unlabelled_image = not layout.names and square_shape(d, SMALLEST_SQUARE) is not None
     if not unlabelled_image and _look_like_labels(last):
         guess = Guess(
-            tr("labels in column {column}", column=_said(d - 1, layout.names)),
-            tr("it is the last one and holds whole numbers"),
+            f"labels in column {_said(d - 1, layout.names)}",
+            "it is the last one and holds whole numbers",
         )
         return rows, whole_labels(last, place), d - 1, (guess,), ""
     everything = np.column_stack([rows, last.astype(np.float32)])
     if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(everything[:, 0]):
         guess = Guess(
-            tr("labels in column {column}", column=_said(0, layout.names)),
-            tr("it holds whole numbers, and the others an image"),
+            f"labels in column {_said(0, layout.names)}",
+            "it holds whole numbers, and the others an image",
         )
         return np.ascontiguousarray(everything[:, 1:]), whole_labels(everything[:, 0], place), 0, (guess,), ""
     if unlabelled_image:
-        why_not = tr("its {d} columns were taken for an image, without labels", d=d)
+        why_not = f"its {d} columns were taken for an image, without labels"
     elif last.min() == last.max():
-        why_not = tr(
-            "its last column holds only the value {value:g}, so that all rows would be of one class", value=last[0]
-        )
+        why_not = f"its last column holds only the value {last[0]:g}, so that all rows would be of one class"
     else:
-        why_not = tr("its last column does not hold whole numbers")
-    guess = Guess(tr("no labels"), why_not, sure=last.min() < last.max())
-    remedy = tr("{reason}; say which column holds labels of two classes or more", reason=why_not)
+        why_not = "its last column does not hold whole numbers"
+    guess = Guess("no labels", why_not, sure=last.min() < last.max())
+    remedy = f"{why_not}; say which column holds labels of two classes or more"
     return everything, None, None, (guess,), remedy
 
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim
 from slide_gui.data.readers.archives import BROKEN
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["GZIP_MAGIC", "is_idx_start", "read_idx", "read_start"]
@@ -76,27 +75,27 @@ def read_idx(path: Path, *, progress: Progress = NO_PROGRESS) -> NDArray[np.gene
         except DataError:
             raise
         except BROKEN as error:
-            raise DataError(tr("is a damaged or truncated gzip file; fetch it again"), place) from error
+            raise DataError("is a damaged or truncated gzip file; fetch it again", place) from error
 
 
 def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progress) -> NDArray[np.generic]:
     start = stream.read(4)
     if not is_idx_start(start):
         raise DataError(
-            tr("begins with {start}, expected an IDX header such as 00 00 08 03", start=start.hex(" "))
+            f"begins with {start.hex(' ')}, expected an IDX header such as 00 00 08 03"
             if start
-            else tr("begins with nothing, expected an IDX header such as 00 00 08 03"),
+            else "begins with nothing, expected an IDX header such as 00 00 08 03",
             place,
         )
     axes = start[3]
     sizes = stream.read(4 * axes)
     if len(sizes) < 4 * axes:
-        raise DataError(tr("ends within its header, expected {axes} sizes; it is truncated", axes=axes), place)
+        raise DataError(f"ends within its header, expected {axes} sizes; it is truncated", place)
     shape = tuple(int(size) for size in np.frombuffer(sizes, ">u4"))
     dtype = np.dtype(_DTYPES[start[2]])
     n_bytes = prod(shape) * dtype.itemsize
     if n_bytes == 0:
-        raise DataError(tr("its header says {shape}: there is no data in it", shape=" × ".join(map(str, shape))), place)
+        raise DataError(f"its header says {' × '.join(map(str, shape))}: there is no data in it", place)
     check_claim(n_bytes, packed if ratio > 1 else packed - 4 - 4 * axes, place, ratio=ratio)
     buffer = np.empty(n_bytes, np.uint8)
     view, filled = buffer.data, 0
@@ -104,18 +103,11 @@ def _read(stream: BinaryIO, packed: int, ratio: int, place: str, progress: Progr
         got = stream.readinto(view[filled : filled + _BLOCK])  # type: ignore[attr-defined]
         if not got:
             raise DataError(
-                tr(
-                    "its header says {n_bytes} bytes ({shape}), found {filled}; it is truncated",
-                    n_bytes=n_bytes,
-                    shape=" × ".join(map(str, shape)),
-                    filled=filled,
-                ),
+                f"its header says {n_bytes} bytes ({' × '.join(map(str, shape))}), found {filled}; it is truncated",
                 place,
             )
         filled += got
         progress.report(filled / n_bytes)
     if stream.read(1):
-        raise DataError(
-            tr("holds more than the {n_bytes} bytes that its header says; it is damaged", n_bytes=n_bytes), place
-        )
+        raise DataError(f"holds more than the {n_bytes} bytes that its header says; it is damaged", place)
     return buffer.view(dtype).reshape(shape).astype(dtype.newbyteorder("="), copy=False)

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory, read_small
 from slide_gui.data.readers.parts import Part
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["image_files", "read_image", "read_image_folder"]
@@ -77,17 +76,12 @@ def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float3
     from PIL import Image
 
     # From memory: of a file Pillow asks for as many bytes as a damaged length says.
-    content = io.BytesIO(read_small(path, _MOST_BYTES, tr("a picture")))
+    content = io.BytesIO(read_small(path, _MOST_BYTES, "a picture"))
     try:
         with Image.open(content, formats=_FORMATS) as picture:
             if picture.width * picture.height > most_pixels:
                 raise DataError(
-                    tr(
-                        "has {width} × {height} pixels, expected at most {most}; make it smaller",
-                        width=picture.width,
-                        height=picture.height,
-                        most=most_pixels,
-                    ),
+                    f"has {picture.width} × {picture.height} pixels, expected at most {most_pixels}; make it smaller",
                     str(path),
                 )
             if picture.mode.startswith("I"):  # 16 bits a pixel
@@ -97,9 +91,7 @@ def read_image(path: Path, most_pixels: int = _MOST_PIXELS) -> NDArray[np.float3
     except DataError:
         raise
     except Exception as error:  # Pillow's decoders raise many types, warnings of bombs among them
-        raise DataError(
-            tr("is not a readable picture; remove it from the folder or save it again"), str(path)
-        ) from error
+        raise DataError("is not a readable picture; remove it from the folder or save it again", str(path)) from error
 
 
 def _folders(folder: Path) -> list[Path]:
@@ -121,20 +113,17 @@ def _read_part(
     else:
         found = [(file, 0) for file in image_files(folder)]
     if not found:
-        raise DataError(tr("holds no pictures; expected a sub-folder of pictures for each class"), str(folder))
+        raise DataError("holds no pictures; expected a sub-folder of pictures for each class", str(folder))
     rows: NDArray[np.float32] | None = None
     for index, (file, _) in enumerate(found):
         pixels = read_image(file)
         shape = shape or (pixels.shape[0], pixels.shape[1])
         if pixels.shape != shape:
             raise DataError(
-                tr(
-                    "has {width} × {height} pixels, expected {expected_width} × {expected_height} like the others; "
-                    "make all pictures the same size",
-                    width=pixels.shape[1],
-                    height=pixels.shape[0],
-                    expected_width=shape[1],
-                    expected_height=shape[0],
+                (
+                    f"has {pixels.shape[1]} × {pixels.shape[0]} pixels, expected {shape[1]} × {shape[0]} like the "
+                    "others; "
+                    "make all pictures the same size"
                 ),
                 str(file),
             )

@@ -20,7 +20,6 @@ from slide_gui.data.errors import DataError
 from slide_gui.data.limits import DEFLATE_RATIO, check_claim, check_memory
 from slide_gui.data.readers.arrays import is_label_name, known_names, parts_from_named
 from slide_gui.data.readers.parts import Part
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["MATLAB_73", "MATLAB_MAGIC", "read_mat"]
@@ -37,7 +36,7 @@ _LETTERS_STORED = {2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
 _COMPLEX = 0x800
 _MOST_DIMENSIONS = 8
 _MOST_TEXT = 16 << 20  # bytes
-_DAMAGED = tr("is a damaged MATLAB file; save it again with -v7")
+_DAMAGED = "is a damaged MATLAB file; save it again with -v7"
 
 
 @dataclass(frozen=True)
@@ -90,9 +89,9 @@ def _check_header(stream: BinaryIO, place: str) -> str:
     """Return "<" or ">", the order of bytes."""
     header = stream.read(_HEADER)
     if header.startswith(MATLAB_73):
-        raise DataError(tr("is of MATLAB version 7.3 (HDF5), which is not read; save it with -v7"), place)
+        raise DataError("is of MATLAB version 7.3 (HDF5), which is not read; save it with -v7", place)
     if len(header) < _HEADER or not header.startswith(MATLAB_MAGIC) or header[126:] not in (b"IM", b"MI"):
-        raise DataError(tr("has no MATLAB version 5 header; save it with -v7"), place)
+        raise DataError("has no MATLAB version 5 header; save it with -v7", place)
     return "<" if header[126:] == b"IM" else ">"
 
 
@@ -103,10 +102,10 @@ def _arrays(stream: BinaryIO, order: str, size: int, place: str) -> Iterator[_Ar
         stream.seek(at)
         tag = stream.read(8)
         if len(tag) < 8:
-            raise DataError(tr("ends within an element; it is truncated"), place)
+            raise DataError("ends within an element; it is truncated", place)
         kind, n_bytes = struct.unpack(f"{order}II", tag)
         if kind not in (_COMPRESSED, _MATRIX):
-            raise DataError(tr("holds an element of unknown type {kind}; it is damaged", kind=kind), place)
+            raise DataError(f"holds an element of unknown type {kind}; it is damaged", place)
         check_claim(n_bytes, size - at - 8, place)
         start = stream.read(min(n_bytes, _PREFIX))
         packed = kind == _COMPRESSED
@@ -122,9 +121,9 @@ def _unpacked_start(start: bytes, n_bytes: int, order: str, place: str) -> tuple
     try:
         content = zlib.decompressobj().decompress(start, _PREFIX + 8)
     except zlib.error as error:
-        raise DataError(tr("holds a damaged compressed array; save it again"), place) from error
+        raise DataError("holds a damaged compressed array; save it again", place) from error
     if len(content) < 8:
-        raise DataError(tr("holds a truncated compressed array; save it again"), place)
+        raise DataError("holds a truncated compressed array; save it again", place)
     kind, inner = struct.unpack(f"{order}II", content[:8])
     check_claim(inner, n_bytes, place, ratio=DEFLATE_RATIO)
     if kind != _MATRIX:
@@ -181,24 +180,20 @@ def _texts(stream: BinaryIO, own: _Array, order: str, size: int, place: str) -> 
         try:
             body = unpacking.decompress(body, _MOST_TEXT)[8:]
         except zlib.error as error:
-            raise DataError(tr("is a damaged compressed array; save the file again"), place) from error
+            raise DataError("is a damaged compressed array; save the file again", place) from error
         if unpacking.unconsumed_tail:
-            raise DataError(
-                tr("holds more than {most} MiB of text, which are no classes", most=_MOST_TEXT >> 20), place
-            )
+            raise DataError(f"holds more than {_MOST_TEXT >> 20} MiB of text, which are no classes", place)
     try:
         if not own.cells:
             return _array_of(_rows_of_letters(body, own.values, own.shape, order), place)
         if count != max(own.shape, default=0):
-            raise DataError(
-                tr("has shape {shape}, expected a vector of labels", shape=" × ".join(map(str, own.shape))), place
-            )
+            raise DataError(f"has shape {' × '.join(map(str, own.shape))}, expected a vector of labels", place)
         texts, at = [], own.values
         for _ in range(count):
             kind, n_bytes, start, end = _tag(body, at, order)
             cell = _head(body[start : start + n_bytes], order, 0, n_bytes, False, place)
             if kind != _MATRIX or cell is None or cell.dtype != _TEXT or cell.cells:
-                raise DataError(tr("holds cells that are no text, expected the class of each row"), place)
+                raise DataError("holds cells that are no text, expected the class of each row", place)
             rows = _rows_of_letters(body[start : start + n_bytes], cell.values, cell.shape, order)
             texts.append(rows[0] if len(rows) == 1 else "")
             at = end
@@ -214,11 +209,7 @@ def _array_of(texts: list[str], place: str) -> NDArray[np.str_]:
     longest = max(map(len, texts), default=0)
     if longest * len(texts) > _MOST_TEXT:
         raise DataError(
-            tr(
-                "holds a text of {longest} letters among {n}, which are no classes",
-                longest=longest,
-                n=len(texts),
-            ),
+            f"holds a text of {longest} letters among {len(texts)}, which are no classes",
             place,
         )
     return np.array(texts)
@@ -244,19 +235,15 @@ def _values(stream: BinaryIO, own: _Array, order: str, place: str) -> NDArray[An
         try:
             body = zlib.decompressobj().decompress(body, most + 8)[8:]
         except zlib.error as error:
-            raise DataError(tr("is a damaged compressed array; save the file again"), place) from error
+            raise DataError("is a damaged compressed array; save the file again", place) from error
     try:
         kind, n_bytes, start, _ = _tag(body, own.values, order)
     except struct.error as error:
-        raise DataError(tr("ends before its numbers; the file is truncated"), place) from error
+        raise DataError("ends before its numbers; the file is truncated", place) from error
     count = math.prod(own.shape)
     if kind not in _STORED or n_bytes != count * np.dtype(_STORED[kind]).itemsize or start + n_bytes > len(body):
         raise DataError(
-            tr(
-                "does not hold the {n} numbers of its shape {shape}; the file is damaged",
-                n=count,
-                shape=own.shape,
-            ),
+            f"does not hold the {count} numbers of its shape {own.shape}; the file is damaged",
             place,
         )
     stored = np.frombuffer(body, np.dtype(f"{order}{_STORED[kind]}"), count, start)

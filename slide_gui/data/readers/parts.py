@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NOT_SAID, Guess, Opened
-from slide_gui.language import tr
 
 __all__ = [
     "LABEL_BOUND",
@@ -83,9 +82,7 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
     if image_shape is None:
         return ()
     side, d = image_shape[0], image_shape[0] * image_shape[1]
-    return (
-        Guess(tr("images of {side} × {side} pixels", side=side), tr("{d} features make a square", d=d), of_shape=True),
-    )
+    return (Guess(f"images of {side} × {side} pixels", f"{d} features make a square", of_shape=True),)
 
 
 MOST_CLASSES = 10_000
@@ -102,12 +99,10 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     """
     names = [" ".join(text.split()) for text in texts]
     if "" in names:
-        raise DataError(
-            tr("the label of row {row} is missing; fill it in or take the row out", row=names.index("") + 1), place
-        )
+        raise DataError(f"the label of row {names.index('') + 1} is missing; fill it in or take the row out", place)
     known = tuple(sorted(set(names)))
     if len(known) > MOST_CLASSES:
-        raise DataError(tr("holds more than {most} different texts, which are no classes", most=MOST_CLASSES), place)
+        raise DataError(f"holds more than {MOST_CLASSES} different texts, which are no classes", place)
     number = {name: code for code, name in enumerate(known)}
     return np.array([number[name] for name in names], np.int64), known
 
@@ -128,19 +123,14 @@ def whole_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]:
         If a label is not a whole number within ± `LABEL_BOUND`; the message names its row.
     """
     if values.dtype.kind not in "biuf":
-        raise DataError(tr("labels are {dtype}, expected whole numbers", dtype=values.dtype), place)
+        raise DataError(f"labels are {values.dtype}, expected whole numbers", place)
     numbers = values.astype(np.float64)
     with np.errstate(invalid="ignore"):
         wrong = ~((np.rint(numbers) == numbers) & (np.abs(numbers) < LABEL_BOUND))
     if wrong.any():
         row = int(np.argmax(wrong))
         raise DataError(
-            tr(
-                "the label of row {row} is {value:.10g}, expected a whole number within ±{most}",
-                row=row + 1,
-                value=numbers[row],
-                most=LABEL_BOUND,
-            ),
+            f"the label of row {row + 1} is {numbers[row]:.10g}, expected a whole number within ±{LABEL_BOUND}",
             place,
         )
     return numbers.astype(np.int64)

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -197,9 +196,7 @@ def read_table(
         done += len(chunk)
         text, rest = _whole_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
-            raise DataError(
-                tr("line {line} is longer than 16 MiB; expected one row of numbers a line", line=line), place
-            )
+            raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers a line", place)
         if text and sink is None:
             sink = _start(text, size, place, columns, apart)
             step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
@@ -209,7 +206,7 @@ def read_table(
         if not chunk:
             break
     if sink is None or sink.filled == 0:
-        raise DataError(tr("holds no rows of numbers; expected one row a line"), place)
+        raise DataError("holds no rows of numbers; expected one row a line", place)
     return sink.table()
 
 
@@ -260,7 +257,7 @@ def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sin
         columns = columns or len(row.split())
         if columns < 2:
             raise DataError(
-                tr(
+                (
                     "its rows have one column, expected a feature or more and a label (785 columns for "
                     "images of 28 × 28)"
                 ),
@@ -310,12 +307,7 @@ def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -
     if wrong.any():
         at = int(np.argmax(wrong))
         raise DataError(
-            tr(
-                "line {line} has {numbers}, expected {columns}",
-                line=line + at,
-                numbers=counted(counts[at], "number"),
-                columns=columns,
-            ),
+            f"line {line + at} has {counted(counts[at], 'number')}, expected {columns}",
             place,
         )
     numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, place, underscores=b"_" in text)
@@ -353,12 +345,8 @@ def _floats(
         if not good:
             shown = token.strip()[:20].decode("ascii", "replace")
             raise DataError(
-                tr(
-                    "line {line}, column {column}: found {shown!r}, expected a finite number",
-                    line=lines[index // columns],
-                    column=index % columns + 1,
-                    shown=shown,
-                ),
+                f"line {lines[index // columns]}, column {index % columns + 1}: found {shown!r}, expected a "
+                "finite number",
                 place,
             )
     raise AssertionError("one of the tokens is no finite number")

@@ -19,7 +19,6 @@ from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.choice import PointResult, choose, final_spec, pooled
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.spec import RunSpec, SweepPoint
-from slide_gui.language import tr
 from slide_gui.resources import resource
 
 __all__ = [
@@ -248,20 +247,11 @@ def plan(
     for kind, given in (("data", data), ("methods", methods)):
         unknown = [name for name in given if name not in document[kind]]
         if unknown:
-            raise ValueError(
-                tr(
-                    "the protocol has no {unknown!r}; its {kind} are {known}",
-                    unknown=unknown[0],
-                    kind=kind,
-                    known=", ".join(document[kind]),
-                )
-            )
+            raise ValueError(f"the protocol has no {unknown[0]!r}; its {kind} are {', '.join(document[kind])}")
     if extent not in EXTENTS:
-        raise ValueError(
-            tr("extent is {extent!r}; it must be one of {extents}", extent=extent, extents=", ".join(EXTENTS))
-        )
+        raise ValueError(f"extent is {extent!r}; it must be one of {', '.join(EXTENTS)}")
     if splits is not None and splits < 1:
-        raise ValueError(tr("splits is {splits}; it must be 1 or more", splits=splits))
+        raise ValueError(f"splits is {splits}; it must be 1 or more")
     cells = []
     for key in document["data"]:
         table = document[extent].get(key, document[extent].get("each"))

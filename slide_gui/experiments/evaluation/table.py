@@ -24,7 +24,6 @@ from slide_gui.experiments.spec import SweepPoint
 from slide_gui.experiments.statistics import McNemar, holm, mcnemar, resampled_t
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.stored_run import StoredRun
-from slide_gui.language import in_english, tr
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import count
 
@@ -237,7 +236,7 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
         chosen.validation_error if isinstance(chosen, PointResult) else None,
         result.timings.features,
         result.timings.total,
-        in_english()(_choice)(result),
+        _choice(result),
     )
 
 
@@ -284,13 +283,9 @@ class DataInfo:
         ours, theirs = (self.n_train, self.n_test), (entry(self.key).n_train, entry(self.key).n_test)
         if ours == theirs:
             return ""
-        return tr(
-            "{data}: {n_train} training and {n_test} test rows, the benchmark has {all_train} and {all_test}.",
-            data=self.title,
-            n_train=count(ours[0]),
-            n_test=count(ours[1]),
-            all_train=count(theirs[0]),
-            all_test=count(theirs[1]),
+        return (
+            f"{self.title}: {count(ours[0])} training and {count(ours[1])} test rows, "
+            f"the benchmark has {count(theirs[0])} and {count(theirs[1])}."
         )
 
 
@@ -387,7 +382,7 @@ class Comparison:
         """Name of the test."""
         if self.rows is not None:
             return "McNemar"
-        return tr("corrected resampled t-test, {n} splits", n=self.n_splits)
+        return f"corrected resampled t-test, {self.n_splits} splits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -445,7 +440,7 @@ class Cell:
     @property
     def recorded(self) -> str:
         """What `chosen` says, as it is written into files: in English."""
-        return in_english()(_most)([answer.recorded for answer in self.answers if answer.recorded])
+        return _most([answer.recorded for answer in self.answers if answer.recorded])
 
     @property
     def paper(self) -> Published | None:
@@ -532,7 +527,7 @@ def _most(words: Sequence[str]) -> str:
     most = max(words, key=words.count)
     if len(words) == 1:
         return most
-    return tr("{chosen} ({n} of {total} splits)", chosen=most, n=words.count(most), total=len(words))
+    return f"{most} ({words.count(most)} of {len(words)} splits)"
 
 
 @lru_cache(maxsize=1024)

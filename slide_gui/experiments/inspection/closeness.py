@@ -18,7 +18,6 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.splits import Classes, stratified_sample
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
 __all__ = ["Closeness", "closeness"]
@@ -88,7 +87,7 @@ def closeness(dataset: Dataset, model: FittedModel, *, seed: int = 0, progress: 
     """
     codes = Classes.of(dataset).test
     if len(codes) == 0:
-        raise DataError(tr("has no labels for its test rows; distances within a class need them"), dataset.name)
+        raise DataError("has no labels for its test rows; distances within a class need them", dataset.name)
     rows = np.sort(stratified_sample(codes, _ROWS, seed))
     codes = codes[rows]
     relative = _relative(model.stack, dataset.test[rows], codes, progress)
@@ -96,7 +95,7 @@ def closeness(dataset: Dataset, model: FittedModel, *, seed: int = 0, progress: 
     same = codes[first] == codes[second]
     first, second = first[same], second[same]
     if len(first) == 0 or len(np.unique(codes)) < 2:
-        raise DataError(tr("has no two test images of one class beside one of another"), dataset.name)
+        raise DataError("has no two test images of one class beside one of another", dataset.name)
     lit = (dataset.test[rows] > _LIT).astype(np.float32)
     common = (lit @ lit.T)[first, second]
     few = common <= max(_FEW, common.min())

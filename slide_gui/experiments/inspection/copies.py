@@ -13,7 +13,6 @@ from slide_gui.core.slide.denoiser import CorruptedCopies, denoiser_weights
 from slide_gui.core.slide.squashing import squash
 from slide_gui.core.slide.stack import Stack
 from slide_gui.experiments.model_file import FittedModel
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["MOST_COPIES", "MOST_ROWS", "Copies", "CopiesPoint", "CopiesResult", "CopiesStudy"]
@@ -165,17 +164,11 @@ class CopiesStudy:
         most_rows: int = MOST_ROWS,
     ) -> None:
         if not 1 <= layer <= len(stack.layers):
-            raise ValueError(tr("layer is {layer}; this stack has layers 1 to {n}", layer=layer, n=len(stack.layers)))
+            raise ValueError(f"layer is {layer}; this stack has layers 1 to {len(stack.layers)}")
         if stack.n_features > WHOLE:
-            raise ValueError(
-                tr(
-                    "these data have {n} features; copies are solved for up to {most}",
-                    n=stack.n_features,
-                    most=WHOLE,
-                )
-            )
+            raise ValueError(f"these data have {stack.n_features} features; copies are solved for up to {WHOLE}")
         if seeds < 1 or most < 1 or most_rows < 2:
-            raise ValueError(tr("at least one seed, one copy and two rows are needed"))
+            raise ValueError("at least one seed, one copy and two rows are needed")
         self._stack, self._rows, self._layer = stack, rows, layer
         self._seeds, self._most, self._most_rows = seeds, most, most_rows
         self._copies: list[CorruptedCopies] = []

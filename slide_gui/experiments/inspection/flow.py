@@ -13,7 +13,6 @@ from slide_gui.core.slide.squashing import squash
 from slide_gui.core.slide.stack import Layer, Stack
 from slide_gui.core.validation import check_noise
 from slide_gui.experiments.model_file import FittedModel
-from slide_gui.language import tr
 
 __all__ = [
     "Flow",
@@ -137,9 +136,7 @@ class Forward:
         """
         p, d = stack.parameters, stack.n_features
         if image.shape != (d,):
-            raise ValueError(
-                tr("the image has shape {shape}; this stack was fitted on {d} features", shape=image.shape, d=d)
-            )
+            raise ValueError(f"the image has shape {image.shape}; this stack was fitted on {d} features")
         self._ready = {layer: self._ready.get(layer) or _ready(layer, p) for layer in stack.layers}
         clean = image.astype(p.dtype)
         surviving = np.ones(d, dtype=bool) if surviving is None else surviving

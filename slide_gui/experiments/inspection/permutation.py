@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.slide.stack import Stack, fit_stack
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["ScrambledFit", "fit_scrambled", "scrambling", "unscrambled"]
@@ -77,7 +76,7 @@ def fit_scrambled(
         If `order` is no permutation of the features.
     """
     if not np.array_equal(np.sort(order), np.arange(rows.shape[1])):
-        raise ValueError(tr("order must hold each of 0 to {last} once", last=rows.shape[1] - 1))
+        raise ValueError(f"order must hold each of 0 to {rows.shape[1] - 1} once")
     scrambled = fit_stack(np.take(rows, order, axis=1), stack.parameters, progress=progress)
     pairs = list(zip(stack.layers, scrambled.layers, strict=True))
     return ScrambledFit(

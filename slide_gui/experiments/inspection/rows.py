@@ -13,7 +13,6 @@ from slide_gui.core.slide.stack import Layer, StackParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.inspection.explorer import Explorer
 from slide_gui.experiments.model_file import FittedModel
-from slide_gui.language import tr
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
@@ -97,14 +96,7 @@ def weight_rows(model: FittedModel, pixels: Sequence[int]) -> WeightRows:
     d = stack.n_features
     for pixel in pixels:
         if not 0 <= pixel < d:
-            raise ValueError(
-                tr(
-                    "there is no feature {pixel}; {dataset} has features 0 to {last}",
-                    pixel=pixel,
-                    dataset=model.dataset,
-                    last=d - 1,
-                )
-            )
+            raise ValueError(f"there is no feature {pixel}; {model.dataset} has features 0 to {d - 1}")
     chosen = [int(pixel) for pixel in pixels]
     both = np.empty((len(chosen), len(stack.layers), d + 1))
     for j, layer in enumerate(stack.layers):

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.state.jobs import Lane, Problem, sentence
-from slide_gui.language import tr
 
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
@@ -82,7 +81,7 @@ class ExportController(QObject):
             self._waiting = options, session
             self.waits.emit(waits_for)
         else:
-            self.problem.emit(Problem(tr("Nothing to export yet"), why_nothing))
+            self.problem.emit(Problem("Nothing to export yet", why_nothing))
 
     @Slot()
     def go_on(self) -> None:
@@ -115,9 +114,7 @@ class ExportController(QObject):
         """Show the folder of a file, or what a folder holds, in the system's file manager."""
         folder = path if path.is_dir() else path.parent
         if not QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))):
-            self.problem.emit(
-                Problem(tr("The folder could not be shown"), tr("No program opened it: {folder}", folder=folder))
-            )
+            self.problem.emit(Problem("The folder could not be shown", f"No program opened it: {folder}"))
 
     def copy_image(self, shown: QWidget) -> None:
         """Put a picture of a widget on the clipboard."""
@@ -128,13 +125,13 @@ class ExportController(QObject):
         if text:
             QApplication.clipboard().setText(text)
         else:
-            self.problem.emit(Problem(tr("Nothing to copy yet"), why_nothing))
+            self.problem.emit(Problem("Nothing to copy yet", why_nothing))
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:
         session = self._session
         self._lane.submit(
-            tr("Making the animation") if request.kind in ANIMATION else tr("Writing the export"),
+            "Making the animation" if request.kind in ANIMATION else "Writing the export",
             lambda progress: request.write(session, progress),
             channel="export",
             on_result=self.written.emit,
@@ -144,5 +141,5 @@ class ExportController(QObject):
     @Slot(object)
     def _not_written(self, error: Exception) -> None:
         said = sentence(error)
-        said = tr("{error} Choose another place.", error=said) if isinstance(error, OSError) else said
-        self.problem.emit(Problem(tr("The export could not be written"), said))
+        said = f"{said} Choose another place." if isinstance(error, OSError) else said
+        self.problem.emit(Problem("The export could not be written", said))

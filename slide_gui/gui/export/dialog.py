@@ -30,7 +30,6 @@ from slide_gui.gui.export.preview import FigurePreview
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.jobs import Lane, sentence
 from slide_gui.gui.widgets.controls import add_choices, label
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 if TYPE_CHECKING:
@@ -39,25 +38,25 @@ if TYPE_CHECKING:
 __all__ = ["ExportDialog", "ExportRequest", "unused"]
 
 _FORMATS = {
-    "pdf": tr("PDF, for print"),
-    "svg": tr("SVG, to edit"),
-    "png": tr("PNG, 300 dots per inch"),
-    "csv": tr("CSV, the numbers"),
-    "gif": tr("GIF, 256 colours"),
-    "apng": tr("APNG, every colour"),
+    "pdf": "PDF, for print",
+    "svg": "SVG, to edit",
+    "png": "PNG, 300 dots per inch",
+    "csv": "CSV, the numbers",
+    "gif": "GIF, 256 colours",
+    "apng": "APNG, every colour",
     "mp4": "MP4",
-    "tex": tr("LaTeX, the table"),
-    "md": tr("Markdown, the table"),
-    "bundle": tr("Folder: figure, numbers, command line and script"),
+    "tex": "LaTeX, the table",
+    "md": "Markdown, the table",
+    "bundle": "Folder: figure, numbers, command line and script",
 }
 _NOTES = {
-    "csv": tr("Numbers read back exactly."),
-    "tex": tr("A table float, its notes in the caption."),
-    "md": tr("A table, its notes below it."),
-    "gif": tr("Opens everywhere; each picture in the nearest of 256 colours."),
-    "apng": tr("Shown by browsers; each picture is the still figure, to the pixel."),
-    "mp4": tr("For slides."),
-    "bundle": tr(
+    "csv": "Numbers read back exactly.",
+    "tex": "A table float, its notes in the caption.",
+    "md": "A table, its notes below it.",
+    "gif": "Opens everywhere; each picture in the nearest of 256 colours.",
+    "apng": "Shown by browsers; each picture is the still figure, to the pixel.",
+    "mp4": "For slides.",
+    "bundle": (
         "A new folder is made where you choose; nothing is overwritten. Opened in the window, it brings back what is "
         "shown now."
     ),
@@ -65,12 +64,12 @@ _NOTES = {
 _ENABLED = Qt.ItemDataRole.UserRole - 1  # where an item of a box says whether it can be chosen
 _TEXTS = ("csv", "tex", "md")
 _WIDTH_TITLES = {
-    "single": tr("single column"),
-    "one-and-a-half": tr("one and a half columns"),
-    "double": tr("double column"),
-    "slide": tr("slide, 16:9"),
+    "single": "single column",
+    "one-and-a-half": "one and a half columns",
+    "double": "double column",
+    "slide": "slide, 16:9",
 }
-_NOTE = tr("Text stays text; the same figure gives the same bytes.")
+_NOTE = "Text stays text; the same figure gives the same bytes."
 _SIZE, _SHARE, _CHOICES_WIDTH = (1400, 920), 0.94, 300  # of the dialog; of the window that it may take
 _ENTRY_MARGINS = 24
 _FINE = 100  # dots per inch below which a figure is drawn twice as fine and made small: small type stays legible
@@ -152,17 +151,17 @@ class ExportDialog(QDialog):
         self._form = nested(left, QFormLayout())
         self._form.setHorizontalSpacing(16)
         self._form.setVerticalSpacing(8)
-        self.figure_box = self._choices(tr("Figure"), {})
-        self.format_box = self._choices(tr("Format"), {})
+        self.figure_box = self._choices("Figure", {})
+        self.format_box = self._choices("Format", {})
         widths = {key: f"{_WIDTH_TITLES[key]} ({mm:.0f} mm)" for key, mm in WIDTHS.items()}
-        self.width_box = self._choices(tr("Width"), widths)
-        self._levels = self._choices(tr("Levels"), {})
+        self.width_box = self._choices("Width", widths)
+        self._levels = self._choices("Levels", {})
         add_choices(self._levels, LEVELS.values())
-        self._colors = self._choices(tr("Colours"), {key: MAPS[key] for key in (*DIVERGING, "jet")})
-        self.bias_box = QCheckBox(tr("Write each bias below its tile"), self)
+        self._colors = self._choices("Colours", {key: MAPS[key] for key in (*DIVERGING, "jet")})
+        self.bias_box = QCheckBox("Write each bias below its tile", self)
         self._form.addRow("", self.bias_box)
         buttons = QDialogButtonBox(self)
-        self.save_button = save = buttons.addButton(tr("Choose a place…"), QDialogButtonBox.ButtonRole.AcceptRole)
+        self.save_button = save = buttons.addButton("Choose a place…", QDialogButtonBox.ButtonRole.AcceptRole)
         save.setProperty("kind", "primary")
         save.style().polish(save)  # the button was polished when it was added
         save.setDefault(True)
@@ -223,7 +222,7 @@ class ExportDialog(QDialog):
         if not self.options:  # closed, while a list of its boxes was open
             return
         option = self._option()
-        self.setWindowTitle(tr("Export {figure}", figure=option.title))
+        self.setWindowTitle(f"Export {option.title}")
         self._export = None
         self.format_box.blockSignals(True)
         self.format_box.clear()
@@ -245,7 +244,7 @@ class ExportDialog(QDialog):
             self._form.setRowVisible(row, option.of_weights)
         self._paper.setVisible(len(option.kinds) > 1)
         self._paper.start()
-        self._paper.show_text(tr("drawing…"))
+        self._paper.show_text("drawing…")
         self._changed()
 
     @Slot()
@@ -297,7 +296,7 @@ class ExportDialog(QDialog):
             return option, export, figure_bytes(lambda figure: draw(figure, small), ".png", small), wanted / dots
 
         self._lane.submit(
-            tr("Drawing a preview"), work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
+            "Drawing a preview", work, channel="preview", on_result=self._previewed, on_failure=self._not_previewed
         )
 
     @Slot(object)
@@ -346,7 +345,7 @@ class ExportDialog(QDialog):
 
     def _ask_for_folder(self, folder: Path) -> Path | None:
         """Return a folder that is not there yet, or empty: the one chosen, else a new one in it."""
-        title = tr("Where to make the folder “{name}”", name=self._option().name)
+        title = f"Where to make the folder “{self._option().name}”"
         name = QFileDialog.getExistingDirectory(self, title, str(folder))
         if not name:
             return None
@@ -357,7 +356,7 @@ class ExportDialog(QDialog):
     def _ask_for_file(self, folder: Path, kind: str) -> Path | None:
         """Return a file that is not there yet, or that a person agreed to overwrite."""
         suggestion = unused(folder / f"{self._option().name}.{kind}")
-        name, _ = QFileDialog.getSaveFileName(self, tr("Export as"), str(suggestion), f"{kind.upper()} (*.{kind})")
+        name, _ = QFileDialog.getSaveFileName(self, "Export as", str(suggestion), f"{kind.upper()} (*.{kind})")
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
         return unused(Path(f"{name}.{kind}"))  # the dialog did not ask about the name with the suffix
@@ -369,10 +368,7 @@ def _further(option: ExportOption) -> dict[str, str]:
         return {}
     from slide_gui.figures.export import further_formats
 
-    return {
-        each.name: tr("{format}, by {package}", format=each.name.upper(), package=each.package)
-        for each in further_formats()
-    }
+    return {each.name: f"{each.name.upper()}, by {each.package}" for each in further_formats()}
 
 
 def unused(path: Path) -> Path:

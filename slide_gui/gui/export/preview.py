@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 from slide_gui.figures.style import Style
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.widgets.controls import add_button, label
-from slide_gui.language import tr
 
 __all__ = ["FigurePreview"]
 
@@ -37,23 +36,23 @@ class FigurePreview(QWidget):
         super().__init__(parent)
         self.picture = label("", self, "preview", wraps=True)
         self.picture.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.picture.setAccessibleName(tr("Preview"))
+        self.picture.setAccessibleName("Preview")
         self._area = _Paper(self)
         self._area.setWidget(self.picture)
         self._area.setWidgetResizable(True)
         self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._area.setAccessibleName(tr("Preview, to be scrolled"))
+        self._area.setAccessibleName("Preview, to be scrolled")
         column = flush(QVBoxLayout(self), 8)
         column.addWidget(self._area, 1)
         row = nested(column, QHBoxLayout(), spacing=8)
         self._scale = label("", self)
         row.addWidget(self._scale, 1)
-        self._whole = add_button(self, row, tr("Whole figure"), tr("As large as fits"))
-        self._legible = add_button(self, row, tr("Legible"), tr("So large that its smallest type can be read"))
-        self._smaller = add_button(self, row, "−", tr("Smaller (Ctrl+wheel)"))
-        self._larger = add_button(self, row, "+", tr("Larger (Ctrl+wheel)"))
-        self._smaller.setAccessibleName(tr("Smaller"))
-        self._larger.setAccessibleName(tr("Larger"))
+        self._whole = add_button(self, row, "Whole figure", "As large as fits")
+        self._legible = add_button(self, row, "Legible", "So large that its smallest type can be read")
+        self._smaller = add_button(self, row, "−", "Smaller (Ctrl+wheel)")
+        self._larger = add_button(self, row, "+", "Larger (Ctrl+wheel)")
+        self._smaller.setAccessibleName("Smaller")
+        self._larger.setAccessibleName("Larger")
         self._shown_size = (0.0, 0.0)  # of the figure in mm; the height is known once it was drawn
         self._type = 1.0
         self._zoom = 0.0  # dots per inch that a person chose; 0: none
@@ -98,7 +97,7 @@ class FigurePreview(QWidget):
         self.picture.setPixmap(pixels)
         self.picture.setMinimumSize(round(width), round(height))
         across, high = self._shown_size
-        said = tr("{width:.0f} × {height:.0f} mm, shown at {zoom:.0%}", width=across, height=high, zoom=dots / 96)
+        said = f"{across:.0f} × {high:.0f} mm, shown at {dots / 96:.0%}"
         self._scale.setText(said)
         legible = _LEGIBLE / self._type
         self._smaller.setEnabled(dots > _SMALLEST_DOTS + 1)

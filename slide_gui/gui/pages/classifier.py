@@ -34,7 +34,6 @@ from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix
 from slide_gui.gui.widgets.controls import ElidedLabel, LowScroll, add_button, add_choices, label
 from slide_gui.gui.widgets.share_bars import LayerShare, ShareBars
 from slide_gui.gui.widgets.thumbnails import Thumbnail, Thumbnails
-from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import THIN, count, counted, fixed, label_names, place_name, told_apart
 
@@ -51,9 +50,7 @@ class ClassifierPage(Page):
     """Trains the multi-width SVM on the layers set in the panel."""
 
     def __init__(self, workspace: Workspace, controller: RunController, parent: QWidget | None = None) -> None:
-        super().__init__(
-            tr("Classifier"), tr("an RBF support vector machine with one learned width a layer"), parent=parent
-        )
+        super().__init__("Classifier", "an RBF support vector machine with one learned width a layer", parent=parent)
         self._workspace, self._controller = workspace, controller
         self._steps = 0
         self._shown: RunResult | None = None
@@ -64,11 +61,11 @@ class ClassifierPage(Page):
         body = flush(QHBoxLayout(whole.inner), 20)
         left, right = nested(body, QVBoxLayout(), 1), nested(body, QVBoxLayout(), 1, spacing=4)
         self.criterion, self._shares = CriterionPlot(self), ShareBars(self)
-        self.criterion.set_placeholder(tr("Press Train: the criterion is drawn as the widths are learned."))
-        self._shares.set_placeholder(tr("Each layer’s share of the exponent comes with the widths."))
+        self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
+        self._shares.set_placeholder("Each layer’s share of the exponent comes with the widths.")
         self.confusion, self.gallery = ConfusionMatrix(self), Thumbnails(self)
-        self.confusion.set_placeholder(tr("The confusion matrix comes with the test error."))
-        self.gallery.set_placeholder(tr("Misclassified samples come with the test error."))
+        self.confusion.set_placeholder("The confusion matrix comes with the test error.")
+        self.gallery.set_placeholder("Misclassified samples come with the test error.")
         self.gallery.image_clicked.connect(self._show_layers)
         self.confusion.cell_clicked.connect(self._narrow)
         self.rate, self.details = label("", self, "title"), label("", self, wraps=True)
@@ -82,7 +79,7 @@ class ClassifierPage(Page):
         filtered = nested(right, QHBoxLayout(), spacing=8)
         self.filter = ElidedLabel("", self)
         filtered.addWidget(self.filter, 1)
-        self.show_all = add_button(self, filtered, tr("Show all"), tr("Every misclassified image again"), kind="small")
+        self.show_all = add_button(self, filtered, "Show all", "Every misclassified image again", kind="small")
         self.show_all.clicked.connect(self._widen)
         right.addWidget(self.gallery, 3)
         controller.training.changed.connect(self.refresh)
@@ -95,16 +92,16 @@ class ClassifierPage(Page):
 
     def _build_controls(self, row: QHBoxLayout) -> None:
         self.train_button = add_button(
-            self, row, tr("Train"), tr("Learn widths and C, train on the whole training part, test"), kind="primary"
+            self, row, "Train", "Learn widths and C, train on the whole training part, test", kind="primary"
         )
         self.train_button.clicked.connect(self._toggle)
         methods = [method for method in METHODS.values() if method.plain]
-        tip = tr("Widths learned (§5), the paper’s commented variant, or the raw input")
-        self._method = self._choice(row, tr("Method"), tip, methods)
-        tip = tr("What is minimised over the widths σ_t and C by gradient descent")
-        self._by = self._choice(row, tr("Widths by"), tip, LEARNED_BY.values())
-        tip = tr("Squared hinge is the one whose widths are learned; hinge is the ordinary SVM")
-        self._loss = self._choice(row, tr("Loss"), tip, LOSSES.values())
+        tip = "Widths learned (§5), the paper’s commented variant, or the raw input"
+        self._method = self._choice(row, "Method", tip, methods)
+        tip = "What is minimised over the widths σ_t and C by gradient descent"
+        self._by = self._choice(row, "Widths by", tip, LEARNED_BY.values())
+        tip = "Squared hinge is the one whose widths are learned; hinge is the ordinary SVM"
+        self._loss = self._choice(row, "Loss", tip, LOSSES.values())
         self._loss.setMinimumContentsLength(4 + max(len(loss.text) for loss in LOSSES.values()))
         self._loss.setSizePolicy(QSizePolicy.Policy.Minimum, QSizePolicy.Policy.Fixed)  # the others give way first
         row.addStretch(1)
@@ -192,31 +189,31 @@ class ClassifierPage(Page):
 
     def why_nothing_to_export(self) -> str:
         if self._controller.result is not None:
-            return tr("The result shown is of other data; open those to export it.")
-        return tr("There is no result; press Train, or load a run.")
+            return "The result shown is of other data; open those to export it."
+        return "There is no result; press Train, or load a run."
 
     def tables(self) -> tuple[NumberTable, ...]:
         result, tables = self._controller.result, []
         if result is not None:
             names, counts = self._names(result), result.confusion.tolist()
-            heads = tuple(tr("taken for {name}", name=name) for name in names)
+            heads = tuple(f"taken for {name}" for name in names)
             rows = [(name,) for name in names]
-            tables.append(NumberTable(tr("Confusion matrix"), (tr("class"),), rows, heads, counts))
+            tables.append(NumberTable("Confusion matrix", ("class",), rows, heads, counts))
         shares, steps, images = self._shares.shares, self.criterion.steps(), self.gallery.images
         if shares:
             cells = [(100 * each.share, each.sigma) for each in shares]
             layers = [(str(each.layer),) for each in shares]
-            title, heads = tr("Share of each layer in the kernel"), (tr("share %"), "σ")
-            tables.append(NumberTable(title, (tr("layer"),), layers, heads, cells))
+            title, heads = "Share of each layer in the kernel", ("share %", "σ")
+            tables.append(NumberTable(title, ("layer",), layers, heads, cells))
         if steps:
             places = [(str(step.start + 1), str(step.iteration)) for step in steps]
             course = [(step.criterion, step.C, step.support) for step in steps]
-            heads = (tr("criterion"), "C", tr("support vectors"))
-            keys = (tr("start"), tr("iteration"))
+            heads = ("criterion", "C", "support vectors")
+            keys = ("start", "iteration")
             tables.append(NumberTable(self.criterion.name(), keys, places, heads, course))
         if images:
             rows, notes = [(str(each.index + 1),) for each in images], [(each.note,) for each in images]
-            tables.append(NumberTable(tr("Misclassified, as shown"), (tr("test row"),), rows, (tr("what"),), notes))
+            tables.append(NumberTable("Misclassified, as shown", ("test row",), rows, ("what",), notes))
         return tuple(tables)
 
     # What is shown ---------------------------------------------------------------------------------------------
@@ -227,8 +224,8 @@ class ClassifierPage(Page):
         controller = self._controller
         if not self.isVisible():
             return
-        self.train_button.setText(tr("Cancel") if controller.training.running or self._waiting else tr("Train"))
-        problem = tr("Training starts as soon as the data are open.") if self._waiting else controller.why_not()
+        self.train_button.setText("Cancel" if controller.training.running or self._waiting else "Train")
+        problem = "Training starts as soon as the data are open." if self._waiting else controller.why_not()
         self.train_button.setEnabled(not problem or self._waiting or self._workspace.is_opening)
         if problem:
             self.details.setText(problem)
@@ -239,7 +236,7 @@ class ClassifierPage(Page):
         else:
             self.rate.setText("")
             self.details.setText(problem)
-            self.criterion.set_placeholder(tr("Press Train: the criterion is drawn as the widths are learned."))
+            self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
             self.criterion.set_steps([])
             self._shares.set_shares([])
             self.confusion.set_counts([], ())
@@ -247,21 +244,21 @@ class ClassifierPage(Page):
             self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress) -> None:
-        self.criterion.set_placeholder(tr("The criterion is drawn as the widths are learned."))
+        self.criterion.set_placeholder("The criterion is drawn as the widths are learned.")
         if seen.history and not self._steps:
             self.criterion.set_name(_criterion_title(self._asked()))
         self._set_history(seen.history)
         if seen.test is not None and seen.test.done:
             self.rate.setText(str(seen.test.rate))
             done, total = count(seen.test.done), count(seen.test.total)
-            self.details.setText(tr("test error so far, {done} of {total} images", done=done, total=total))
+            self.details.setText(f"test error so far, {done} of {total} images")
             return
         self.rate.setText("…")
         chosen, solver = seen.chosen, seen.training
         parts = [_doing(seen, self._controller.spec)]
         if solver is not None and solver.solver.n_support and seen.phase == "learn" and seen.stage is None:
             vectors = counted(solver.solver.n_support, "support vector")
-            parts.append(tr("gap {gap:.3g}, {vectors}", gap=solver.solver.gap, vectors=vectors))
+            parts.append(f"gap {solver.solver.gap:.3g}, {vectors}")
         if chosen is not None:
             parts.append(describe_widths(chosen.name))
         self.details.setText(" · ".join(parts))
@@ -299,20 +296,20 @@ class ClassifierPage(Page):
         self.rate.setText(str(result.rate if over_folds is None else over_folds))
         chosen = None if classifier is None else classifier.chosen
         self.details.setToolTip("" if chosen is None else describe_chosen(chosen))
-        self.criterion.set_name(tr("Criterion") if chosen is None else _criterion_title(chosen.criterion))
+        self.criterion.set_name("Criterion" if chosen is None else _criterion_title(chosen.criterion))
         at = place_name(asked.noise, asked.depth)
         if not result.spec.stacked:
             at = describe_spec(replace(result.spec, held_out=None))
-        parts = [self._judged(result), tr("of {at}, not of the panel’s parameters", at=at) if stale else at]
+        parts = [self._judged(result), f"of {at}, not of the panel’s parameters" if stale else at]
         if not result.is_current:
             version = result.numerics
-            parts.append(tr("by version {version} of the numbers, not this program’s", version=version))
-        parts.append(tr("training error {error:.2f} %", error=100 * result.train_error))
+            parts.append(f"by version {version} of the numbers, not this program’s")
+        parts.append(f"training error {100 * result.train_error:.2f} %")
         if chosen is not None:
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
         if classifier is not None:
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
-            parts += [f"C = {classifier.C:.3g}", tr("{vectors} of {rows} rows", vectors=vectors, rows=rows)]
+            parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows"]
         parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
         self.details.setText(" · ".join(filter(None, parts)))
         names = self._names(result)
@@ -330,21 +327,21 @@ class ClassifierPage(Page):
         if whole is None:
             n = count(result.n_test)
             if result.spec.evaluate == "validation":
-                judged = tr("validation error on {n} rows with its 95 % interval", n=n)
+                judged = f"validation error on {n} rows with its 95 % interval"
             elif images:
-                judged = tr("test error on {n} images with its 95 % interval", n=n)
+                judged = f"test error on {n} images with its 95 % interval"
             else:
-                judged = tr("test error on {n} rows with its 95 % interval", n=n)
+                judged = f"test error on {n} rows with its 95 % interval"
             return judged if held_out is None else f"{judged} · {held_out}"
         n = count(whole.n)
         judged = (
-            tr("test error over all folds, {n} images each judged once", n=n)
+            f"test error over all folds, {n} images each judged once"
             if images
-            else tr("test error over all folds, {n} rows each judged once", n=n)
+            else f"test error over all folds, {n} rows each judged once"
         )
         if held_out is None:
             return judged
-        return f"{judged} · {tr('below: {fold}, {error}', fold=held_out, error=result.rate)}"
+        return f"{judged} · {f'below: {held_out}, {result.rate}'}"
 
     def _are_images(self) -> bool:
         """Whether rows are images, as far as is known."""
@@ -358,10 +355,10 @@ class ClassifierPage(Page):
         if other is None or setting is None:
             return ""
         why = Setting.of(result.spec).difference(setting, self._controller.n_classes)
-        whys = [why or tr("made in the same way")]
+        whys = [why or "made in the same way"]
         if (other.split, other.seed) != (result.spec.split, result.spec.seed):
-            whys.append(tr("another split or seed"))
-        return tr("another run here has {error} %: {why}", error=other.rate.value, why=", ".join(whys))
+            whys.append("another split or seed")
+        return f"another run here has {other.rate.value} %: {', '.join(whys)}"
 
     def _is_stale(self, result: RunResult) -> bool:
         """Whether the layers set in the panel are not those of the result."""
@@ -389,7 +386,7 @@ class ClassifierPage(Page):
         images = self._are_images()
         mistakes = counted(total, "misclassified image") if images else counted(total, "misclassified row")
         if words:
-            said = tr("{shown} of {mistakes}: {which}", shown=count(shown), mistakes=mistakes, which=words)
+            said = f"{count(shown)} of {mistakes}: {words}"
         else:
             said = mistakes if total else ""
         self.filter.setText(said)
@@ -399,9 +396,9 @@ class ClassifierPage(Page):
         dataset = self._workspace.dataset
         if dataset is None or dataset.fingerprint != result.spec.fingerprint or result.spec.evaluate != "test":
             self.gallery.set_placeholder(
-                tr("The mistakes of a validation error are not shown.")
+                "The mistakes of a validation error are not shown."
                 if result.spec.evaluate == "validation"
-                else tr("Misclassified samples come with the test error.")
+                else "Misclassified samples come with the test error."
             )
             self.gallery.set_images([])
             self._show_filter(0, 0, "")
@@ -421,13 +418,13 @@ class ClassifierPage(Page):
             was = names[true] if true >= 0 else "?"
             said = names[int(predicted)]
             caption = f"{was} → {said}" if len(was + said) <= 4 else f"→ {short[int(predicted)]}"
-            note = tr("test image {n}: {true}, taken for {name}", n=count(int(row) + 1), true=was, name=said)
+            note = f"test image {count(int(row) + 1)}: {was}, taken for {said}"
             items.append(Thumbnail(int(row), shaped, caption, note))
         if not len(result.misclassified):
             rows = counted(len(dataset.test), "test row")
-            self.gallery.set_placeholder(tr("None of the {rows} is misclassified.", rows=rows))
+            self.gallery.set_placeholder(f"None of the {rows} is misclassified.")
         self.gallery.set_images(items, stale)
-        words = "" if cell is None else tr("{true}, taken for {name}", true=names[cell[0]], name=names[cell[1]])
+        words = "" if cell is None else f"{names[cell[0]]}, taken for {names[cell[1]]}"
         self._show_filter(len(items), len(result.misclassified), words)
 
 
@@ -443,17 +440,17 @@ def _bars(values: NDArray[np.float32], low: NDArray[np.float32], high: NDArray[n
 
 
 _PHASES = {
-    "fit": tr("fitting the layers"),
-    "learn": tr("learning the widths"),
-    "train": tr("counting training errors"),
-    "validation": tr("counting validation errors"),
-    "test": tr("testing"),
+    "fit": "fitting the layers",
+    "learn": "learning the widths",
+    "train": "counting training errors",
+    "validation": "counting validation errors",
+    "test": "testing",
 }
 
 
 def _criterion_title(criterion: str) -> str:
     name = CRITERIA[criterion].short if criterion in CRITERIA else criterion
-    return tr("Criterion: {criterion}, with its prior", criterion=name)
+    return f"Criterion: {name}, with its prior"
 
 
 def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
@@ -463,5 +460,5 @@ def _doing(seen: RunProgress, spec: RunSpec | None) -> str:
         done = 0 if seen.stack is None else len(seen.stack.layers)
         return str(Stage(_PHASES["fit"], min(done, depth - 1), depth) if depth else Stage(_PHASES["fit"]))
     if seen.phase == "learn" and seen.stage is None and solver is not None:
-        return str(Stage(tr("training"), solver.pair, solver.n_pairs if solver.n_pairs > 1 else 0))
+        return str(Stage("training", solver.pair, solver.n_pairs if solver.n_pairs > 1 else 0))
     return str(seen.stage or _PHASES[seen.phase])

@@ -35,7 +35,6 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import StartPause, label, name_box
-from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import counted, place_name, time_left
 
@@ -59,7 +58,7 @@ class CurvesPage(Page):
         views: Sequence[PageView],
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(tr("Error curves"), views[0].about, views, parent=parent)
+        super().__init__("Error curves", views[0].about, views, parent=parent)
         self._subtitles = [view.about for view in views]
         self._workspace, self._controller = workspace, controller
         self._chosen: str | None = None
@@ -89,15 +88,15 @@ class CurvesPage(Page):
         controller.result_changed.connect(self.refresh)
 
     def _build_controls(self, row: QHBoxLayout) -> None:
-        tip = tr("Learn and judge at every noise and depth asked for; goes on where it was, also after a crash")
-        self._buttons = StartPause((tr("Sweep…"), tr("Stop")), tip, tr("sweep"), self)
+        tip = "Learn and judge at every noise and depth asked for; goes on where it was, also after a crash"
+        self._buttons = StartPause(("Sweep…", "Stop"), tip, "sweep", self)
         self.sweep_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.sweep_button.clicked.connect(self._toggle_sweep)
         self.pause_button.clicked.connect(self._controller.sweep.toggle_pause)
         self.shown = QComboBox(self)
-        name_box(self.shown, tr("What is shown"))
+        name_box(self.shown, "What is shown")
         self.shown.setToolTip(
-            tr("Runs that were made in the same way are points of the same curves; which of them to show")
+            "Runs that were made in the same way are points of the same curves; which of them to show"
         )
         self.shown.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.shown.setMinimumContentsLength(20)
@@ -109,12 +108,12 @@ class CurvesPage(Page):
         self.course.setMinimumHeight(32)
         self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
-        self.sentence, self.bundle_button = QLabel(self), QPushButton(tr("Export…"), self)
+        self.sentence, self.bundle_button = QLabel(self), QPushButton("Export…", self)
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setWordWrap(True)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.sentence.setAccessibleName(tr("What came out on these data"))
-        self.bundle_button.setToolTip(tr("The figure, its numbers, the command and the script that make them again"))
+        self.sentence.setAccessibleName("What came out on these data")
+        self.bundle_button.setToolTip("The figure, its numbers, the command and the script that make them again")
         self.bundle_button.clicked.connect(self.export_requested)
         self._trial.addWidget(self.sentence, 1)
         self._trial.addWidget(self.bundle_button, 0, Qt.AlignmentFlag.AlignTop)
@@ -170,8 +169,8 @@ class CurvesPage(Page):
     def _show_trial(self) -> None:
         trial, running = self._controller.trial.latest, self._controller.trial.running
         shown = isinstance(trial, Trial)
-        doing = str(trial) if isinstance(trial, Stage) else tr("beginning")
-        trying = tr("Trying these data: {doing}…", doing=doing) if running else ""
+        doing = str(trial) if isinstance(trial, Stage) else "beginning"
+        trying = f"Trying these data: {doing}…" if running else ""
         self.sentence.setText(trial.sentence if shown else trying)
         self.sentence.setToolTip(trial.details if shown else "")
         self.sentence.setVisible(shown or running)
@@ -260,17 +259,15 @@ class CurvesPage(Page):
             points = [replace(point, spec=result.spec) for (point, _), result in zip(shown, results, strict=True)]
             return run_export(FigureProvenance("curves", source, tuple(points)), dataset, results)
 
-        options = [ExportOption("curves", tr("the error curves"), export)]
+        options = [ExportOption("curves", "the error curves", export)]
         trial = self._controller.trial.latest
         if isinstance(trial, Trial):
             tried = partial(_trial, trial, dataset, source)
-            options.insert(0, ExportOption("try", tr("what was tried on these data"), tried))
+            options.insert(0, ExportOption("try", "what was tried on these data", tried))
         return tuple(options)
 
     def why_nothing_to_export(self) -> str:
-        return self._controller.why_not() or tr(
-            "There is no finished point; press Sweep, or train on the Classifier page."
-        )
+        return self._controller.why_not() or "There is no finished point; press Sweep, or train on the Classifier page."
 
     def tables(self) -> tuple[NumberTable, ...]:
         points = [(p, p.rate) for p in self.points() if p.rate is not None and p.state == "done"]
@@ -280,22 +277,22 @@ class CurvesPage(Page):
         for p, rate in points:
             validation = "" if p.validation is None else f"{p.validation:.3f}"
             errors = (f"{p.error:.3f}", f"{p.low:.3f}", f"{p.high:.3f}", rate.n, validation)
-            cells.append((*errors, tr("yes") if p.chosen else ""))
+            cells.append((*errors, "yes" if p.chosen else ""))
         names = [(f"{p.noise:g}", str(p.depth)) for p, _ in points]
-        heads = (tr("error %"), tr("low %"), tr("high %"), "n", tr("validation %"), tr("best on validation"))
+        heads = ("error %", "low %", "high %", "n", "validation %", "best on validation")
         at = {(p.noise, p.depth): f"{p.error:.3f}" for p, _ in points}
         noises, depths = sorted({noise for noise, _ in at}), sorted({depth for _, depth in at})
-        across = tuple(tr("noise {noise}", noise=f"{noise:g}") for noise in noises)
+        across = tuple("noise {noise}".format(noise=f"{noise:g}") for noise in noises)
         grid = [[at.get((noise, depth), "") for noise in noises] for depth in depths]
         down = [(str(depth),) for depth in depths]
         tables = (
-            NumberTable(tr("Error with its 95 % interval"), (tr("noise"), tr("depth")), names, heads, cells),
-            NumberTable(tr("Error in %, by noise and depth"), (tr("depth"),), down, across, grid),
+            NumberTable("Error with its 95 % interval", ("noise", "depth"), names, heads, cells),
+            NumberTable("Error in %, by noise and depth", ("depth",), down, across, grid),
         )
         marks = self._marks() if self._part() == "test" else []
         places, values = [(mark.label, f"{mark.noise:g}") for mark in marks], [(f"{mark.error:.3f}",) for mark in marks]
-        keys = (tr("what"), tr("noise"))
-        read = NumberTable(tr("Published errors"), keys, places, (tr("error %"),), values)
+        keys = ("what", "noise")
+        read = NumberTable("Published errors", keys, places, ("error %",), values)
         shown = tables if self.tabs.checkedId() == 0 else tables[::-1]
         return (*shown, read) if marks else shown
 
@@ -325,7 +322,7 @@ class CurvesPage(Page):
             view.set_part(part)
             view.set_points(points)
             view.set_placeholder(
-                self._controller.why_not() or tr("No point yet: press Sweep, or let the noise slider rest.")
+                self._controller.why_not() or "No point yet: press Sweep, or let the noise slider rest."
             )
         parameters = self._workspace.state.parameters
         self._plot.set_cursor(parameters.noise)
@@ -402,9 +399,9 @@ class CurvesPage(Page):
         note = f"{sum(each.seconds for each in answers):.1f} s"
         if held_out is not None and held_out.folds:
             folds = {each.point.spec.fingerprint for each in answers}
-            note = f"{tr('{n} of {total} folds', n=len(folds), total=held_out.folds)} · {note}"
+            note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
-            note = f"{tr('mean of {n} splits and seeds', n=len(draws))} · {note}"
+            note = f"{f'mean of {len(draws)} splits and seeds'} · {note}"
         errors = [each.validation_error for each in answers if each.validation_error is not None]
         validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
         by = describe_widths(known[key].chosen_by)
@@ -429,14 +426,14 @@ class CurvesPage(Page):
         self._buttons.follow(running, controller.sweep.paused)
         parts = [_decided(points), self._best(points, setting), self._elsewhere(points, setting)]
         if running and sweep is None:
-            parts.insert(0, tr("looking for what is there already…"))
+            parts.insert(0, "looking for what is there already…")
         elif running and sweep is not None:
-            left = "" if sweep.seconds_left is None else tr("about {left}", left=time_left(sweep.seconds_left))
-            held = tr("paused") if controller.sweep.paused else ""
-            last = tr("testing what was chosen") if sweep.chosen else ""
-            parts[:0] = tr("{n} of {total} points", n=len(sweep.done), total=len(sweep.points)), last, left, held
+            left = "" if sweep.seconds_left is None else f"about {time_left(sweep.seconds_left)}"
+            held = "paused" if controller.sweep.paused else ""
+            last = "testing what was chosen" if sweep.chosen else ""
+            parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, left, held
         elif controller.estimate.running:
-            parts.insert(0, tr("estimating the point under the sliders…"))
+            parts.insert(0, "estimating the point under the sliders…")
         self.course.setText(" · ".join(filter(None, parts)))
 
     def _best(self, shown: list[ErrorPoint], setting: Setting | None) -> str:
@@ -444,18 +441,14 @@ class CurvesPage(Page):
         if self._controller.sweep.running or setting is None or sum(p.state == "done" for p in shown) < 2:
             return ""
         if setting.spec.training != "split":
-            return tr("nothing is chosen: every row was trained on, and the least test error is no choice")
+            return "nothing is chosen: every row was trained on, and the least test error is no choice"
         chosen = chosen_of(shown)
         if not chosen:
             return ""
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         rate = self._final_rate()
-        best = (
-            tr("best on validation, by fold: {points}", points=points)
-            if len(chosen) > 1
-            else tr("best on validation: {points}", points=points)
-        )
-        return best if rate is None else f"{best}, {tr('trained again on all rows: test error {error}', error=rate)}"
+        best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
+        return best if rate is None else f"{best}, {f'trained again on all rows: test error {rate}'}"
 
     def _final_rate(self) -> ErrorRate | None:
         """Return the test error of what was chosen, trained again on the whole training part, where it is known."""
@@ -477,7 +470,7 @@ class CurvesPage(Page):
             return ""
         why = setting.difference(Setting.of(result.spec), self._controller.n_classes)
         place = place_name(stack.noise, stack.depth)
-        said = tr("the Classifier page has {error} % at {place}", error=rate.value, place=place)
+        said = f"the Classifier page has {rate.value} % at {place}"
         return f"{said}: {why}" if why else said
 
 
@@ -492,7 +485,7 @@ def _decided(points: Iterable[ErrorPoint]) -> str:
     counts = Counter(point.by for point in points if point.by).most_common()
     if len(counts) < 2:
         return "".join(by for by, _ in counts)
-    return ", ".join(tr("{widths} at {points}", widths=by, points=counted(many, "point")) for by, many in counts)
+    return ", ".join(f"{by} at {counted(many, 'point')}" for by, many in counts)
 
 
 def _running(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
@@ -505,5 +498,5 @@ def _running(noise: float, depth: int, seen: RunProgress | None, part: str) -> E
 def _estimated(noise: float, depth: int, seen: RunProgress | None, part: str) -> ErrorPoint:
     """Return the point under the sliders, which is not learned like the others."""
     point = _running(noise, depth, seen, part)
-    note = tr("live estimate: median widths, or those of the nearest run")
+    note = "live estimate: median widths, or those of the nearest run"
     return replace(point, state="refining", note=note) if point.is_known else point

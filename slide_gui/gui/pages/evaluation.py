@@ -36,7 +36,6 @@ from slide_gui.gui.state.evaluation import EvaluationChoice, EvaluationControlle
 from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
 from slide_gui.gui.widgets.evaluation_table import EvaluationTable, StandingLegend
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import time_left
 
@@ -61,43 +60,39 @@ class EvaluationControls(QWidget):
         super().__init__(parent)
         self._controller = controller
         row = flush(QHBoxLayout(self))
-        tip = tr("Run what is chosen and not done yet; finished runs are kept, also after a crash")
-        self._buttons = StartPause((tr("Start"), tr("Cancel")), tip, tr("benchmark"), self)
+        tip = "Run what is chosen and not done yet; finished runs are kept, also after a crash"
+        self._buttons = StartPause(("Start", "Cancel"), tip, "benchmark", self)
         self.start_button, self.pause_button = self._buttons.start, self._buttons.pause
         self.start_button.clicked.connect(self._toggle)
         self.pause_button.clicked.connect(controller.runs.toggle_pause)
         row.addWidget(self._buttons)
         row.addSpacing(8)
         self._extent = QComboBox(self)
-        for key, title in (("full", tr("Full protocol")), ("quick", tr("Quick protocol"))):
+        for key, title in (("full", "Full protocol"), ("quick", "Quick protocol")):
             self._extent.addItem(title, key)
         self._extent.setToolTip(
-            tr(
-                "Full: all rows, the candidates of the protocol, hours. Quick: 600 training and 2\u202f000 "
-                "test rows, few candidates, about a minute; not the paper’s figures"
-            )
+            "Full: all rows, the candidates of the protocol, hours. Quick: 600 training and 2\u202f000 "
+            "test rows, few candidates, about a minute; not the paper’s figures"
         )
-        name_box(self._extent, tr("Protocol"))
+        name_box(self._extent, "Protocol")
         self._extent.currentIndexChanged.connect(self._chosen)
         row.addWidget(self._extent)
-        row.addWidget(label(tr("Splits"), self))
-        self._splits = spin_box(tr("Splits"), 0, _MOST_SPLITS, self)
-        self._splits.setSpecialValueText(tr("protocol’s"))
+        row.addWidget(label("Splits", self))
+        self._splits = spin_box("Splits", 0, _MOST_SPLITS, self)
+        self._splits.setSpecialValueText("protocol’s")
         self._splits.setFixedWidth(120)
         self._splits.setToolTip(
-            tr(
-                "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and "
-                "Rectangles-Images, 1 on MNIST). The paper has 50, 10, 10 and 1"
-            )
+            "80/20 splits of each data set; 0: the protocol’s (10 on Rectangles, 3 on Convex and "
+            "Rectangles-Images, 1 on MNIST). The paper has 50, 10, 10 and 1"
         )
         self._splits.valueChanged.connect(self._chosen)
         row.addWidget(self._splits)
         data = {key: entry(key).title for key in controller.choice.data}
         methods = {key: METHODS[key].text for key in controller.choice.methods}
-        tip = tr("Which data sets are run; the others show what is in the store")
-        self.data_sets = _Several(tr("Data sets"), tip, data, self)
-        tip = tr("Which methods are run; the others show what is in the store")
-        self.methods = _Several(tr("Methods"), tip, methods, self)
+        tip = "Which data sets are run; the others show what is in the store"
+        self.data_sets = _Several("Data sets", tip, data, self)
+        tip = "Which methods are run; the others show what is in the store"
+        self.methods = _Several("Methods", tip, methods, self)
         for button in (self.data_sets, self.methods):
             button.ticked.connect(self._chosen)
             row.addWidget(button)
@@ -170,16 +165,16 @@ class _Several(QPushButton):
             box.setChecked(key in keys)
             box.blockSignals(False)
         names = [box.text() for key, box in self.boxes.items() if key in keys]
-        said = tr("all") if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
-        self.setText(f"{self._title}: {said if names else tr('none')}")
+        said = "all" if len(names) == len(self.boxes) else names[0] if len(names) == 1 else f"{len(names)}"
+        self.setText(f"{self._title}: {said if names else 'none'}")
 
 
-_NOTES = tr(
+_NOTES = (
     "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by "
     "Holm’s correction over the table; the corrected resampled t-test over splits, McNemar’s "
     "on one."
 )
-_QUICK = tr("quick: 600 training rows, not the paper’s figures")
+_QUICK = "quick: 600 training rows, not the paper’s figures"
 
 
 class EvaluationPage(Page):
@@ -188,17 +183,17 @@ class EvaluationPage(Page):
     def __init__(
         self, controller: EvaluationController, views: Sequence[PageView], parent: QWidget | None = None
     ) -> None:
-        super().__init__(tr("Benchmark"), "", views, parent=parent)
+        super().__init__("Benchmark", "", views, parent=parent)
         self._controller = controller
         self._subtitles = [view.about for view in views]
         self.tabs.idClicked.connect(self._show_view)
-        export = add_button(self, self.head, tr("Export tables…"), tr("As figure, LaTeX, CSV or Markdown (Ctrl+E)"))
+        export = add_button(self, self.head, "Export tables…", "As figure, LaTeX, CSV or Markdown (Ctrl+E)")
         export.clicked.connect(self.export_requested)
         self.controls = EvaluationControls(controller, self)
         self.controls.changed.connect(self.chosen)
         self.column.addWidget(self.controls)
         self._build_course(nested(self.column, QHBoxLayout(), spacing=12))
-        self.errors = EvaluationTable(self, name=tr("Error rates"))
+        self.errors = EvaluationTable(self, name="Error rates")
         self.errors.set_order(0)
         self.errors.runs_requested.connect(self._ask_runs)
         self._views = QStackedWidget(self)
@@ -208,7 +203,7 @@ class EvaluationPage(Page):
         self._legend = StandingLegend(self)
         self.column.addWidget(self._legend)
         self._notes = label(_NOTES, self, wraps=True)
-        marks = tr("Marks: {marks}", marks=MARKS)
+        marks = f"Marks: {MARKS}"
         self._notes.setToolTip(f"{INTERVALS}\n\n{marks}")
         self._notes.setAccessibleDescription(f"{INTERVALS} {marks}")
         self.column.addWidget(self._notes)
@@ -219,7 +214,7 @@ class EvaluationPage(Page):
         self._bar.setRange(0, 1000)
         self._bar.setTextVisible(False)
         self._bar.setFixedSize(160, 4)
-        self._bar.setAccessibleName(tr("Share of the runs done"))
+        self._bar.setAccessibleName("Share of the runs done")
         self.course = label("", self)
         row.addStrut(16)
         row.addWidget(self._bar)
@@ -227,19 +222,19 @@ class EvaluationPage(Page):
 
     def _build_times(self) -> QWidget:
         view = QWidget(self)
-        self.running_times = EvaluationTable(view, name=tr("Running time of feature generation"), ordered=False)
+        self.running_times = EvaluationTable(view, name="Running time of feature generation", ordered=False)
         column = flush(QVBoxLayout(view))
         column.addWidget(self.running_times, 1)
         row = nested(column, QHBoxLayout(), spacing=12)
         self._time = add_button(
             view,
             row,
-            tr("Time the tutorial’s SdA"),
-            tr("Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe"),
+            "Time the tutorial’s SdA",
+            "Measure one short epoch of 3 × 1000 units on each data set chosen, and scale it to the whole recipe",
         )
         self._time.clicked.connect(self._controller.time_tutorial)
         note = label(
-            tr(
+            (
                 "Fit of the representation and features of the training rows; no classifier, no choice "
                 "of parameters. SLIDE and SdA as chosen are measured whole, by the runs of the "
                 "benchmark; the tutorial’s recipe (3 × 1000 units, 15 epochs a layer) is extrapolated "
@@ -316,16 +311,16 @@ class EvaluationPage(Page):
         options = []
         if any(cell.answers for cell in state.cells):
             options.append(
-                ExportOption("errors", tr("the table of error rates"), partial(_errors_export, state), kinds=TABLES)
+                ExportOption("errors", "the table of error rates", partial(_errors_export, state), kinds=TABLES)
             )
         if any(_timed(row) for row in times):
             options.append(
-                ExportOption("times", tr("the table of running times"), partial(_times_export, times), kinds=TABLES)
+                ExportOption("times", "the table of running times", partial(_times_export, times), kinds=TABLES)
             )
         return tuple(options if self._views.currentIndex() == 0 else reversed(options))
 
     def why_nothing_to_export(self) -> str:
-        return tr("No cell has a result yet; press Start.")
+        return "No cell has a result yet; press Start."
 
     def tables(self) -> tuple[NumberTable, ...]:
         if not self.export_options():
@@ -356,21 +351,21 @@ class EvaluationPage(Page):
         self._bar.setVisible(controller.runs.running)
         if controller.runs.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
-            said = [tr("{n} of {total} runs", n=live.done, total=live.total)]
+            said = [f"{live.done} of {live.total} runs"]
             if live.seconds_left is not None:
-                said.append(tr("about {left}", left=time_left(live.seconds_left)))
+                said.append(f"about {time_left(live.seconds_left)}")
             if controller.runs.paused:
-                said.append(tr("paused"))
+                said.append("paused")
             if live.faults:
-                said.append(tr("{n} damaged runs made again", n=len(live.faults)))
+                said.append(f"{len(live.faults)} damaged runs made again")
             self.course.setText(" · ".join(said))
         elif controller.runs.running:
             self._bar.setValue(0)
-            self.course.setText(tr("opening the data…"))
+            self.course.setText("opening the data…")
         elif controller.timing.running:
-            self.course.setText(tr("timing the tutorial’s autoencoders…"))
+            self.course.setText("timing the tutorial’s autoencoders…")
         elif not controller.known:
-            self.course.setText(tr("reading the runs…") if controller.is_reading else "")
+            self.course.setText("reading the runs…" if controller.is_reading else "")
         else:
             cells = [cell for cell in controller.state().cells if cell.data in controller.choice.data]
             cells = [cell for cell in cells if cell.method in controller.choice.methods]
@@ -380,10 +375,10 @@ class EvaluationPage(Page):
 
 def _done(done: int, asked: int) -> str:
     if done == asked:
-        return tr("all {n} splits are done", n=asked)
+        return f"all {asked} splits are done"
     if not done:
-        return tr("{n} of {total} splits are done", n=done, total=asked)
-    return tr("{n} of {total} splits are done: Start goes on where it was", n=done, total=asked)
+        return f"{done} of {asked} splits are done"
+    return f"{done} of {asked} splits are done: Start goes on where it was"
 
 
 def _errors_export(state: EvaluationState, _progress: Progress) -> FigureExport:

@@ -13,18 +13,17 @@ from slide_gui.experiments.run import RunProgress
 from slide_gui.figures.evaluation import COLUMNS, standing
 from slide_gui.gui.state.evaluation import EvaluationChoice
 from slide_gui.gui.widgets.evaluation_table import EvaluationCell, EvaluationHead, EvaluationRow
-from slide_gui.language import tr
 from slide_gui.text import THIN, count, counted, dataset_title, duration, fixed, per_cent
 
 __all__ = ["all_times", "error_heads", "error_rows", "time_heads", "time_rows_of"]
 
 _ORDER = {"better": 0, "reference": 1, "equal": 1, "worse": 2}
 _PHASES = {
-    "fit": tr("fitting"),
-    "learn": tr("learning"),
-    "train": tr("training"),
-    "validation": tr("judging"),
-    "test": tr("judging"),
+    "fit": "fitting",
+    "learn": "learning",
+    "train": "training",
+    "validation": "judging",
+    "test": "judging",
 }
 
 
@@ -35,12 +34,10 @@ def error_heads(state: EvaluationState, choice: EvaluationChoice) -> tuple[Evalu
     for key in dict.fromkeys(cell.data for cell in choice.table()):
         info, known = infos.get(key), entry(key)
         if info is None:
-            note = tr("no runs yet")
+            note = "no runs yet"
         else:
             note = f"{_kind(info)}, {count(info.n_train)} / {count(info.n_test)}"
-        tip = tr(
-            "{data}: training / test rows\nClick to put the methods in the order of this data set", data=known.title
-        )
+        tip = f"{known.title}: training / test rows\nClick to put the methods in the order of this data set"
         heads.append(EvaluationHead(known.title, note, tip))
     return tuple(heads)
 
@@ -84,7 +81,7 @@ def error_rows(
 def _published(name: str, place: str, error: float | None) -> EvaluationCell:
     if error is None:
         return EvaluationCell()
-    tip = tr("{method}: {error}, published by {place}", method=name, error=per_cent(error), place=place)
+    tip = f"{name}: {per_cent(error)}, published by {place}"
     return EvaluationCell(aside=fixed(error, 2), tip=tip)
 
 
@@ -97,7 +94,7 @@ def _said(
     paused: bool,
 ) -> EvaluationCell:
     if cell is None:
-        return EvaluationCell(note=tr("not in the protocol"))
+        return EvaluationCell(note="not in the protocol")
     asked = cell.data in choice.data and cell.method in choice.methods
     courses = [course for course in state.courses if (course.data, course.method) == (cell.data, cell.method)]
     here = running and bool(courses)
@@ -109,9 +106,9 @@ def _said(
     elif cell.complete:
         note = counted(cell.asked, "split")
     else:
-        done = tr("{n} of {total} splits", n=len(cell.answers), total=cell.asked)
-        why = tr("not asked") if not asked else tr("waiting") if running else ""
-        note = ", ".join(filter(None, (done, why))) if cell.answers else why or tr("not run yet")
+        done = f"{len(cell.answers)} of {cell.asked} splits"
+        why = "not asked" if not asked else "waiting" if running else ""
+        note = ", ".join(filter(None, (done, why))) if cell.answers else why or "not run yet"
     rate, other, main, rank = cell.rate, state.comparison(cell), "", None
     stands = standing(state, cell)
     if rate is not None:
@@ -126,24 +123,24 @@ def _said(
 def _course(state: EvaluationState, courses: Sequence[Course], asked: int, paused: bool) -> tuple[str, float]:
     """Return what the first of the running splits is at, and the share of them that is done."""
     (said, _), *_ = each = [_doing(state, course, paused) for course in courses]
-    where = tr("split {n} of {total}", n=courses[0].split + 1, total=asked) if asked > 1 else ""
+    where = f"split {courses[0].split + 1} of {asked}" if asked > 1 else ""
     return ": ".join(filter(None, (where, said))), sum(fraction for _, fraction in each)
 
 
 def _doing(state: EvaluationState, course: Course, paused: bool) -> tuple[str, float]:
     done, of = course.answered, course.candidates
     if paused:
-        return tr("paused"), 0.0
+        return "paused", 0.0
     if of > 1:
-        return tr("choosing {n} / {total}", n=done, total=of), done / (of + 1)
+        return f"choosing {done} / {of}", done / (of + 1)
     live = state.live
     if live is None:
-        return tr("running"), 0.0
+        return "running", 0.0
     if live.epochs is not None and live.epochs.epochs and live.test is None:
         last = live.epochs.epochs[-1]
         if last.layer:
-            return tr("pre-training layer {layer}, epoch {epoch}", layer=last.layer, epoch=last.epoch), 0.0
-        return tr("fine-tuning, epoch {epoch}", epoch=last.epoch), 0.0
+            return f"pre-training layer {last.layer}, epoch {last.epoch}", 0.0
+        return f"fine-tuning, epoch {last.epoch}", 0.0
     within = _within(live)
     share = f" {per_cent(100 * within, 0)}" if within else ""
     return f"{_PHASES.get(live.phase, live.phase)}{share}", 0.9 * within
@@ -156,32 +153,32 @@ def _within(live: RunProgress) -> float:
 def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str) -> str:
     data = entry(cell.data).title
     title = dataset_title(data, info is not None and info.generated)
-    lines = [tr("{method} on {data}", method=cell.title, data=title)]
+    lines = [f"{cell.title} on {title}"]
     rate = cell.rate
     if rate is None:
-        lines.append(tr("No result: {why}", why=note))
+        lines.append(f"No result: {note}")
     elif rate.n_splits > 1:
-        over = tr("mean of {splits} splits, each n = {n} test rows", splits=rate.n_splits, n=count(rate.n))
+        over = f"mean of {rate.n_splits} splits, each n = {count(rate.n)} test rows"
         lines.append(f"{rate}; {over}")
     else:
-        lines.append(f"{rate}; {tr('one split, n = {n} test rows', n=count(rate.n))}")
+        lines.append(f"{rate}; {f'one split, n = {count(rate.n)} test rows'}")
     if cell.chosen:
-        lines.append(tr("Chosen on validation: {chosen}", chosen=cell.chosen))
+        lines.append(f"Chosen on validation: {cell.chosen}")
     if other is not None:
-        said = [_probability(other.p), tr("by Holm {p}", p=_probability(other.adjusted))]
+        said = [_probability(other.p), f"by Holm {_probability(other.adjusted)}"]
         if other.rows is not None:
             here, there = count(other.rows.only_first), count(other.rows.only_second)
-            said.append(tr("{here} rows only here wrong, {there} only there", here=here, there=there))
-        lines.append(tr("Against SLIDE-SVM ({test}): {answer}", test=other.test, answer="; ".join(said)))
+            said.append(f"{here} rows only here wrong, {there} only there")
+        lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(said)}")
     if cell.paper is not None:
-        lines.append(tr("Paper: {error}", error=per_cent(100 * cell.paper.error)))
+        lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")
     if cell.answers:
-        lines.append(tr("Click or Enter: its runs on the Runs page"))
+        lines.append("Click or Enter: its runs on the Runs page")
     return "\n".join(lines)
 
 
 def _kind(info: DataInfo) -> str:
-    return tr("generated") if info.generated else tr("real")
+    return "generated" if info.generated else "real"
 
 
 def _probability(p: float) -> str:
@@ -203,9 +200,7 @@ def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
     return tuple(
         EvaluationHead(
             row.data.title,
-            f"{_kind(row.data)}, {tr('{n} rows', n=count(row.data.n_train))}"
-            if row.data.fingerprint
-            else tr("no runs yet"),
+            f"{_kind(row.data)}, {f'{count(row.data.n_train)} rows'}" if row.data.fingerprint else "no runs yet",
             row.data.title,
         )
         for row in rows
@@ -214,28 +209,26 @@ def time_heads(rows: Sequence[TimeRow]) -> tuple[EvaluationHead, ...]:
 
 def time_rows_of(rows: Sequence[TimeRow]) -> tuple[EvaluationRow, ...]:
     """Return the rows of the table of running times: measured here, and beside it the paper's."""
-    gpu = tr("on a GPU in the paper")
+    gpu = "on a GPU in the paper"
     return (
         _time_row("SLIDE", "", [(_seconds(r.slide), _paper(_seconds(r.paper_slide)), "") for r in rows], True),
         _time_row(
-            tr("SdA, as chosen"),
+            "SdA, as chosen",
             gpu,
             [(_seconds(r.sda), _paper(_seconds(r.paper_sda)), _short(r.sda_chosen)) for r in rows],
             tips=[r.sda_chosen for r in rows],
         ),
         _time_row(
-            tr("Speed-up"),
-            tr("over SdA as chosen"),
+            "Speed-up",
+            "over SdA as chosen",
             [(_ratio(r.speedup), _paper(_ratio(r.paper_speedup)), "") for r in rows],
         ),
         _time_row(
-            tr("Tutorial’s SdA"),
-            tr("EXTRAPOLATED"),
+            "Tutorial’s SdA",
+            "EXTRAPOLATED",
             [(_seconds(r.tutorial.seconds if r.tutorial else None), "", _scaled(r)) for r in rows],
         ),
-        _time_row(
-            tr("Speed-up"), tr("over the tutorial’s"), [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]
-        ),
+        _time_row("Speed-up", "over the tutorial’s", [(_ratio(r.tutorial_speedup), "", _from(r)) for r in rows]),
     )
 
 
@@ -244,10 +237,10 @@ def _time_row(
 ) -> EvaluationRow:
     said = []
     for number, (main, aside, below) in enumerate(cells):
-        lines = [title + (f", {note}" if note else ""), main or tr("not measured yet"), below, aside]
+        lines = [title + (f", {note}" if note else ""), main or "not measured yet", below, aside]
         lines += [tips[number]] if tips and tips[number] else []
         tip = "\n".join(filter(None, lines))
-        said.append(EvaluationCell(main, aside, below if main else tr("not measured"), tip=tip))
+        said.append(EvaluationCell(main, aside, below if main else "not measured", tip=tip))
     return EvaluationRow("", title, tuple(said), note=note, strong=strong)
 
 
@@ -260,7 +253,7 @@ def _ratio(ratio: float | None) -> str:
 
 
 def _paper(text: str) -> str:
-    return tr("paper {value}", value=text) if text else ""
+    return f"paper {text}" if text else ""
 
 
 def _short(chosen: str) -> str:
@@ -268,7 +261,7 @@ def _short(chosen: str) -> str:
     units, *rest = chosen.split(", ")[:2]
     sizes = re.findall(r"\d+", units)
     if len(sizes) > 1 and len(set(sizes)) == 1:
-        units = tr("{n} × {size} units", n=len(sizes), size=sizes[0])
+        units = f"{len(sizes)} × {sizes[0]} units"
     return ", ".join((units, *rest))
 
 
@@ -276,8 +269,8 @@ def _scaled(row: TimeRow) -> str:
     tutorial = row.tutorial
     if tutorial is None:
         return ""
-    return tr("from {measured} on {rows} rows", measured=duration(tutorial.measured), rows=tutorial.rows)
+    return f"from {duration(tutorial.measured)} on {tutorial.rows} rows"
 
 
 def _from(row: TimeRow) -> str:
-    return "" if row.tutorial is None else tr("extrapolated")
+    return "" if row.tutorial is None else "extrapolated"

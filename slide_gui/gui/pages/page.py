@@ -12,7 +12,6 @@ from slide_gui.gui.export.option import ExportOption
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, label
-from slide_gui.language import tr
 
 __all__ = ["Page", "PageView"]
 
@@ -118,7 +117,7 @@ class Page(QWidget):
 
     def why_nothing_to_export(self) -> str:
         """Return one sentence that says why there is nothing to export."""
-        return tr("This page has nothing to export yet.")
+        return "This page has nothing to export yet."
 
     def tables(self) -> tuple[NumberTable, ...]:
         """Return the numbers shown, what is seen first at first; none if there are none."""

@@ -35,7 +35,6 @@ from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistak
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, add_button, label
 from slide_gui.gui.widgets.run_table import RunTable
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll, WeightTiles
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, fixed, label_names, pixel_name, significant
 
@@ -55,13 +54,13 @@ class RunsPage(Page):
         views: Sequence[PageView],
         parent: QWidget | None = None,
     ) -> None:
-        super().__init__(tr("Runs"), tr("every run is kept"), views, parent=parent)
+        super().__init__("Runs", "every run is kept", views, parent=parent)
         self._workspace, self._library = workspace, controller.library
         self.tabs.idClicked.connect(self._show_view)
-        self._undelete = add_button(self, self.head, tr("Undo delete"), tr("Bring the runs deleted last back"))
+        self._undelete = add_button(self, self.head, "Undo delete", "Bring the runs deleted last back")
         self._undelete.clicked.connect(self._library.undelete)
         self.run_table = RunTable(SHOWN, self)
-        self.run_table.set_placeholder(tr("No runs yet: train a classifier or start a sweep."))
+        self.run_table.set_placeholder("No runs yet: train a classifier or start a sweep.")
         self.run_table.open_requested.connect(controller.open_run)
         self.run_table.delete_requested.connect(self._delete)
         self.run_table.compare_requested.connect(self._compare)
@@ -109,16 +108,12 @@ class RunsPage(Page):
         library = self._library
         others = sum(not run.is_current for run in library.runs)
         if library.reading and not library.runs:
-            return tr("reading…"), tr("The runs are being read.")
+            return "reading…", "The runs are being read."
         if not library.listed:
-            return tr("could not be read"), tr("The runs could not be read.")
+            return "could not be read", "The runs could not be read."
         n = len(library.runs)
-        listed = (
-            tr("{n} kept, {others} of them (grey) by another version of the numbers", n=n, others=others)
-            if others
-            else tr("{n} kept", n=n)
-        )
-        return listed, tr("No runs yet: train a classifier or start a sweep.")
+        listed = f"{n} kept, {others} of them (grey) by another version of the numbers" if others else f"{n} kept"
+        return listed, "No runs yet: train a classifier or start a sweep."
 
     def choices(self) -> dict[str, str]:
         return {"view": "0", "filter": self.run_table.filter}  # two runs that were compared may be gone
@@ -163,15 +158,15 @@ class RunsPage(Page):
         lines = [place[key] for key in self.run_table.shown() if key in place]
         if not lines:
             return ()
-        return (ExportOption("runs", tr("the table of runs"), partial(_export, lines), kinds=TABLE),)
+        return (ExportOption("runs", "the table of runs", partial(_export, lines), kinds=TABLE),)
 
     def why_nothing_to_export(self) -> str:
-        return tr("No run is shown; train a classifier, start a sweep, or clear the filter.")
+        return "No run is shown; train a classifier, start a sweep, or clear the filter."
 
     def tables(self) -> tuple[NumberTable, ...]:
         if self._views.currentIndex():
             return self.comparison.tables()
-        return (NumberTable.of_text(tr("Runs"), self.run_table.text()),) if self.run_table.shown() else ()
+        return (NumberTable.of_text("Runs", self.run_table.text()),) if self.run_table.shown() else ()
 
     # Comparison -------------------------------------------------------------------------------------------------
 
@@ -200,7 +195,7 @@ def _export(lines: list[StoredRun], _progress: Progress) -> FigureExport:
 
 
 _LEAST_HEIGHT = 400  # below it the matrices and their captions would lie on one another
-_EMPTY = tr("Choose two runs in the table and press Compare (Ctrl+D).")
+_EMPTY = "Choose two runs in the table and press Compare (Ctrl+D)."
 
 
 class ComparisonView(QWidget):
@@ -248,7 +243,7 @@ class ComparisonView(QWidget):
 
     def show_waiting(self) -> None:
         """Say that the comparison is being made; what was shown stays until it is there."""
-        self.answer.setText(tr("Comparing…"))
+        self.answer.setText("Comparing…")
 
     def show_comparison(self, shown: Comparison) -> None:
         """Show two runs."""
@@ -272,25 +267,19 @@ class ComparisonView(QWidget):
         tables = []
         for name, result in (("A", shown.first), ("B", shown.second)):
             names = label_names(result.labels, shown.label_names)
-            title = tr("Confusion matrix of {side}: {run}", side=name, run=_describe(result))
-            heads, keys = tuple(tr("taken for {name}", name=each) for each in names), (tr("class"),)
+            title = f"Confusion matrix of {name}: {_describe(result)}"
+            heads, keys = tuple(f"taken for {each}" for each in names), ("class",)
             tables.append(NumberTable(title, keys, [(each,) for each in names], heads, result.confusion.tolist()))
         rows = shown.rows
         for number, pixel in enumerate(() if rows is None else rows.pixels):
             assert rows is not None
             sides = (("A", rows.first[number]), ("B", rows.second[number]), ("A − B", rows.difference[number]))
-            columns = {
-                f"{side}, {tr('layer {k}', k=k)}": row for side, weights in sides for k, row in enumerate(weights, 1)
-            }
+            columns = {f"{side}, {f'layer {k}'}": row for side, weights in sides for k, row in enumerate(weights, 1)}
             named = [pixel_name(i, shown.image_shape, shown.feature_names) for i in range(rows.first.shape[2] - 1)]
             name = pixel_name(pixel, shown.image_shape, shown.feature_names)
-            title = (
-                tr("Contributions to {pixel} in A and B", pixel=name)
-                if rows.contributions
-                else tr("Weights of {pixel} in A and B", pixel=name)
-            )
-            cells, sources = list(zip(*columns.values(), strict=True)), [(x,) for x in (*named, tr("bias"))]
-            tables.append(NumberTable(title, (tr("from"),), sources, tuple(columns), cells))
+            title = f"Contributions to {name} in A and B" if rows.contributions else f"Weights of {name} in A and B"
+            cells, sources = list(zip(*columns.values(), strict=True)), [(x,) for x in (*named, "bias")]
+            tables.append(NumberTable(title, ("from",), sources, tuple(columns), cells))
         return tuple(tables)
 
     def changeEvent(self, event: Any) -> None:
@@ -308,7 +297,7 @@ class ComparisonView(QWidget):
         shown = self._shown
         rows = None if shown is None else shown.rows
         contributions = rows is not None and rows.contributions
-        what = tr("contributions, weights × RMS, for") if contributions else tr("rows of W for")
+        what = "contributions, weights × RMS, for" if contributions else "rows of W for"
         self._weights_title.setText("" if rows is None else what)
         self._weights_title.setToolTip(_CONTRIBUTIONS if contributions else "")
         names = (
@@ -322,7 +311,7 @@ class ComparisonView(QWidget):
             each.setVisible(number < len(names))
             if number < len(names):
                 each.setText(names[number])
-                each.setAccessibleName(tr("pixel {name}", name=names[number]))
+                each.setAccessibleName(f"pixel {names[number]}")
                 each.setChecked(number == self._pixel)
 
     def _show_weights(self) -> None:
@@ -342,16 +331,16 @@ class ComparisonView(QWidget):
         for title, said, color, weights in (
             ("A", _brief(shown.first), theme.pin(0), rows.first[number]),
             ("B", _brief(shown.second), theme.pin(3), rows.second[number]),
-            ("A − B", tr("difference"), QColor(theme.accent), rows.difference[number]),
+            ("A − B", "difference", QColor(theme.accent), rows.difference[number]),
         ):
             tiles = tuple(row_tile(weights[k], shape, scale, pixel) if k < len(weights) else None for k in range(depth))
             lines.append(TileRow(title, said, color, False, tiles))
-        self.tiles.set_content(tuple(tr("layer {k}", k=k + 1) for k in range(depth)), tuple(lines))
+        self.tiles.set_content(tuple(f"layer {k + 1}" for k in range(depth)), tuple(lines))
         self._beside.set_scale(scale)
         self._weights.setCurrentIndex(1)
 
 
-_CONTRIBUTIONS = tr(
+_CONTRIBUTIONS = (
     "Each weight times the root mean square of the pixel that it is taken from: weights of a "
     "few rarely lit pixels would drown the rest"
 )
@@ -360,21 +349,21 @@ _CONTRIBUTIONS = tr(
 def _short(result: RunResult) -> str:
     stack = result.spec.stack
     if not result.spec.stacked:
-        return describe_choice(replace(result.spec, held_out=None)) or tr("no layer")
+        return describe_choice(replace(result.spec, held_out=None)) or "no layer"
     if stack.depth == 0:
-        return tr("no layer")
-    return tr("noise {noise}, {layers}", noise=fixed(stack.noise, 2), layers=counted(stack.depth, "layer"))
+        return "no layer"
+    return f"noise {fixed(stack.noise, 2)}, {counted(stack.depth, 'layer')}"
 
 
 def _brief(result: RunResult) -> str:
     """Return the noise alone, for a narrow place beside tiles, which show how many layers there are."""
     stack = result.spec.stack
-    return tr("noise {noise:.2f}", noise=stack.noise) if stack.depth else tr("no layer")
+    return f"noise {stack.noise:.2f}" if stack.depth else "no layer"
 
 
 def _describe(result: RunResult) -> str:
     name = METHODS[result.spec.method].text
-    by = "" if result.is_current else tr("by version {version} of the numbers", version=result.numerics)
+    by = "" if result.is_current else f"by version {result.numerics} of the numbers"
     return " · ".join(filter(None, [f"{name}, {_short(result)}", str(result.rate), by]))
 
 
@@ -384,6 +373,6 @@ def _sentence(shown: Comparison) -> str:
     said = f"A {100 * first.error:.2f} %, B {100 * second.error:.2f} %, A − B = {difference}"
     test = compare_errors(first, second)
     if test is None:
-        return tr("{errors} points, judged on different rows: no test of significance.", errors=said)
+        return f"{said} points, judged on different rows: no test of significance."
     n, p = count(len(first.judged)), significant(test.exact, 3)
-    return tr("{errors} points on the same {n} rows · McNemar p = {p}", errors=said, n=n, p=p)
+    return f"{said} points on the same {n} rows · McNemar p = {p}"

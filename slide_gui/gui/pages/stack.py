@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QStackedWidget, QWidget
 from slide_gui.gui.pages.page import Page, PageView
 from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.session import Session
-from slide_gui.language import tr
 
 __all__ = ["PAGES", "PageSpec", "PageStack"]
 
@@ -75,77 +74,75 @@ def _runs(session: Session, views: tuple[PageView, ...], parent: QWidget) -> Pag
 PAGES = (
     PageSpec(
         "weights",
-        tr("Weights"),
-        tr("Weights"),
+        "Weights",
+        "Weights",
         '<rect x="3.5" y="3.5" width="17" height="17" rx="2"/><path d="M12 6v12M6 12h12" stroke-width="2.5"/>',
         _weights,
     ),
     PageSpec(
         "curves",
-        tr("Curves"),
-        tr("Error curves"),
+        "Curves",
+        "Error curves",
         '<path d="M4 4v16h16"/><path d="M7.5 8c2 6 5 8.5 7.5 6.5s3-4.5 5-7"/>',
         _curves,
         (
-            PageView(
-                tr("Curves"), tr("Error against noise with 95 % intervals"), tr("error against noise, one line a depth")
-            ),
-            PageView(tr("Heat map"), tr("The same points, noise × depth"), tr("error of every noise and depth")),
+            PageView("Curves", "Error against noise with 95 % intervals", "error against noise, one line a depth"),
+            PageView("Heat map", "The same points, noise × depth", "error of every noise and depth"),
         ),
     ),
     PageSpec(
         "classifier",
-        tr("Classifier"),
-        tr("Classifier"),
+        "Classifier",
+        "Classifier",
         '<path d="M4.5 19.5C9 18 9.5 6 19.5 4.5"/><circle cx="7" cy="8" r="2"/>'
         '<circle cx="17" cy="16" r="2" fill="currentColor"/>',
         _classifier,
     ),
     PageSpec(
         "evaluation",
-        tr("Benchmark"),
-        tr("Benchmark"),
+        "Benchmark",
+        "Benchmark",
         '<path d="M4 20h16"/><path d="M6.5 16.5v-5M12 16.5V4.5M17.5 16.5v-8" stroke-width="3"/>',
         _evaluation,
         (
             PageView(
-                tr("Error rates"),
-                tr("The paper’s Table 1: every method on every data set"),
-                tr("test error in % and its 95 % interval"),
+                "Error rates",
+                "The paper’s Table 1: every method on every data set",
+                "test error in % and its 95 % interval",
             ),
             PageView(
-                tr("Running time"),
-                tr("The paper’s Table 2: feature generation, SLIDE against autoencoders"),
-                tr("time to generate the features, on this computer"),
+                "Running time",
+                "The paper’s Table 2: feature generation, SLIDE against autoencoders",
+                "time to generate the features, on this computer",
             ),
         ),
     ),
     PageSpec(
         "runs",
-        tr("Runs"),
-        tr("Runs"),
+        "Runs",
+        "Runs",
         '<path d="M4.5 12a7.5 7.5 0 1 0 2.5-5.600"/><path d="M7 2.800v3.800h3.800M12 8v4.300l3 1.800"/>',
         _runs,
         (
-            PageView(tr("Table"), tr("Every run, to filter and sort")),
-            PageView(tr("Comparison"), tr("Two runs, A and B, and their difference")),
+            PageView("Table", "Every run, to filter and sort"),
+            PageView("Comparison", "Two runs, A and B, and their difference"),
         ),
     ),
 )
 """In the order of the navigation and of the shortcuts Ctrl+1 …"""
 
 _CHOICES = {
-    "view": tr("view"),
-    "brush": tr("brush"),
-    "shown": tr("shown"),
-    "method": tr("method"),
-    "criterion": tr("criterion"),
-    "loss": tr("loss"),
-    "protocol": tr("protocol"),
-    "splits": tr("splits"),
-    "data sets": tr("data sets"),
-    "methods": tr("methods"),
-    "filter": tr("filter"),
+    "view": "view",
+    "brush": "brush",
+    "shown": "shown",
+    "method": "method",
+    "criterion": "criterion",
+    "loss": "loss",
+    "protocol": "protocol",
+    "splits": "splits",
+    "data sets": "data sets",
+    "methods": "methods",
+    "filter": "filter",
 }
 """What is chosen on pages, in words."""
 
@@ -237,7 +234,7 @@ class PageStack(QStackedWidget):
                 if value != before:
                     self._last[key] = value
                     choice, page = _CHOICES.get(key[1], key[1]), self._specs[name].title
-                    text = tr("change of {choice} on {page}", choice=choice, page=page)
+                    text = f"change of {choice} on {page}"
                     gesture = text if key[1] in _TYPED else ""
                     step = Step(text, self._choose_one, (*key, before), (*key, value), gesture)
                     self._session.workspace.history.push(step)

@@ -25,7 +25,6 @@ from slide_gui.experiments.sweep import SweepPlan
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import add_button, add_choices, label, spin_box
-from slide_gui.language import tr
 from slide_gui.text import counted
 
 __all__ = ["SweepDialog"]
@@ -50,7 +49,7 @@ class SweepDialog(QDialog):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self.setWindowTitle(tr("Sweep"))
+        self.setWindowTitle("Sweep")
         self._sweep = SweepSpec("")
         self._plan: Callable[[SweepSpec], SweepPlan | None] = lambda _sweep: None
         column = flush(QVBoxLayout(self), 16, (20, 18, 20, 16))
@@ -58,27 +57,21 @@ class SweepDialog(QDialog):
         self._grid.setHorizontalSpacing(12)
         self._grid.setVerticalSpacing(8)
         self._grid.setColumnStretch(1, 1)
-        self.noises = self._add(tr("Noise 1 − p"), QLineEdit(self), tr("from:to:step, or values with commas between"))
-        self.depths = self._add(
-            tr("Depth"), QLineEdit(self), tr("from:to, or values with commas between; 0: the raw input")
-        )
-        splits, labels = spin_box(tr("Splits"), 1, _MOST_SPLITS, self), spin_box(tr("Labels"), 1, 1, self)
-        self.splits = self._add(tr("Splits"), splits, tr("random 80/20 splits of the training part; points are means"))
-        self.seeds = self._add(tr("Seeds"), QLineEdit(self), tr("of splits and classifiers, with commas between"))
-        self.labels = self._add(tr("Labels"), labels, tr("labelled rows that each run is trained on"))
-        self.criterion = self._add(
-            tr("Widths by"), QComboBox(self), tr("as on the Classifier page, unless chosen here")
-        )
-        self.part = self._add(tr("Judge on"), QComboBox(self), tr("the rows whose errors the curves show"))
-        self.choice = QCheckBox(tr("Choose the best point on validation rows"), self)
+        self.noises = self._add("Noise 1 − p", QLineEdit(self), "from:to:step, or values with commas between")
+        self.depths = self._add("Depth", QLineEdit(self), "from:to, or values with commas between; 0: the raw input")
+        splits, labels = spin_box("Splits", 1, _MOST_SPLITS, self), spin_box("Labels", 1, 1, self)
+        self.splits = self._add("Splits", splits, "random 80/20 splits of the training part; points are means")
+        self.seeds = self._add("Seeds", QLineEdit(self), "of splits and classifiers, with commas between")
+        self.labels = self._add("Labels", labels, "labelled rows that each run is trained on")
+        self.criterion = self._add("Widths by", QComboBox(self), "as on the Classifier page, unless chosen here")
+        self.part = self._add("Judge on", QComboBox(self), "the rows whose errors the curves show")
+        self.choice = QCheckBox("Choose the best point on validation rows", self)
         self.choice.setToolTip(
-            tr(
-                "Every run is trained on 80 % of the training part and counts its errors on the other "
-                "20 % too; the point with the fewest there is trained once more on all of it, and tested"
-            )
+            "Every run is trained on 80 % of the training part and counts its errors on the other "
+            "20 % too; the point with the fewest there is trained once more on all of it, and tested"
         )
         self._grid.addWidget(self.choice, self._grid.rowCount(), 1, 1, 2)
-        self.labels.setSpecialValueText(tr("all"))
+        self.labels.setSpecialValueText("all")
         add_choices(self.criterion, LEARNED_BY.values())
         add_choices(self.part, EVALUATE.values())
         self.cost = QLabel(self)
@@ -86,13 +79,13 @@ class SweepDialog(QDialog):
         self.cost.setWordWrap(True)
         self.cost.setMinimumHeight(36)
         self.cost.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.cost.setAccessibleName(tr("Cost"))
+        self.cost.setAccessibleName("Cost")
         self._grid.addWidget(self.cost, self._grid.rowCount(), 1, 1, 2)
         buttons = nested(column, QHBoxLayout())
         buttons.addStretch(1)
-        self._cancel = add_button(self, buttons, tr("Cancel"))
+        self._cancel = add_button(self, buttons, "Cancel")
         self._cancel.setAutoDefault(False)
-        self.start = add_button(self, buttons, tr("Start"), kind="primary")
+        self.start = add_button(self, buttons, "Start", kind="primary")
         self.start.setDefault(True)
         self._cancel.clicked.connect(self.reject)
         self.start.clicked.connect(self._request)
@@ -170,7 +163,7 @@ class SweepDialog(QDialog):
         n_points = len(chosen.noises) * len(chosen.depths) * len(chosen.splits) * len(chosen.seeds)
         if n_points > _MOST_POINTS:
             points = counted(n_points, "point")
-            raise ValueError(tr("{points} are too many here; ask for at most {most}", points=points, most=_MOST_POINTS))
+            raise ValueError(f"{points} are too many here; ask for at most {_MOST_POINTS}")
         return chosen
 
     @Slot()
@@ -204,5 +197,5 @@ def _seeds(text: str) -> tuple[int, ...]:
     try:
         return depth_axis(text)
     except ValueError:
-        said = tr("seeds {text!r}: expected FROM:TO, both ends included, or values with commas between", text=text)
+        said = f"seeds {text!r}: expected FROM:TO, both ends included, or values with commas between"
         raise ValueError(said) from None

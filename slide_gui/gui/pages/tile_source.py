@@ -12,7 +12,6 @@ from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.weight_tiles import Tile
-from slide_gui.language import tr
 
 __all__ = ["TileSource", "row_tile"]
 
@@ -67,14 +66,10 @@ class TileSource:
         if not known:
             return None
         pixel = self._workspace.feature_name(feature)
-        title = (
-            tr("Contributions to {pixel}, by layer", pixel=pixel)
-            if self.shows_contributions()
-            else tr("Weights of {pixel}, by layer", pixel=pixel)
-        )
-        heads = tuple(tr("layer {k}", k=k) for k, _ in known)
-        names = [(name,) for name in [*self.names(), tr("bias")]]
-        return NumberTable(title, (tr("from"),), names, heads, np.array([row for _, row in known]).T)
+        title = f"Contributions to {pixel}, by layer" if self.shows_contributions() else f"Weights of {pixel}, by layer"
+        heads = tuple(f"layer {k}" for k, _ in known)
+        names = [(name,) for name in [*self.names(), "bias"]]
+        return NumberTable(title, ("from",), names, heads, np.array([row for _, row in known]).T)
 
     def pictures(self, feature: int) -> list[NumberTable]:
         """Return each tile of a feature, pixel by pixel as it lies in the image; none where features are no image."""
@@ -82,10 +77,10 @@ class TileSource:
         for k in range(1, self._workspace.state.parameters.depth + 1):
             row = self.shown(feature, k)
             if shape is not None and row is not None:
-                title = tr("The same as a picture, layer {k}", k=k)
+                title = f"The same as a picture, layer {k}"
                 names = [(str(i),) for i in range(shape[0])]
-                heads = tuple(tr("column {j}", j=j) for j in range(shape[1]))
-                tables.append(NumberTable(title, (tr("row"),), names, heads, row[:-1].reshape(shape)))
+                heads = tuple(f"column {j}" for j in range(shape[1]))
+                tables.append(NumberTable(title, ("row",), names, heads, row[:-1].reshape(shape)))
         return tables
 
     def shows_contributions(self) -> bool:
@@ -144,8 +139,8 @@ class TileSource:
         stack = self._workspace.stack
         pending = stack is None or layer > len(stack.layers)
         if pending or self._workspace.state.selection.levels != "layer":
-            return tr("layer {k}", k=layer)
-        return tr("layer {k} · ±{limit}", k=layer, limit=_short(self._limit_of(layer)))
+            return f"layer {layer}"
+        return f"layer {layer} · ±{_short(self._limit_of(layer))}"
 
     def layer_scale(self, layer: int) -> ColorScale:
         """Return the scale of a whole layer, as in the mosaic."""
@@ -166,13 +161,13 @@ class TileSource:
         level = self._workspace.state.selection.levels
         if level == "global":
             return ColorScale.symmetric(self.color_map, self._global_limit()), self.quantity(), ()
-        labels = (tr("−limit"), "−½", "0", "+½", tr("+limit"))
-        per = tr("per tile") if level == "tile" else tr("per layer")
+        labels = ("−limit", "−½", "0", "+½", "+limit")
+        per = "per tile" if level == "tile" else "per layer"
         return ColorScale.symmetric(self.color_map, 1.0), self.quantity() or per, labels
 
     def quantity(self) -> str:
         """Return what stands in place of weights, empty where nothing does."""
-        return tr("contribution") if self.shows_contributions() else ""
+        return "contribution" if self.shows_contributions() else ""
 
     def _scale_of(self, row: NDArray[np.float64], feature: int, layer: int) -> ColorScale:
         level = self._workspace.state.selection.levels

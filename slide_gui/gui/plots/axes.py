@@ -35,7 +35,6 @@ from PySide6.QtWidgets import QApplication, QPushButton, QSizePolicy, QWidget
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
 from slide_gui.gui.widgets.pixels import ARROWS
-from slide_gui.language import tr
 from slide_gui.text import count, fixed, number
 
 __all__ = ["Margins", "Plot", "apart", "decade_ticks", "decimals_of", "linear_ticks", "nice_ticks"]
@@ -293,9 +292,9 @@ class Plot(Pointed):
         self._y_axis.setWidth(margins.left)
         for axis in (self._x_axis, self._y_axis):
             axis.linkToView(self._box)
-        self._back = QPushButton(tr("Show all"), self)
+        self._back = QPushButton("Show all", self)
         self._back.setProperty("kind", "small")
-        self._back.setToolTip(tr("Show the whole plot again (0, or a double click)"))
+        self._back.setToolTip("Show the whole plot again (0, or a double click)")
         self._back.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._back.clicked.connect(self.show_whole)
         self._back.hide()

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, washed
-from slide_gui.language import tr
 from slide_gui.text import count, fixed, significant
 
 __all__ = ["CopiesPlot", "CopiesSeries"]
@@ -72,7 +71,7 @@ class CopiesPlot(Plot):
         self._dots: Any = None  # until the axes are there
         super().__init__(
             Margins(head=26, foot=44, left=60, right=LABELS),
-            (tr("Corrupted copies m"), tr("Relative error ‖Wₘ − W‖ / ‖W‖")),
+            ("Corrupted copies m", "Relative error ‖Wₘ − W‖ / ‖W‖"),
             (_powers, decade_ticks),
             parent=parent,
         )
@@ -80,7 +79,7 @@ class CopiesPlot(Plot):
         self._chosen_line = pg.InfiniteLine(angle=90)
         self._box.addItem(self._chosen_line, ignoreBounds=True)
         self.setMinimumSize(320, 180)
-        self.setAccessibleName(tr("Error of m corrupted copies against the limit: plot"))
+        self.setAccessibleName("Error of m corrupted copies against the limit: plot")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -126,13 +125,7 @@ class CopiesPlot(Plot):
         lines = [f"m = {count(copies)}"]
         for series in self._series:
             lines += [
-                tr(
-                    "{line} {mean} ({low} to {high})",
-                    line=series.name,
-                    mean=significant(mean, 3),
-                    low=significant(low, 3),
-                    high=significant(high, 3),
-                )
+                f"{series.name} {significant(mean, 3)} ({significant(low, 3)} to {significant(high, 3)})"
                 for m, mean, low, high in series.points
                 if m == copies
             ]
@@ -193,7 +186,7 @@ class CopiesPlot(Plot):
             painter.setPen(QColor(theme.muted))
             painter.setFont(figure_font(self, SECONDARY))
             slope = series.slope
-            text = tr("dashed: c/√m") if slope is None else tr("slope {slope}", slope=fixed(slope, 2))
+            text = "dashed: c/√m" if slope is None else f"slope {fixed(slope, 2)}"
             painter.drawText(QRectF(box.right() + 21, place + 7, LABELS - 21, 16), MIDDLE, text)
 
     def _note(self) -> tuple[QPointF, Sequence[str]] | None:

@@ -19,7 +19,6 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.plots.axes import Margins, Plot, apart, decade_ticks, linear_ticks, nice_ticks
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE
-from slide_gui.language import tr
 from slide_gui.text import count, significant
 
 __all__ = ["CriterionPlot", "CriterionStep", "Trace"]
@@ -123,8 +122,8 @@ class CriterionPlot(Plot):
         self._current: tuple[int, int] | None = None
         self._sparks: list[Any] = []
         margins = Margins(head=32, foot=FOOT + 2 * (SPARK + GAP) + 16, left=60, right=LABELS)
-        super().__init__(margins, (tr("Iteration"), tr("Criterion")), parent=parent)
-        self._placeholder = tr("Nothing learned yet.")
+        super().__init__(margins, ("Iteration", "Criterion"), parent=parent)
+        self._placeholder = "Nothing learned yet."
         self._ends = self._scatter(3, size=9)
         for _ in range(2):
             spark = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
@@ -167,10 +166,10 @@ class CriterionPlot(Plot):
 
     def name(self) -> str:
         """Return what is shown, in words."""
-        return tr("{criterion}, by iteration", criterion=self._titles[1])
+        return f"{self._titles[1]}, by iteration"
 
     def _set_spoken_name(self) -> None:
-        self.setAccessibleName(tr("{criterion}, by iteration: plot", criterion=self._titles[1]))
+        self.setAccessibleName(f"{self._titles[1]}, by iteration: plot")
 
     def set_stale(self, stale: bool) -> None:
         """Grey what is shown, because parameters have moved on."""
@@ -220,13 +219,13 @@ class CriterionPlot(Plot):
         return any(len(t.criterion) for t in self._traces)
 
     def _lines(self, step: CriterionStep) -> list[str]:
-        iteration = tr("iteration {n}", n=count(step.iteration))
-        start = tr("start {n}", n=step.start + 1) if len(self._traces) > 1 else ""
+        iteration = f"iteration {count(step.iteration)}"
+        start = f"start {step.start + 1}" if len(self._traces) > 1 else ""
         return [
             f"{self._titles[1]} {significant(step.criterion)}",
             " · ".join(filter(None, [iteration, start])),
             f"C = {significant(step.C, 3)}",
-            tr("{n} support vectors of the rows learned on", n=count(step.support)),
+            f"{count(step.support)} support vectors of the rows learned on",
         ]
 
     # Items
@@ -319,13 +318,13 @@ class CriterionPlot(Plot):
                 knee = box.right() + 2
                 painter.drawLine(QPointF(end.x() + 5, end.y()), QPointF(knee, end.y()))
                 painter.drawLine(QPointF(knee, end.y()), QPointF(box.right() + 12, place))
-            name = "" if len(begun) == 1 else f"{tr('start {n}', n=number + 1)}  "
+            name = "" if len(begun) == 1 else f"{f'start {number + 1}'}  "
             texts = [name + significant(least, digits) for digits in (4, 3, 2)]
             colour = theme.accent_text if number == best else theme.muted
             self._write(painter, place, texts, colour, number == best)
         trace = self._traces[best]
-        values = significant(trace.C[trace.best], 3), tr("{n} in learning", n=_counted(trace.support[trace.best]))
-        for spark, title, text in zip(self.spark_boxes(), ("C", tr("n SV")), values, strict=True):
+        values = significant(trace.C[trace.best], 3), f"{_counted(trace.support[trace.best])} in learning"
+        for spark, title, text in zip(self.spark_boxes(), ("C", "n SV"), values, strict=True):
             painter.setFont(figure_font(self, SECONDARY))
             painter.setPen(QColor(theme.muted))
             right = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)

@@ -27,7 +27,6 @@ from slide_gui.gui.plots.points import (
 from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import MIDDLE, snapped, washed
-from slide_gui.language import tr
 from slide_gui.text import counted, fixed, per_cent
 
 __all__ = ["ErrorPlot"]
@@ -41,8 +40,8 @@ WAITING = 10
 BAND = 0.2
 _ROOM = 0.03  # of the height
 RADIUS, SWATCH = 3.5, 16
-LEGEND = tr("paper")  # of the hollow marks
-CHOSEN = tr("best on validation")  # of the ring
+LEGEND = "paper"  # of the hollow marks
+CHOSEN = "best on validation"  # of the ring
 SIDE = 0.02
 """Room beside noise 0 and 1, for the points that stand there."""
 
@@ -73,14 +72,14 @@ class ErrorPlot(Plot):
         self._dots: Any = None
         self._open: Any = None
         super().__init__(
-            Margins(head=36, foot=48, left=44, right=84), (tr("Noise 1 − p"), error_title("test")), parent=parent
+            Margins(head=36, foot=48, left=44, right=84), ("Noise 1 − p", error_title("test")), parent=parent
         )
-        self._placeholder = tr("No points yet.")
+        self._placeholder = "No points yet."
         self._dots, self._hollow = self._scatter(2, size=2 * RADIUS + 1.5), self._scatter(3, symbol="d", size=12)
         self._open = self._scatter(2, size=2 * RADIUS + 1.5)
         self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 220)
-        self.setAccessibleName(tr("Error against noise, one line a depth: plot"))
+        self.setAccessibleName("Error against noise, one line a depth: plot")
         self._set_filled(False)
         self.dress()
 
@@ -322,7 +321,7 @@ class ErrorPlot(Plot):
             painter.setPen(depth_pen(theme, depth, 2.5))
             painter.drawLine(QPointF(left, y), QPointF(left + SWATCH, y))
             painter.setPen(QColor(theme.text))
-            painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, tr("depth {depth}", depth=depth))
+            painter.drawText(QRectF(left + SWATCH + 6, y - 8, 80, 16), MIDDLE, f"depth {depth}")
 
     def _paint_cursor_noise(self, painter: QPainter, theme: Theme, box: QRectF, noise: float) -> None:
         """Write the noise of the cursor on the axis."""
@@ -373,7 +372,7 @@ class ErrorPlot(Plot):
             return self.position(self._current), lines_of(self._current)
         if self._mark is not None:
             mark = self._mark
-            lines = [per_cent(mark.error), mark.label, tr("noise {noise}", noise=fixed(mark.noise, 2))]
+            lines = [per_cent(mark.error), mark.label, f"noise {fixed(mark.noise, 2)}"]
             return self.at(mark.noise, mark.error), lines
         return None
 

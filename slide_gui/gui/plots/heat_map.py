@@ -21,7 +21,6 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Pulse
 from slide_gui.gui.widgets.painted import CENTRE, MIDDLE, washed
 from slide_gui.gui.widgets.sequential import ink_on, paint_ramp, sequential
-from slide_gui.language import tr
 from slide_gui.text import counted, fixed
 
 __all__ = ["HeatMap"]
@@ -51,17 +50,17 @@ class HeatMap(Plot):
         self._image: Any = None
         super().__init__(
             Margins(head=HEAD, foot=FOOT, left=64, right=8),
-            (tr("Noise 1 − p"), error_title("test")),
+            ("Noise 1 − p", error_title("test")),
             (self._noise_ticks, self._depth_ticks),
             ruled=False,
             parent=parent,
         )
-        self._placeholder = tr("No points yet.")
+        self._placeholder = "No points yet."
         self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
         self._pulse = Pulse(self, self.update)
         self.setMinimumSize(320, 160)
-        self.setAccessibleName(tr("Error by noise and depth: heat map"))
+        self.setAccessibleName("Error by noise and depth: heat map")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -160,7 +159,7 @@ class HeatMap(Plot):
         return [(i + 0.5, fixed(self._noises[i], 2)) for i in range(first, last, stride)]
 
     def _depth_ticks(self, _low: float, _high: float, _most: int) -> list[tuple[float, str]]:
-        return [(-i - 0.5, tr("depth {depth}", depth=depth)) for i, depth in enumerate(self._depths)]
+        return [(-i - 0.5, f"depth {depth}") for i, depth in enumerate(self._depths)]
 
     def _arrange(self) -> None:
         room = self.height() - HEAD - TALLEST * max(len(self._depths), 1)

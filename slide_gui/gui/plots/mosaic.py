@@ -17,7 +17,6 @@ from slide_gui.gui.plots.axes import Margins, Plot
 from slide_gui.gui.theme import Theme, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, frame
 from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid
-from slide_gui.language import tr
 from slide_gui.text import counted
 
 __all__ = ["GAP", "Mosaic", "mosaic_of", "whole_zoom"]
@@ -59,7 +58,7 @@ class Mosaic(Plot):
         self._image = pg.ImageItem(levels=(0, 255), autoDownsample=False)
         self._box.addItem(self._image, ignoreBounds=True)
         self.setMinimumSize(160, 160)
-        self.setAccessibleName(tr("All rows of the weights: mosaic of images"))
+        self.setAccessibleName("All rows of the weights: mosaic of images")
         self._set_filled(False)
 
     def sizeHint(self) -> QSize:
@@ -108,29 +107,20 @@ class Mosaic(Plot):
             self.setAccessibleDescription(self._placeholder)
             return
         rows, columns = self._shape
-        said = [
-            tr(
-                "{rows} of W, each an image of {height} × {width}",
-                rows=counted(len(self._fields), "row"),
-                height=rows,
-                width=columns,
-            )
-        ]
+        said = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
         target = self._current or (None if self._selected is None else (self._selected, self._selected))
         if target is not None and max(target) < self._fields.shape[0]:
             value = float(self._fields[target[0]].flat[target[1]])
             row, source = self._place_of(target[0]), self._place_of(target[1])
-            said.insert(
-                0, tr("row of W of {row}, from {source}: {weight}", row=row, source=source, weight=signed(value, 3))
-            )
+            said.insert(0, f"row of W of {row}, from {source}: {signed(value, 3)}")
         self.setAccessibleDescription("; ".join(said))
 
     def _place_of(self, pixel: int) -> str:
         """Return in words which pixel it is."""
         rows, columns = self._shape
         if rows > 1:
-            return tr("pixel {row}, {column}", row=pixel // columns, column=pixel % columns)
-        return tr("feature {n}", n=pixel)
+            return f"pixel {pixel // columns}, {pixel % columns}"
+        return f"feature {pixel}"
 
     def set_transposed(self, transposed: bool) -> None:
         """Exchange rows and columns on the screen, of the fields and of each; indices stay those of the data."""

@@ -12,7 +12,6 @@ from PySide6.QtGui import QPen
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.gui.theme import PINS, Theme
-from slide_gui.language import tr
 from slide_gui.text import count, fixed, per_cent, place_name
 
 __all__ = [
@@ -99,22 +98,20 @@ class ErrorMark:
 
 def lines_of(point: ErrorPoint) -> list[str]:
     """Return the tooltip of a point, line by line; the first holds the figure."""
-    place = tr("noise {noise} · depth {depth}", noise=fixed(point.noise, 2), depth=point.depth)
+    place = f"noise {fixed(point.noise, 2)} · depth {point.depth}"
     if point.rate is None:
-        return [place, tr("being computed"), *filter(None, [point.by, point.note])]
+        return [place, "being computed", *filter(None, [point.by, point.note])]
     n = count(point.rate.n)
     if point.state != "done":
         running = point.state == "running"
-        said = tr("being computed, so far n = {n}", n=n) if running else tr("an estimate, so far n = {n}", n=n)
+        said = f"being computed, so far n = {n}" if running else f"an estimate, so far n = {n}"
         head = [f"≈ {per_cent(point.error)}", place, said]
         return [*head, *filter(None, [point.by]), *point.note.splitlines()]
     lines = [str(point.rate), place, f"n = {n}"]
     if point.validation is not None:
         error = per_cent(point.validation)
         lines.append(
-            tr("{error} of the validation rows: chosen by it", error=error)
-            if point.chosen
-            else tr("{error} of the validation rows", error=error)
+            f"{error} of the validation rows: chosen by it" if point.chosen else f"{error} of the validation rows"
         )
     return [*lines, *filter(None, [point.by]), *point.note.splitlines()]
 
@@ -133,12 +130,12 @@ def best_words(points: Sequence[ErrorPoint]) -> str:
     """Say which point was chosen on the validation rows; empty where none was: the least error is no choice."""
     chosen = chosen_of(points)
     said = "; ".join(f"{place_name(p.noise, p.depth)}: {per_cent(p.error)}" for p in chosen)
-    return tr("best on validation: {points}", points=said) if chosen else ""
+    return f"best on validation: {said}" if chosen else ""
 
 
 def error_title(part: str) -> str:
     """Return the title of an axis of errors: on which rows they are, test or validation."""
-    return tr("Test error (%)") if part == "test" else tr("Validation error (%)")
+    return "Test error (%)" if part == "test" else "Validation error (%)"
 
 
 def depth_pen(theme: Theme, depth: int, width: float) -> QPen:

@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal, Slot
 
 from slide_gui.experiments.cluster import Cluster, ClusterChoice, Worker
 from slide_gui.gui.state.jobs import Lane, sentence
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 __all__ = ["ClusterController", "ClusterState"]
@@ -82,7 +81,7 @@ class ClusterController(QObject):
             self._settings.setValue(_SCHEDULER, choice.scheduler)
         self._set(ClusterState(choice, connecting=not choice.is_here))
         self.lane.submit(
-            tr("Connecting to {place}", place=choice),
+            f"Connecting to {choice}",
             partial(self._open, choice),
             channel="connect",
             on_failure=self._fail,
@@ -112,13 +111,13 @@ class ClusterController(QObject):
     def look_again(self) -> None:
         """Ask who is there now, where there is a connection."""
         if not self.state.choice.is_here and not self.state.connecting:
-            self.lane.submit(tr("Asking the workers"), self._look, channel="connect", on_failure=self._fail)
+            self.lane.submit("Asking the workers", self._look, channel="connect", on_failure=self._fail)
 
     def stop(self) -> None:
         """Give up a connection that is not there yet."""
         if self.state.connecting:
             self.lane.cancel(channel="connect")
-            problem = tr("the connection was given up before anybody answered.")
+            problem = "the connection was given up before anybody answered."
             self._set(ClusterState(self.state.choice, problem=problem))
 
     def close(self) -> None:

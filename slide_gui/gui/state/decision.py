@@ -16,7 +16,6 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import restore
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 __all__ = ["DecisionController"]
@@ -119,7 +118,7 @@ class DecisionController(QObject):
         self._rested.stop()
         if result is not None and dataset is not None:
             self._submit(
-                tr("Making the classifier ready"),
+                "Making the classifier ready",
                 "decider",
                 lambda progress: Decider(restore(dataset, result, progress=progress), dataset),
                 self._ready,
@@ -142,7 +141,7 @@ class DecisionController(QObject):
             self._decided(decider.decide(np.concatenate([flow.clean, *(layer.output for layer in flow.layers)])))
             return
         self._submit(
-            tr("Deciding on one image"),
+            "Deciding on one image",
             "decide",
             lambda _progress: decider.decide(decider.representation.transform(image[None])[0]),
             self._decided,
@@ -160,7 +159,7 @@ class DecisionController(QObject):
         decider, image = self._decider, self._image
         if decider is not None and image is not None and self._following:
             self._submit(
-                tr("Looking for the fewest changes that flip it"),
+                "Looking for the fewest changes that flip it",
                 "flip",
                 lambda progress: decider.flip(image, progress),
                 self._flipped,
@@ -175,5 +174,5 @@ class DecisionController(QObject):
         self, title: str, channel: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]
     ) -> None:
         self._workspace.lane.submit(
-            title, work, channel=channel, on_result=deliver, failure=tr("The decision could not be explained")
+            title, work, channel=channel, on_result=deliver, failure="The decision could not be explained"
         )

@@ -18,7 +18,6 @@ from slide_gui.gui.state.cluster import ClusterController
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.library import RunLibrary, opened_store
 from slide_gui.gui.state.task import Task
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 
 __all__ = ["EvaluationChoice", "EvaluationController"]
@@ -90,11 +89,11 @@ class EvaluationController(QObject):
         self.choice = EvaluationChoice.everything()
         self._asked = False  # to read what is stored, once the library has listed it
         library.changed.connect(self._listed)
-        stopped = tr("The benchmark stopped; finished runs are kept")
-        self.runs = Task(lane, "evaluation", tr("Benchmark"), stopped, EvaluationState, self, background=True)
-        unread = tr("The runs could not be read")
-        self.reading = Task(lane, "evaluation-read", tr("Reading the runs"), unread, tuple, self)
-        slow, untimed = tr("Timing the tutorial’s SdA"), tr("The autoencoders could not be timed")
+        stopped = "The benchmark stopped; finished runs are kept"
+        self.runs = Task(lane, "evaluation", "Benchmark", stopped, EvaluationState, self, background=True)
+        unread = "The runs could not be read"
+        self.reading = Task(lane, "evaluation-read", "Reading the runs", unread, tuple, self)
+        slow, untimed = "Timing the tutorial’s SdA", "The autoencoders could not be timed"
         self.timing = Task(lane, "evaluation-times", slow, untimed, dict, self)
         self.runs.ended.connect(self._ran)
         self.reading.ended.connect(self._was_read)
@@ -176,8 +175,8 @@ class EvaluationController(QObject):
     def why_not(self) -> str:
         """Return why nothing can be started, or nothing."""
         if not self.choice.data:
-            return tr("No data set is chosen.")
-        return "" if self.choice.methods else tr("No method is chosen.")
+            return "No data set is chosen."
+        return "" if self.choice.methods else "No method is chosen."
 
     def start(self) -> None:
         """Run what is chosen and not in the store yet; it gives way to everything else in the lane."""

@@ -17,7 +17,6 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from slide_gui.blas import set_threads
-from slide_gui.language import tr
 from slide_gui.progress import Cancelled, Progress
 
 __all__ = ["JobStatus", "Lane", "Problem", "sentence"]
@@ -64,7 +63,7 @@ class Problem:
 def sentence(error: Exception) -> str:
     """Return what an error says as one sentence for a person."""
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is another
-        return tr("There is not enough memory for this; close other programs, or use fewer rows or features.")
+        return "There is not enough memory for this; close other programs, or use fewer rows or features."
     said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
     text = str(said).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."

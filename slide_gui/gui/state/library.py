@@ -17,13 +17,12 @@ from slide_gui.experiments.stored_run import StoredRun, tags_of
 from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.jobs import Lane
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import counted
 
 __all__ = ["RunLibrary", "RunSelection", "opened_store"]
 
-_FAILURE = tr("The runs could not be read")
+_FAILURE = "The runs could not be read"
 
 
 @dataclass(frozen=True)
@@ -79,7 +78,7 @@ class RunLibrary(QObject):
 
     def delete(self, keys: Sequence[str]) -> None:
         """Take runs out of the table; undo or `undelete` brings them back."""
-        text = tr("delete {runs}", runs=counted(len(keys), "run"))
+        text = f"delete {counted(len(keys), 'run')}"
         self._change(Step(text, self._hide, (tuple(keys), False), (tuple(keys), True)))
 
     @Slot()
@@ -91,7 +90,7 @@ class RunLibrary(QObject):
         if last is not None and last.apply == self._hide and last.after == (keys, True):
             self._workspace.history.undo()
         else:
-            text = tr("bring {runs} back", runs=counted(len(keys), "run"))
+            text = f"bring {counted(len(keys), 'run')} back"
             self._change(Step(text, self._hide, (keys, True), (keys, False)))
 
     @Slot(object)
@@ -112,7 +111,7 @@ class RunLibrary(QObject):
     def tag(self, key: str, text: str) -> None:
         """Give a run other tags, separated by commas."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
-        self._change(Step(tr("change of tags"), self._set_tags, (key, before), (key, tags_of(text))))
+        self._change(Step("change of tags", self._set_tags, (key, before), (key, tags_of(text))))
 
     @Slot(object)
     def _set_tags(self, change: tuple[str, tuple[str, ...]]) -> None:
@@ -125,7 +124,7 @@ class RunLibrary(QObject):
 
     def load(self, key: str, deliver: Callable[[RunResult], None]) -> None:
         """Load a stored result and hand it over."""
-        self._submit(tr("Loading a run"), lambda progress: self.load_results([key], progress)[0], "load", deliver)
+        self._submit("Loading a run", lambda progress: self.load_results([key], progress)[0], "load", deliver)
 
     def load_results(self, keys: Sequence[str], progress: Progress) -> list[RunResult]:
         """Return stored results; for the lane.
@@ -149,17 +148,17 @@ class RunLibrary(QObject):
         def work(progress: Progress) -> Comparison:
             first, second = self.load_results(keys, progress.part(0.0, 0.1))
             if dataset is None or {first.spec.fingerprint, second.spec.fingerprint} != {dataset.fingerprint}:
-                why_not = tr(
+                why_not = (
                     "These runs were made with other data than those that are open; open those to see their weights."
                 )
                 return Comparison(first, second, None, why_not, None, ())
             if not max(first.spec.stack.depth, second.spec.stack.depth):
-                return Comparison(first, second, None, tr("Neither run has a layer."), None, dataset.label_names)
+                return Comparison(first, second, None, "Neither run has a layer.", None, dataset.label_names)
             rows = compare_rows(dataset, first.spec, second.spec, pixels, progress=progress.part(0.1, 1.0))
             names = dataset.label_names, dataset.feature_names
             return Comparison(first, second, rows, "", dataset.image_shape, *names)
 
-        self._submit(tr("Comparing two runs"), work, "load", deliver)
+        self._submit("Comparing two runs", work, "load", deliver)
 
     def _change_and_read(self, change: Callable[[RunStore], object] | None) -> None:
         def work(_progress: Progress) -> tuple[StoredRun, ...]:
@@ -170,7 +169,7 @@ class RunLibrary(QObject):
 
         self._jobs += 1  # every change counts: none may supersede the one before
         self._last_job = self._lane.submit(
-            tr("Reading the runs"),
+            "Reading the runs",
             work,
             channel=f"store-{self._jobs}",
             on_result=self._list,

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Signal
 
-from slide_gui.language import tr
-
 __all__ = ["MOST_RECENT", "RecentFiles", "RecentOpening"]
 
 MOST_RECENT = 10
@@ -35,7 +33,7 @@ class RecentOpening:
         """What a person calls it."""
         others = len(self.paths) - 1
         name = self.paths[0].name
-        return tr("{file} and {n} more", file=name, n=others) if others else name
+        return f"{name} and {others} more" if others else name
 
     @property
     def folder(self) -> Path:
@@ -49,9 +47,9 @@ class RecentOpening:
         if missing is None:
             return ""
         if not missing.parent.is_dir():
-            return tr("no folder {folder}", folder=missing.parent)
+            return f"no folder {missing.parent}"
         alone = len(self.paths) == 1
-        return tr("no longer there") if alone else tr("{file} is no longer there", file=missing.name)
+        return "no longer there" if alone else f"{missing.name} is no longer there"
 
 
 class RecentFiles(QObject):

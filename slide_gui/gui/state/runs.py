@@ -25,7 +25,6 @@ from slide_gui.gui.state.jobs import Problem
 from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
-from slide_gui.language import tr
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import dataset_title
 
@@ -69,12 +68,12 @@ class RunController(QObject):
         super().__init__(parent)
         self._workspace, self.library, self._cluster = workspace, library, cluster
         lane = workspace.lane
-        untrained = tr("The classifier could not be trained")
-        self.training = Task(lane, "train", tr("Training"), untrained, (RunProgress, _Trained), self)
-        unknown = tr("The error could not be estimated")
-        self.estimate = Task(lane, "estimate", tr("Estimating"), unknown, RunProgress, self)
-        stopped = tr("The sweep stopped; finished points are kept")
-        self.sweep = Task(lane, "sweep", tr("Sweep"), stopped, SweepState, self, background=True)
+        untrained = "The classifier could not be trained"
+        self.training = Task(lane, "train", "Training", untrained, (RunProgress, _Trained), self)
+        unknown = "The error could not be estimated"
+        self.estimate = Task(lane, "estimate", "Estimating", unknown, RunProgress, self)
+        stopped = "The sweep stopped; finished points are kept"
+        self.sweep = Task(lane, "sweep", "Sweep", stopped, SweepState, self, background=True)
         self.spec: RunSpec | None = None
         """What `training` or `result` answers."""
         self.result: RunResult | None = None
@@ -90,8 +89,8 @@ class RunController(QObject):
         self._awaited: RunResult | None = None
         self.training.ended.connect(self._trained)
         self.estimate.ended.connect(self._estimated)
-        untried = tr("The data could not be tried")
-        self.trial = Task(lane, "try", tr("Trying your data"), untried, (Stage, Trial), self)
+        untried = "The data could not be tried"
+        self.trial = Task(lane, "try", "Trying your data", untried, (Stage, Trial), self)
         """Its result is a `Trial`."""
         self.sweep.ended.connect(library.refresh)
         self.trial.ended.connect(library.refresh)
@@ -129,13 +128,13 @@ class RunController(QObject):
         """Return why nothing can be trained on what is open, or nothing."""
         dataset = self._workspace.dataset
         if dataset is None:
-            return tr("The data are still being opened.")
+            return "The data are still being opened."
         if dataset.why_no_classes:
             return f"{dataset.why_no_classes[:1].upper()}{dataset.why_no_classes[1:]}."
         if len(dataset.test) == 0 and can_hold_out(dataset):
-            return tr("Nothing is held out to test on; hold some rows out, in the panel under Test part.")
+            return "Nothing is held out to test on; hold some rows out, in the panel under Test part."
         if len(dataset.test) == 0 or dataset.test_labels is None:
-            return tr("These data have no test part; open it together with the training part.")
+            return "These data have no test part; open it together with the training part."
         return ""
 
     # Training --------------------------------------------------------------------------------------------------
@@ -237,7 +236,7 @@ class RunController(QObject):
         """Answer every point of a sweep, the usual one where none is given; what the store holds is not run again."""
         dataset, sweep = self._workspace.dataset, sweep or self.usual_sweep()
         if dataset is None or sweep is None:
-            self._workspace.problem.emit(Problem(tr("No sweep yet"), self.why_not()))
+            self._workspace.problem.emit(Problem("No sweep yet", self.why_not()))
             return
         path, pause, asked = self.library.path, self.sweep.pause, sweep
         self.asked, self.sweep.latest = asked, None
@@ -254,7 +253,7 @@ class RunController(QObject):
         """Compare a few noises and depths on validation rows and judge the best, in about a minute."""
         dataset, source, path = self._workspace.dataset, self._workspace.source, self.library.path
         if dataset is None or source is None or self.why_not():
-            self._workspace.problem.emit(Problem(tr("Nothing to try yet"), self.why_not()))
+            self._workspace.problem.emit(Problem("Nothing to try yet", self.why_not()))
             return
 
         open_cluster = self._cluster.opener()
@@ -325,12 +324,9 @@ class RunController(QObject):
             self._awaited = result
             self._workspace.open(replace(DataSource.parse(result.spec.source), held_out=result.spec.held_out))
 
-        said = tr(
-            "It was made with {data}, not with the data that are open: images and weights are not to be seen.",
-            data=title,
-        )
-        remedy = tr("Open {name}", name=result.dataset)
-        self._workspace.problem.emit(Problem(tr("A run of other data"), said, remedy, open_data, "information"))
+        said = f"It was made with {title}, not with the data that are open: images and weights are not to be seen."
+        remedy = f"Open {result.dataset}"
+        self._workspace.problem.emit(Problem("A run of other data", said, remedy, open_data, "information"))
 
     @Slot(object)
     def _forget(self, dataset: Dataset) -> None:
@@ -344,8 +340,5 @@ class RunController(QObject):
         if awaited is not None and awaited.spec.fingerprint == dataset.fingerprint:
             self._loaded(awaited)
         elif awaited is not None:
-            said = tr(
-                "{file} is open, but no longer holds what the run was made with, or was read otherwise.",
-                file=dataset.source,
-            )
-            self._workspace.problem.emit(Problem(tr("Not the data of the run"), said))
+            said = f"{dataset.source} is open, but no longer holds what the run was made with, or was read otherwise."
+            self._workspace.problem.emit(Problem("Not the data of the run", said))

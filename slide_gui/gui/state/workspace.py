@@ -25,7 +25,6 @@ from slide_gui.experiments.splits import divide
 from slide_gui.gui.state.choices import FileChoices
 from slide_gui.gui.state.history import History, Step
 from slide_gui.gui.state.jobs import Lane, Problem
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import counted, pixel_name
 
@@ -134,9 +133,9 @@ class Workspace(QObject):
         without, the parameters stay and pins and image are the usual ones.
         """
         titles = {each.key: each.title for each in entries()}  # a session may name what no one knows
-        name = titles.get(source.key, source.key) or tr("{n} files", n=len(source.paths))
+        name = titles.get(source.key, source.key) or f"{len(source.paths)} files"
         name = Path(source.paths[0]).name if len(source.paths) == 1 else name
-        title, failure = tr("Opening {name}", name=name), tr("The data could not be opened")
+        title, failure = f"Opening {name}", "The data could not be opened"
         self._load(source, title, failure, lambda _progress: None, state=state)
 
     def download(self, key: str) -> None:
@@ -147,7 +146,7 @@ class Workspace(QObject):
 
             download(key, progress=progress)
 
-        title, failure = tr("Downloading {name}", name=key), tr("The files could not be downloaded")
+        title, failure = f"Downloading {key}", "The files could not be downloaded"
         self._load(DataSource(key=key), title, failure, fetch, 0.7)
 
     def _load(
@@ -219,7 +218,7 @@ class Workspace(QObject):
         if wanted == source:
             self.confirmed = True
             self.confirmed_changed.emit()
-        self._submit_opening(tr("Opening the data again"), work, tr("The data could not be read so"))
+        self._submit_opening("Opening the data again", work, "The data could not be read so")
 
     def hold_out(self, held_out: HeldOut) -> None:
         """Divide the data that are open in another way; it is remembered."""
@@ -234,16 +233,14 @@ class Workspace(QObject):
                 choices.remember(wanted)
             return _ready(wanted, again, confirmed=confirmed)
 
-        self._submit_opening(tr("Dividing the rows"), work, tr("The rows could not be divided so"))
+        self._submit_opening("Dividing the rows", work, "The rows could not be divided so")
 
     def _check_blas(self) -> None:
         """Refuse to fit anything on a NumPy whose float32 products are wrong; runs in the lane, once."""
         if not self._blas_checked and not float32_scatter_is_exact():
             raise RuntimeError(
-                tr(
-                    "this NumPy multiplies float32 matrices wrongly, so that every result would be wrong; "
-                    "install another NumPy and start again"
-                )
+                "this NumPy multiplies float32 matrices wrongly, so that every result would be wrong; "
+                "install another NumPy and start again"
             )
         self._blas_checked = True
 
@@ -329,8 +326,8 @@ class Workspace(QObject):
             dataset = place.source.load(progress=progress.part(0.0, 0.95))
             return _ready(place.source, dataset, confirmed=place.confirmed, state=place.state)
 
-        failure = tr("The data could not be opened again")
-        self._submit_opening(tr("Opening the data again"), work, failure, self._returned)
+        failure = "The data could not be opened again"
+        self._submit_opening("Opening the data again", work, failure, self._returned)
         self.history.wait()
 
     def _remember(self, place: _Place) -> None:
@@ -340,10 +337,10 @@ class Workspace(QObject):
             return
         if place.confirmed:
             self.lane.submit(
-                tr("Remembering how the files are read"),
+                "Remembering how the files are read",
                 lambda _progress: choices.remember(place.source),
                 channel="remember",
-                failure=tr("How the files are read could not be remembered"),
+                failure="How the files are read could not be remembered",
             )
 
     @Slot(object)
@@ -373,8 +370,8 @@ class Workspace(QObject):
         elif len(pins) < MAX_PINS:
             self.select(pins=(*pins, feature))
         else:
-            said = tr("{n} pixels are pinned already; release one first.", n=MAX_PINS)
-            self.problem.emit(Problem(tr("No more pins"), said))
+            said = f"{MAX_PINS} pixels are pinned already; release one first."
+            self.problem.emit(Problem("No more pins", said))
 
     def _change(self, state: State, gesture: str) -> None:
         if state != self.state:
@@ -441,13 +438,13 @@ class Workspace(QObject):
             return fit
 
         self.lane.submit(
-            tr("Fitting {layers}", layers=counted(parameters.depth, "layer")),
+            f"Fitting {counted(parameters.depth, 'layer')}",
             work,
             channel="fit",
             on_payload=self._fitted,
             on_result=self._fitted,
             on_failure=self._not_fitted,
-            failure=tr("The layers could not be fitted"),
+            failure="The layers could not be fitted",
         )
         self.stack_changed.emit()
 
@@ -473,18 +470,18 @@ def panel_parameters(parameters: StackParameters) -> dict[str, Any]:
 
 
 _CHANGES = {
-    "noise": tr("change of noise"),
-    "ridge": tr("change of ridge"),
-    "depth": tr("change of depth"),
-    "threshold": tr("change of threshold"),
-    "squashing": tr("change of squashing function"),
-    "fit_on": tr("change of what the layers are fitted on"),
-    "pins": tr("change of pins"),
-    "sample": tr("change of image"),
-    "transposed": tr("change of rows and columns"),
-    "levels": tr("change of limits of the colours"),
-    "colors": tr("change of colors"),
-    "show": tr("change of what tiles show"),
+    "noise": "change of noise",
+    "ridge": "change of ridge",
+    "depth": "change of depth",
+    "threshold": "change of threshold",
+    "squashing": "change of squashing function",
+    "fit_on": "change of what the layers are fitted on",
+    "pins": "change of pins",
+    "sample": "change of image",
+    "transposed": "change of rows and columns",
+    "levels": "change of limits of the colours",
+    "colors": "change of colors",
+    "show": "change of what tiles show",
 }
 """What a person changes of parameters and selection, as it follows "Undo"."""
 
@@ -494,10 +491,10 @@ def _opening_text(opened: _Opening, before: DataSource) -> str:
     source = opened.source
     if (source.key, source.paths) == (before.key, before.paths):
         if source.held_out != before.held_out:
-            return tr("division of the rows")
+            return "division of the rows"
         if source.reading != before.reading:
-            return tr("reading of the files")
-    return tr("opening {name}", name=opened.dataset.name)
+            return "reading of the files"
+    return f"opening {opened.dataset.name}"
 
 
 def _changed(state: State, old: State) -> str:
@@ -508,7 +505,7 @@ def _changed(state: State, old: State) -> str:
         for each in fields(now)
         if getattr(now, each.name) != getattr(before, each.name)
     ]
-    several = tr("change of parameters")
+    several = "change of parameters"
     return _CHANGES.get(names[0], several) if len(names) == 1 else several
 
 
@@ -521,7 +518,7 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
         If no denoiser can be fitted to them.
     """
     if len(dataset.train) < 2:
-        raise DataError(tr("has 1 row to train on, and a denoiser needs two; give more rows"), dataset.source)
+        raise DataError("has 1 row to train on, and a denoiser needs two; give more rows", dataset.source)
     _ = dataset.fingerprint  # hashed here, off the GUI thread
     return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
 

@@ -15,7 +15,6 @@ from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import frame
 from slide_gui.gui.widgets.pixels import colour_table
 from slide_gui.gui.widgets.tiles import ImageLayout
-from slide_gui.language import tr
 
 __all__ = ["BesideColorBar", "ColorBar"]
 
@@ -33,7 +32,7 @@ class ColorBar(QWidget):
         self._note, self._head = "", HEAD
         self._labels: tuple[str, ...] = ()
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(tr("Colour scale"))
+        self.setAccessibleName("Colour scale")
 
     def set_scale(self, scale: ColorScale | None, note: str = "", labels: tuple[str, ...] = ()) -> None:
         """Show a scale.
@@ -52,7 +51,7 @@ class ColorBar(QWidget):
         self._scale, self._note, self._labels = scale, note, labels
         if self.sizeHint().width() != width:
             self.updateGeometry()
-        ends = "" if scale is None else tr("{low} to {high}", low=scale.label(scale.low), high=scale.label(scale.high))
+        ends = "" if scale is None else f"{scale.label(scale.low)} to {scale.label(scale.high)}"
         self.setAccessibleDescription(" ".join(filter(None, (note, " ".join(labels) or ends))))
         self.update()
 

@@ -24,7 +24,6 @@ from slide_gui.gui.widgets.painted import (
     paint_placeholder,
 )
 from slide_gui.gui.widgets.sequential import BLUE, ORANGE, ink_on, paint_ramp, sequential, towards
-from slide_gui.language import tr
 from slide_gui.text import count, per_cent, told_apart
 
 __all__ = ["ConfusionMatrix", "worst_mistake"]
@@ -50,12 +49,12 @@ class ConfusionMatrix(Pointed):
         self._worst = 1.0
         self._labels: tuple[str, ...] = ()
         self._stale = False
-        self._placeholder = tr("No predictions yet.")
+        self._placeholder = "No predictions yet."
         self._still, self._version = CachedPixmap(), 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
         self._chosen: tuple[int, int] | None = None
         self.setMinimumSize(280, 168)
-        self.setAccessibleName(tr("Confusion matrix"))
+        self.setAccessibleName("Confusion matrix")
 
     def sizeHint(self) -> QSize:
         side = max(len(self._labels), 6) * 40
@@ -116,14 +115,9 @@ class ConfusionMatrix(Pointed):
     def text_of(self, true: int, predicted: int) -> str:
         """Return a cell in words, e.g. "true 3, predicted 5: 12 of 1 010 (1.2 %)"."""
         many, whole = int(self._counts[true, predicted]), int(self._counts[true].sum())
-        return tr(
-            "true {true}, predicted {predicted}: {n} of {total} ({share})",
-            true=self._labels[true],
-            predicted=self._labels[predicted],
-            n=count(many),
-            total=count(whole),
-            share=per_cent(100.0 * many / whole, 1) if whole else tr("no samples"),
-        )
+        share = per_cent(100.0 * many / whole, 1) if whole else "no samples"
+        named = f"true {self._labels[true]}, predicted {self._labels[predicted]}"
+        return f"{named}: {count(many)} of {count(whole)} ({share})"
 
     def _describe(self) -> None:
         if self._current is not None:
@@ -134,7 +128,7 @@ class ConfusionMatrix(Pointed):
         text = self._placeholder
         if whole:
             share = per_cent(100.0 * wrong / whole)
-            text = tr("{n} of {total} wrong ({share})", n=count(wrong), total=count(whole), share=share)
+            text = f"{count(wrong)} of {count(whole)} wrong ({share})"
         self.setAccessibleDescription(text)
 
     # Geometry
@@ -142,7 +136,7 @@ class ConfusionMatrix(Pointed):
     def _left(self) -> float:
         metrics = QFontMetricsF(figure_font(self, SECONDARY))
         widest = max((metrics.horizontalAdvance(t) for t in self._labels), default=0.0)
-        return 16 + min(max(widest, metrics.horizontalAdvance(tr("true"))), 120)
+        return 16 + min(max(widest, metrics.horizontalAdvance("true")), 120)
 
     def _step(self) -> float:
         many = max(len(self._labels), 1)
@@ -222,9 +216,9 @@ class ConfusionMatrix(Pointed):
         right = self.cell(0, many - 1).right() + EDGE
         painter.setFont(small)
         painter.setPen(QColor(theme.muted))
-        painter.drawText(QRectF(left, 2, self.width(), 18), MIDDLE, tr("predicted"))
-        painter.drawText(QRectF(0, HEAD - 22, left - 8, 18), RIGHT, tr("true"))
-        painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, tr("error"))
+        painter.drawText(QRectF(left, 2, self.width(), 18), MIDDLE, "predicted")
+        painter.drawText(QRectF(0, HEAD - 22, left - 8, 18), RIGHT, "true")
+        painter.drawText(QRectF(right, HEAD - 22, ERRORS - EDGE, 18), RIGHT, "error")
         metrics, rows = QFontMetricsF(small), self._counts.sum(axis=1)
         widest = min(max(metrics.horizontalAdvance(t) for t in self._labels) + 4, 28)
         longest = max(map(metrics.horizontalAdvance, self._labels))
@@ -256,10 +250,10 @@ class ConfusionMatrix(Pointed):
         painter.setPen(QColor(theme.muted))
         paint_ramp(painter, theme, QRectF(left, y + 5, RAMP, 8), ORANGE)
         most = per_cent(100.0 * self._worst, 1)
-        text = tr("mistakes, 0 to {most} of the true class", most=most)
+        text = f"mistakes, 0 to {most} of the true class"
         room = QRectF(left + RAMP + 8, y, self.width() - left - RAMP - 8, 18)
         if painter.fontMetrics().horizontalAdvance(text) > room.width():
-            text = tr("mistakes, 0 to {most}", most=most)
+            text = f"mistakes, 0 to {most}"
         painter.drawText(room, MIDDLE, text)
 
     # Mouse and keys

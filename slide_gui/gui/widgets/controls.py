@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
 
 from slide_gui.core.choices import Choice
 from slide_gui.gui.layouts import flush
-from slide_gui.language import tr
 
 __all__ = [
     "ChoiceButtons",
@@ -180,17 +179,17 @@ class StartPause(QWidget):
         self._words = words
         row = flush(QHBoxLayout(self))
         self.start = add_button(self, row, words[0], tip, "primary")
-        self.pause = add_button(self, row, tr("Pause"), tr("Hold the {work}, or let it go on", work=work))
+        self.pause = add_button(self, row, "Pause", f"Hold the {work}, or let it go on")
         # So that nothing moves when their words change, and none is cut.
         self.start.setMinimumWidth(_widest(self.start, 80, words))
-        self.pause.setMinimumWidth(_widest(self.pause, 72, (tr("Pause"), tr("Go on"))))
+        self.pause.setMinimumWidth(_widest(self.pause, 72, ("Pause", "Go on")))
 
     def follow(self, running: bool, paused: bool, ready: bool = True) -> None:
         """Show what can be done now; `ready` is whether the work could be started."""
         self.start.setText(self._words[running])
         self.start.setEnabled(running or ready)
         self.pause.setEnabled(running)
-        self.pause.setText(tr("Go on") if paused else tr("Pause"))
+        self.pause.setText("Go on" if paused else "Pause")
 
 
 def _widest(button: QPushButton, least: int, words: tuple[str, ...]) -> int:

@@ -24,7 +24,6 @@ from slide_gui.gui.widgets.painted import (
 )
 from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, ink_table, integer_scale
 from slide_gui.gui.widgets.tiles import bar_image
-from slide_gui.language import tr
 from slide_gui.text import fixed, layer_name, per_cent
 
 __all__ = ["ClassBar", "DecisionPicture", "DecisionView", "FlipPicture", "NearestPicture"]
@@ -122,7 +121,7 @@ class DecisionView(Pointed):
         self._transposed = self._brief = False
         self._images: dict[object, QImage] = {}
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(tr("Decision of the classifier: picture"))
+        self.setAccessibleName("Decision of the classifier: picture")
 
     def sizeHint(self) -> QSize:
         return QSize(860, HEAD if self._brief else HEAD + SIDE + 3 * LINE + EDGE)
@@ -173,14 +172,9 @@ class DecisionView(Pointed):
             f"{layer_name(layer)} {per_cent(100 * share, 0)}" for layer, share in enumerate(nearest.shares)
         )
         return [
-            tr("training image {n}, {class_name}", n=nearest.row + 1, class_name=nearest.name),
-            tr(
-                "K = {kernel}; its part in the margin: {part} for {class_name}",
-                kernel=fixed(nearest.kernel, 3),
-                part=fixed(abs(nearest.pull), 2),
-                class_name=towards,
-            ),
-            tr("where it differs: {shares}", shares=shares),
+            f"training image {nearest.row + 1}, {nearest.name}",
+            f"K = {fixed(nearest.kernel, 3)}; its part in the margin: {fixed(abs(nearest.pull), 2)} for {towards}",
+            f"where it differs: {shares}",
         ]
 
     # Geometry
@@ -291,7 +285,7 @@ class DecisionView(Pointed):
     def _paint_nearest(self, painter: QPainter, picture: DecisionPicture, theme: Theme) -> None:
         left = EDGE + _BARS + GAP
         count = self._cards()
-        self._title(painter, tr("Nearest support vectors of both"), left, max(count * _CARD, 150.0))
+        self._title(painter, "Nearest support vectors of both", left, max(count * _CARD, 150.0))
         for number, nearest in enumerate(picture.nearest[:count]):
             box = self.place(number)
             painter.drawImage(box, self._image(nearest.values))
@@ -335,10 +329,10 @@ class DecisionView(Pointed):
             left += width + 12
 
     def _paint_flip(self, painter: QPainter, picture: DecisionPicture, place: QRectF, theme: Theme) -> None:
-        self._title(painter, tr("What would flip it"), place.left(), place.width())
+        self._title(painter, "What would flip it", place.left(), place.width())
         flip, left = picture.flip, place.left()
         painter.setFont(figure_font(self, SECONDARY))
-        lines: tuple[str, ...] = (tr("looking for the fewest changes …"),)
+        lines: tuple[str, ...] = ("looking for the fewest changes …",)
         if flip is not None:
             lines = flip.lines
             if flip.changed:

@@ -30,7 +30,6 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
-from slide_gui.language import tr
 from slide_gui.text import plain
 
 __all__ = [
@@ -68,12 +67,12 @@ class Standing:
 STANDINGS = {
     "reference": Standing("SLIDE-SVM", "", corners=((0, -1), (1, 0), (0, 1), (-1, 0))),
     "better": Standing(
-        tr("significantly fewer errors"), tr("significantly fewer errors than SLIDE-SVM"),
+        "significantly fewer errors", "significantly fewer errors than SLIDE-SVM",
         "#0072B2", "#56B4E9", ((-1, -0.8), (1, -0.8), (0, 0.8)),
     ),
-    "equal": Standing(tr("no significant difference"), tr("no significant difference from SLIDE-SVM")),
+    "equal": Standing("no significant difference", "no significant difference from SLIDE-SVM"),
     "worse": Standing(
-        tr("significantly more errors"), tr("significantly more errors than SLIDE-SVM"),
+        "significantly more errors", "significantly more errors than SLIDE-SVM",
         "#D55E00", "#E69F00", ((-1, 0.8), (1, 0.8), (0, -0.8)),
     ),
 }  # fmt: skip
@@ -110,7 +109,7 @@ class StandingLegend(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFixedHeight(20)
-        self.setAccessibleName(tr("Legend"))
+        self.setAccessibleName("Legend")
         self.setAccessibleDescription(", ".join(standing.legend for standing in STANDINGS.values()))
 
     def sizeHint(self) -> QSize:
@@ -265,7 +264,7 @@ class EvaluationModel(QAbstractTableModel):
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if orientation != Qt.Orientation.Horizontal or not 0 <= section <= len(self.heads):
             return None
-        head = self.heads[section - 1] if section else EvaluationHead(tr("Method"))
+        head = self.heads[section - 1] if section else EvaluationHead("Method")
         if role == Qt.ItemDataRole.DisplayRole:
             return head.title
         return head.tip if role == Qt.ItemDataRole.ToolTipRole else None
@@ -296,7 +295,7 @@ class EvaluationHeader(QHeaderView):
         painter.fillRect(QRectF(box.left(), box.bottom() - 1, box.width(), 1), QColor(theme.line))
         if not section and not self._content.ordered:
             return
-        head = self._content.heads[section - 1] if section else EvaluationHead(tr("Method"), tr("the paper’s order"))
+        head = self._content.heads[section - 1] if section else EvaluationHead("Method", "the paper’s order")
         room = box.adjusted(_PAD, 5, -_PAD, -5)
         order = self._content.order
         chosen = self._content.ordered and section == (0 if order is None else order + 1)
@@ -397,7 +396,7 @@ class EvaluationTable(QTableView):
     runs_requested = Signal(object)
     """Keys of the runs of a cell, a tuple, with row and column as given."""
 
-    def __init__(self, parent: QWidget | None = None, *, name: str = tr("Benchmark"), ordered: bool = True) -> None:
+    def __init__(self, parent: QWidget | None = None, *, name: str = "Benchmark", ordered: bool = True) -> None:
         super().__init__(parent)
         self._content = EvaluationModel(self, ordered)
         self._empty = ""
@@ -453,8 +452,8 @@ class EvaluationTable(QTableView):
         heads, rows = self._content.heads, self._content.rows
         if not heads:
             return ""
-        lines = ["\t".join(["", *(part for head in heads for part in (f"{head.title} ({head.note})", tr("paper")))])]
-        paper = tr("paper {value}", value="")  # which the head says already
+        lines = ["\t".join(["", *(part for head in heads for part in (f"{head.title} ({head.note})", "paper"))])]
+        paper = "paper "  # which the head says already
         for row in rows:
             cells = (part for cell in row.cells for part in (cell.main or cell.note, cell.aside.removeprefix(paper)))
             lines.append("\t".join([" ".join(filter(None, (row.title, row.note))), *cells]))

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, Painted, focus_ring
 from slide_gui.gui.widgets.pixels import ARROWS
-from slide_gui.language import tr
 
 __all__ = ["ExplainLine", "ExplainPanel", "math_width", "plain_math"]
 
@@ -83,7 +82,7 @@ class ExplainPanel(Painted):
         self._lines: tuple[ExplainLine, ...] = ()
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self.setAccessibleName(tr("The numbers behind one weight: table of formulas"))
+        self.setAccessibleName("The numbers behind one weight: table of formulas")
 
     def sizeHint(self) -> QSize:
         return QSize(640, HEAD + ROW * max(len(self._lines), 9) + EDGE)

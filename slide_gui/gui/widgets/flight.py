@@ -15,7 +15,6 @@ from slide_gui.gui.theme import BODY, SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.motion import motion_allowed
 from slide_gui.gui.widgets.painted import frame
 from slide_gui.gui.widgets.tiles import TileLayout
-from slide_gui.language import tr
 
 __all__ = ["FlyingImage", "FlyingImages", "flown"]
 
@@ -91,7 +90,7 @@ class FlyingImages(QWidget):
         self._flight.valueChanged.connect(self._fly)
         self._flight.finished.connect(self.landed)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(tr("Scrambled pixels and where they belong: images"))
+        self.setAccessibleName("Scrambled pixels and where they belong: images")
 
     def sizeHint(self) -> QSize:
         return QSize(560, 400)
@@ -168,7 +167,7 @@ class FlyingImages(QWidget):
     @cached_property
     def _caption_widths(self) -> tuple[float, float]:
         advance = QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance
-        usual = tr("differs by {value}", value="8.8·10⁻¹⁵")
+        usual = "differs by 8.8·10⁻¹⁵"
         return advance(usual), advance(usual.rsplit(" ", 1)[0])
 
     def _ways(self, cell: int) -> NDArray[np.float32]:

@@ -17,7 +17,6 @@ from slide_gui.gui.widgets.image import MARGIN, DrawingCanvas
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, focus_ring, frame, snapped, washed
 from slide_gui.gui.widgets.pixels import ARROWS, INK, colour_table, coloured_image, ink_table
 from slide_gui.gui.widgets.tiles import ImageLayout, bar_image
-from slide_gui.language import tr
 
 __all__ = ["FlowColumn", "FlowLayout", "FlowTile", "FlowView"]
 
@@ -228,7 +227,7 @@ class FlowView(QWidget):
         self.canvas.pixel_hovered.connect(self._hover)
         self.setMouseTracking(True)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(tr("Flow of one image through the layers: images"))
+        self.setAccessibleName("Flow of one image through the layers: images")
 
     def sizeHint(self) -> QSize:
         return QSize(860, 500)
@@ -359,7 +358,7 @@ class FlowView(QWidget):
             return ""
         value = float(values.flat[self._hovered])
         if np.isnan(value):
-            return tr("blanked")
+            return "blanked"
         text = f"{value:.2f}" if tile.scale is INK else f"{value:+.2f}"
         return text.replace("-", "−")
 

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import QWidget
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, Picker, focus_ring, frame, snapped, washed
 from slide_gui.gui.widgets.pixels import INK, PixelGrid, coloured_image, crosshair, ink_table, integer_scale, ring
-from slide_gui.language import tr
 from slide_gui.text import counted, fixed
 
 __all__ = ["LARGEST_BRUSH", "MARGIN", "DrawingCanvas", "FeatureBars", "ImageView"]
@@ -32,7 +31,7 @@ class ImageView(Picker):
         self._transposed = False
         self._drawn: tuple[bool, QImage] | None = None
         self.setMinimumSize(64, 64)
-        self.setAccessibleName(tr("Image, to point at pixels"))
+        self.setAccessibleName("Image, to point at pixels")
 
     def sizeHint(self) -> QSize:
         return QSize(252 + 2 * MARGIN, 252 + 2 * MARGIN)
@@ -57,17 +56,17 @@ class ImageView(Picker):
         if self._values is None:
             return
         rows, columns = self._values.shape
-        said = [tr("image of {rows} × {columns} pixels", rows=rows, columns=columns), *self._pinned()]
+        said = [f"image of {rows} × {columns} pixels", *self._pinned()]
         if self._current is not None:
             (row, column), value = divmod(self._current, columns), float(self._values.flat[self._current])
-            said.insert(0, tr("row {row}, column {column}: {value}", row=row, column=column, value=fixed(value, 2)))
+            said.insert(0, f"row {row}, column {column}: {fixed(value, 2)}")
         self.setAccessibleDescription("; ".join(said))
 
     def _pinned(self) -> list[str]:
         """Return in words how many values are pinned, and whether the one pointed at is."""
         pins = [index for index, _ in self._pins]
-        here = [tr("this one is pinned")] if self._current in pins else []
-        return [*here, tr("{n} pinned", n=len(pins))] if pins else []
+        here = ["this one is pinned"] if self._current in pins else []
+        return [*here, f"{len(pins)} pinned"] if pins else []
 
     def grid(self) -> PixelGrid | None:
         """Return where the pixels lie, in the widget's coordinates; None without an image."""
@@ -144,8 +143,8 @@ class DrawingCanvas(ImageView):
         self._ink: float | None = None  # while a button is down
         self._last = 0
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
-        self.setAccessibleName(tr("Input image, to draw on"))
-        self.setToolTip(tr("Draw with the left button, erase with the right one or Shift; Space toggles the cell"))
+        self.setAccessibleName("Input image, to draw on")
+        self.setToolTip("Draw with the left button, erase with the right one or Shift; Space toggles the cell")
 
     def sizeHint(self) -> QSize:
         return QSize(196 + 2 * MARGIN, 196 + 2 * MARGIN)
@@ -259,11 +258,11 @@ class DrawingCanvas(ImageView):
         if self._values is None:
             return
         lit = int(np.count_nonzero(self._values > 0.5))
-        text = tr("{n} of {total} cells above one half", n=lit, total=self._values.size)
+        text = f"{lit} of {self._values.size} cells above one half"
         if self._current is not None:
             row, column = divmod(self._current, self._values.shape[1])
             value = f"{float(self._values[row, column]):.2f}"
-            text = "; ".join([tr("row {row}, column {column}: {value}", row=row, column=column, value=value), text])
+            text = "; ".join([f"row {row}, column {column}: {value}", text])
         self.setAccessibleDescription(text)
 
     def _paint_cursor(self, painter: QPainter, grid: PixelGrid, index: int) -> None:
@@ -291,7 +290,7 @@ class FeatureBars(Picker):
         self._values: NDArray[np.float32] = np.zeros(0, np.float32)
         self._names: tuple[str, ...] = ()
         self.setMinimumSize(64, 72)
-        self.setAccessibleName(tr("Features as bars, to point at"))
+        self.setAccessibleName("Features as bars, to point at")
 
     def sizeHint(self) -> QSize:
         return QSize(260, 160)
@@ -304,8 +303,8 @@ class FeatureBars(Picker):
     def _describe(self) -> None:
         said = [counted(self._count, "feature")]
         if self._current is not None:
-            name = self._names[self._current] if self._names else tr("feature {n}", n=self._current)
-            pinned = [tr("pinned")] if self._current in [index for index, _ in self._pins] else []
+            name = self._names[self._current] if self._names else f"feature {self._current}"
+            pinned = ["pinned"] if self._current in [index for index, _ in self._pins] else []
             said = [f"{name}: {float(self._values[self._current]):.4g}".replace("-", "−"), *pinned, *said]
         self.setAccessibleDescription("; ".join(said))
 

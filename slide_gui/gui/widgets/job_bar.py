@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QS
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.widgets.controls import label
 from slide_gui.gui.widgets.motion import motion_allowed
-from slide_gui.language import tr
 
 __all__ = ["JobBar"]
 
@@ -30,12 +29,12 @@ class JobBar(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setRange(0, 1000)
         self._bar.setFixedWidth(180)
-        self._bar.setAccessibleName(tr("Progress"))
+        self._bar.setAccessibleName("Progress")
         self._left = label("", self)
         self._left.setMinimumWidth(104)
-        self._cancel = QPushButton(tr("Cancel"), self)
+        self._cancel = QPushButton("Cancel", self)
         self._cancel.setProperty("kind", "flat")
-        self._cancel.setToolTip(tr("Stop this job; what was there before stays"))
+        self._cancel.setToolTip("Stop this job; what was there before stays")
         layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
         for each in (self._text, self._bar, self._left, self._cancel):
             layout.addWidget(each)
@@ -44,7 +43,7 @@ class JobBar(QWidget):
             each.setSizePolicy(policy)
         layout.addStretch()
         self.setFixedHeight(26)  # the status bar keeps some of its own 32
-        self.setAccessibleName(tr("Running job"))
+        self.setAccessibleName("Running job")
         self._cancel.clicked.connect(self.cancel_requested)
         self.clear()
 

@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import figure_font, icon, theme_of
-from slide_gui.language import tr
 
 __all__ = ["KINDS", "Notice"]
 
@@ -47,17 +46,17 @@ class Notice(QWidget):
             label.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._remedy = QPushButton(self)
-        self._fold = QPushButton(tr("Details"), self)
+        self._fold = QPushButton("Details", self)
         self._fold.setCheckable(True)
         self._copy = QPushButton(self)
         self._copied = ""
         self._details = QPlainTextEdit(self)
         self._details.setReadOnly(True)
         self._details.setFixedHeight(120)
-        self._details.setAccessibleName(tr("Details"))
+        self._details.setAccessibleName("Details")
         self._close = QToolButton(self)
-        self._close.setToolTip(tr("Dismiss (Esc)"))
-        self._close.setAccessibleName(tr("Dismiss"))
+        self._close.setToolTip("Dismiss (Esc)")
+        self._close.setAccessibleName("Dismiss")
         for each in (self._fold, self._copy):
             each.setProperty("kind", "flat")
         self._arrange()
@@ -114,8 +113,8 @@ class Notice(QWidget):
         self._remedy.setVisible(bool(remedy))
         self._fold.setVisible(bool(details))
         self._copy.setVisible(bool(details or path))
-        self._copy.setText(tr("Copy path") if path else tr("Copy"))
-        self._copy.setToolTip(tr("Copy where it is") if path else tr("Copy title, sentence and details"))
+        self._copy.setText("Copy path" if path else "Copy")
+        self._copy.setToolTip("Copy where it is" if path else "Copy title, sentence and details")
         self._copied = path or "\n\n".join((title, text, details))
         self._fold.setChecked(False)
         self._details.hide()

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.widgets.controls import UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
-from slide_gui.language import tr
 
 __all__ = ["NumberSlider"]
 
@@ -77,7 +76,7 @@ class NumberSlider(QWidget):
         self._slider.setRange(0, len(self._values) - 1 if values else round((high - low) / step))
         self._slider.setPageStep(max(1, self._slider.maximum() // 10))
         self._slider.setAccessibleName(label)
-        self._number.setAccessibleName(tr("{label}, number", label=label))
+        self._number.setAccessibleName(f"{label}, number")
         self.setFocusProxy(self._slider)
         self.setTabOrder(self._slider, self._number)  # the proxy comes first: what stands before it is passed over
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.pixels import ARROWS
-from slide_gui.language import tr
 
 __all__ = [
     "CENTRE",
@@ -130,7 +129,7 @@ CLICKS = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
 """Keys that stand for a click."""
 
 
-NOTHING = tr("Nothing is shown yet.")
+NOTHING = "Nothing is shown yet."
 
 
 class Painted(QWidget):

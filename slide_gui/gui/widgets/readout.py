@@ -9,7 +9,6 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
-from slide_gui.language import tr
 
 __all__ = ["Readout"]
 
@@ -32,7 +31,7 @@ class Readout(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setAccessibleName(tr("Values under the cursor: table"))
+        self.setAccessibleName("Values under the cursor: table")
 
     def set_values(
         self,
@@ -90,7 +89,7 @@ class Readout(QWidget):
     def _first_column(self, turned: bool = False) -> float:
         if turned:  # the title of the table stands in a line with those of the columns
             return QFontMetricsF(figure_font(self, SECONDARY)).horizontalAdvance(self._title) + 2 * EDGE
-        return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance(tr("weight")) + 2 + EDGE
+        return QFontMetricsF(figure_font(self, SECONDARY + 1)).horizontalAdvance("weight") + 2 + EDGE
 
     def _cells(self, turned: bool) -> tuple[tuple[str, ...], list[tuple[str, tuple[str, ...]]]]:
         """Return the columns' titles and the lines as they are shown."""

@@ -55,7 +55,6 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
 from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.gui.widgets.pixels import ARROWS
-from slide_gui.language import tr
 from slide_gui.text import TextColumn, count, counted, plain
 
 __all__ = ["PADDING", "TEXT", "RunModel", "RunRow", "RunTable"]
@@ -133,7 +132,7 @@ class RunModel(QAbstractTableModel):
     def set_filter(self, text: str) -> None:
         """Leave the rows in which every word of `text` occurs, small or capital.
 
-        A number after "noise", "depth" or "seed", also in the language spoken, stands for just that value.
+        A number after "noise", "depth" or "seed" stands for just that value.
         """
         words = _words_of(text)
         if words != self._words:
@@ -193,7 +192,7 @@ class RunModel(QAbstractTableModel):
             said = column.text(row)  # whole, where the cell is too narrow for it
             if index.column() == self.tag:
                 return f"{said}\n{column.tip}".lstrip()
-            return "\n".join([f"{column.title}: {said}", row.tip, tr("Enter or a double click loads it on every page")])
+            return "\n".join([f"{column.title}: {said}", row.tip, "Enter or a double click loads it on every page"])
         return None
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -203,7 +202,7 @@ class RunModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.DisplayRole:
             return self.leads[section] + column.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            return tr("{tip}. Click to sort.", tip=column.tip)
+            return f"{column.tip}. Click to sort."
         if role == Qt.ItemDataRole.TextAlignmentRole:
             side = Qt.AlignmentFlag.AlignRight if column.is_number else Qt.AlignmentFlag.AlignLeft
             return side | Qt.AlignmentFlag.AlignVCenter
@@ -228,16 +227,14 @@ class RunModel(QAbstractTableModel):
 
 
 def _words_of(text: str) -> tuple[str, ...]:
-    """Return what the words of a filter are in the runs that are searched, which name their numbers in English."""
-    numbers = {tr("noise").lower(): "noise", tr("depth").lower(): "depth", tr("seed").lower(): "seed"}
-    numbers |= {name: name for name in tuple(numbers.values())}
+    """Return the words of a filter as `StoredRun.words` spells them: "noise 0.3" becomes "noise=0.30;"."""
 
     def exact(match: re.Match[str]) -> str:
-        name, value = numbers[match[1]], float(match[2])
+        name, value = match[1], float(match[2])
         return f" {name}={value:.2f}; " if name == "noise" else f" {name}={value:.0f}; "
 
-    named = rf"\b({'|'.join(numbers)})[ =:]+(\d+\.?\d*)(?![\d.])"
-    return tuple(numbers.get(word, word) for word in re.sub(named, exact, text.lower()).split())
+    named = r"\b(noise|depth|seed)[ =:]+(\d+\.?\d*)(?![\d.])"
+    return tuple(re.sub(named, exact, text.lower()).split())
 
 
 def _is_missing(value: Any) -> bool:
@@ -381,7 +378,7 @@ class RunTable(QWidget):
 
     def __init__(self, columns: Sequence[TextColumn], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._placeholder = tr("No runs yet.")
+        self._placeholder = "No runs yet."
         self._waiting: tuple[RunRow, ...] | None = None
         self._needed: dict[int, int] = {}  # column → width that what stands in it needs
         self._dragged: dict[int, int] = {}  # column → width that the person gave it
@@ -391,11 +388,11 @@ class RunTable(QWidget):
         self._filter = QLineEdit(self)
         UndoOfWindow(self._filter, always=True)
         self._count = label("", self)
-        self._filter.setPlaceholderText(tr("Filter: rectangles depth 2"))
+        self._filter.setPlaceholderText("Filter: rectangles depth 2")
         self._filter.setToolTip(
-            tr("Rows in which every word occurs; “depth 2”, “noise 0.3” and “seed 1” are exact (Ctrl+F; Esc clears)")
+            "Rows in which every word occurs; “depth 2”, “noise 0.3” and “seed 1” are exact (Ctrl+F; Esc clears)"
         )
-        self._filter.setAccessibleName(tr("Filter runs"))
+        self._filter.setAccessibleName("Filter runs")
         self._filter.setClearButtonEnabled(True)
         self._filter.setFixedWidth(240)
         self._actions = self._make_actions()
@@ -473,11 +470,11 @@ class RunTable(QWidget):
     def _make_actions(self) -> dict[str, QAction]:
         actions = {}
         for name, text, keys, tip, slot in (
-            ("open", tr("Open"), "Return", tr("Load this run on every page"), self._open),
-            ("compare", tr("Compare"), "Ctrl+D", tr("Show two runs and their difference: choose two"), self._compare),
-            ("delete", tr("Delete"), "Delete", tr("Delete the chosen runs; this can be undone"), self._delete),
-            ("tag", tr("Edit tag"), "F2", tr("Write your own words to the run"), self._edit_tag),
-            ("copy", tr("Copy"), "Ctrl+C", tr("Copy the chosen rows as text separated by tabs"), self._copy),
+            ("open", "Open", "Return", "Load this run on every page", self._open),
+            ("compare", "Compare", "Ctrl+D", "Show two runs and their difference: choose two", self._compare),
+            ("delete", "Delete", "Delete", "Delete the chosen runs; this can be undone", self._delete),
+            ("tag", "Edit tag", "F2", "Write your own words to the run", self._edit_tag),
+            ("copy", "Copy", "Ctrl+C", "Copy the chosen rows as text separated by tabs", self._copy),
         ):
             action = QAction(text, self._view)
             action.setShortcut(QKeySequence(keys))
@@ -487,7 +484,7 @@ class RunTable(QWidget):
             action.triggered.connect(slot)
             self._view.addAction(action)
             actions[name] = action
-        find = QAction(tr("Filter"), self)
+        find = QAction("Filter", self)
         find.setShortcut(QKeySequence("Ctrl+F"))
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.triggered.connect(self._filter.setFocus)
@@ -521,7 +518,7 @@ class RunTable(QWidget):
         view.setTabKeyNavigation(False)
         view.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        view.setAccessibleName(tr("Runs"))
+        view.setAccessibleName("Runs")
         view.verticalHeader().hide()
         view.verticalHeader().setDefaultSectionSize(ROW)
         # Its own, always empty: else the header asks every row of every column whether it is chosen.
@@ -612,8 +609,8 @@ class RunTable(QWidget):
         """Bring count, buttons and the empty state up to date."""
         chosen, shown, total = len(self.selected()), self._model.rowCount(), self._model.total
         text = counted(total, "run") if total else ""  # of an empty table its placeholder says why
-        text = tr("{n} of {runs}", n=count(shown), runs=text) if shown != total else text
-        self._count.setText(tr("{runs} · {n} chosen", runs=text, n=count(chosen)) if chosen else text)
+        text = f"{count(shown)} of {text}" if shown != total else text
+        self._count.setText(f"{text} · {count(chosen)} chosen" if chosen else text)
         for name, enabled in (("open", chosen == 1), ("compare", chosen == 2), ("delete", chosen > 0)):
             self._actions[name].setEnabled(enabled)
             self._buttons[name].setEnabled(enabled)
@@ -621,7 +618,7 @@ class RunTable(QWidget):
         self._actions["copy"].setEnabled(shown > 0)
         empty = "" if shown else self._placeholder
         if total and not shown:
-            empty = tr("No run matches “{words}”. Clear the filter with Esc.", words=self._filter.text().strip())
+            empty = f"No run matches “{self._filter.text().strip()}”. Clear the filter with Esc."
         self._view.set_empty_text(empty)
 
     @Slot()

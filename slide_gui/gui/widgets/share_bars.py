@@ -13,13 +13,12 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from slide_gui.gui.theme import SECONDARY, figure_font, theme_of
 from slide_gui.gui.widgets.motion import Settle
 from slide_gui.gui.widgets.painted import MIDDLE, RIGHT, STALE, Pointed, focus_ring, paint_callout, paint_placeholder
-from slide_gui.language import tr
 from slide_gui.text import fixed, layer_name, per_cent
 
 __all__ = ["LayerShare", "ShareBars"]
 
 HEAD, LINE, BAR, EDGE, GAP = 24, 28, 10, 8, 12
-WHAT = tr("share of ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …")
+WHAT = "share of ‖Δh⁰‖²/σ₀² + ‖Δh¹‖²/σ₁² + …"
 
 
 @dataclass(frozen=True)
@@ -43,10 +42,10 @@ class ShareBars(Pointed):
         super().__init__(parent)
         self._shares: tuple[LayerShare, ...] = ()
         self._settle = Settle(self)
-        self._placeholder = tr("No widths yet.")
+        self._placeholder = "No widths yet."
         self._stale = False
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
-        self.setAccessibleName(tr("Share of each layer in the kernel: bars"))
+        self.setAccessibleName("Share of each layer in the kernel: bars")
 
     def sizeHint(self) -> QSize:
         return QSize(360, HEAD + LINE * max(len(self._shares), 4) + EDGE)
@@ -130,8 +129,8 @@ class ShareBars(Pointed):
         _, right, start = self._columns()
         painter.setFont(figure_font(self, SECONDARY))
         painter.setPen(QColor(theme_of(self).muted))
-        painter.drawText(QRectF(EDGE, 0, right, HEAD), MIDDLE, tr("layer"))
-        painter.drawText(QRectF(right, 0, start - GAP - right, HEAD), RIGHT, tr("share"))
+        painter.drawText(QRectF(EDGE, 0, right, HEAD), MIDDLE, "layer")
+        painter.drawText(QRectF(right, 0, start - GAP - right, HEAD), RIGHT, "share")
         painter.drawText(QRectF(start, 0, self.width() - EDGE - start, HEAD), RIGHT, "σ")
 
     def _paint_line(self, painter: QPainter, row: int, share: LayerShare) -> None:

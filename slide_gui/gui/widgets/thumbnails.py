@@ -33,7 +33,6 @@ from slide_gui.gui.widgets.painted import (
     snapped,
 )
 from slide_gui.gui.widgets.pixels import INK, coloured_image, ink_table, integer_scale
-from slide_gui.language import tr
 from slide_gui.text import counted
 
 __all__ = ["Thumbnail", "Thumbnails"]
@@ -84,14 +83,14 @@ class Thumbnails(Pointed):
         self._items: tuple[Thumbnail, ...] = ()
         self._drawn: dict[int, QImage] = {}
         self._shape = (28, 28)
-        self._placeholder = tr("No images.")
+        self._placeholder = "No images."
         self._stale = False
         self.bar = QScrollBar(Qt.Orientation.Vertical, self)
         self.bar.valueChanged.connect(self.update)
         self.setContentsMargins(0, 0, self.bar.sizeHint().width(), 0)
         self._chosen: int | None = None
         self.setMinimumSize(160, 88)
-        self.setAccessibleName(tr("Gallery of images"))
+        self.setAccessibleName("Gallery of images")
 
     def sizeHint(self) -> QSize:
         return QSize(420, 320)
@@ -118,7 +117,7 @@ class Thumbnails(Pointed):
 
     def _lines(self, number: int) -> list[str]:
         item = self._items[number]
-        return [item.caption or tr("image {n}", n=item.index), *filter(None, [item.note])]
+        return [item.caption or f"image {item.index}", *filter(None, [item.note])]
 
     def set_chosen(self, index: int | None) -> None:
         """Ring the image of this index, or none."""

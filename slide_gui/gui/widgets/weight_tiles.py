@@ -26,7 +26,6 @@ from slide_gui.gui.theme import BODY, SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.painted import CLICKS, STALE, Painted, focus_ring, washed
 from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image, ring_radius
 from slide_gui.gui.widgets.tiles import EDGE, HEAD, Tile, TileLayout, TileRow, bar_image
-from slide_gui.language import tr
 
 __all__ = ["Tile", "TileRow", "TileScroll", "WeightTiles"]
 
@@ -133,7 +132,7 @@ def paint_remove(painter: QPainter, theme: Theme, box: QRectF, hot: bool) -> Non
 
 
 USUAL_CAPTION = "max 0.00 · b +0.00"
-_BACK = tr("‹ Back")
+_BACK = "‹ Back"
 
 
 class WeightTiles(Painted):
@@ -177,14 +176,14 @@ class WeightTiles(Painted):
         self.hint = ""
         self._back = QPushButton(_BACK, self)
         self._back.setProperty("kind", "flat")
-        self._back.setToolTip(tr("Show all tiles again (Esc)"))
-        self._back.setAccessibleName(tr("Back to all tiles"))
+        self._back.setToolTip("Show all tiles again (Esc)")
+        self._back.setAccessibleName("Back to all tiles")
         self._back.clicked.connect(self.step_back)
         self._back.hide()
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self.setAccessibleName(tr("Tiles of weights"))
+        self.setAccessibleName("Tiles of weights")
 
     # What is shown
 
@@ -452,7 +451,7 @@ class WeightTiles(Painted):
         """Return what the tooltip at a point says."""
         remove, spot = self._remove_at(point), self._spot(point)
         if remove is not None:
-            return tr("Remove {row} (Delete)", row=self._rows[remove].title)
+            return f"Remove {self._rows[remove].title} (Delete)"
         if spot is None:
             layout = self.layout_of()
             labelled = [self._rows[i] for i in layout.shown_rows() if layout.label(i).contains(point)]
@@ -462,8 +461,8 @@ class WeightTiles(Painted):
         assert tile is not None
         value = tile.scale.label(float(tile.values.flat[index]), 4)
         place = f"{index}" if tile.values.ndim == 1 else "{}, {}".format(*divmod(index, tile.values.shape[1]))
-        said = tr("{quantity} {value} at {place}", quantity=tile.quantity, value=value, place=place).strip()
-        click = tr("Click: larger") if self._enlarged is None else tr("Click: all tiles")
+        said = f"{tile.quantity} {value} at {place}".strip()
+        click = "Click: larger" if self._enlarged is None else "Click: all tiles"
         hint = " · ".join(filter(None, (click, self.hint)))
         return f"{self._rows[row].title} · {self._columns[column]}\n{said}\n{hint}"
 
@@ -533,7 +532,7 @@ class WeightTiles(Painted):
             tile = self._rows[row].tile(column)
             caption = "" if tile is None else tile.caption or tile.quantity
             name = ": ".join(filter(None, (f"{self._rows[row].title}, {self._columns[column]}", caption)))
-            self.setAccessibleDescription(name if self._enlarged is None else tr("{name}, enlarged", name=name))
+            self.setAccessibleDescription(name if self._enlarged is None else f"{name}, enlarged")
         else:
             self.setAccessibleDescription(self._placeholder)
 

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QTableView
 
 from slide_gui.experiments.stored_run import SHOWN, StoredRun
 from slide_gui.gui.theme import LIGHT, figure_font
-from slide_gui.gui.widgets import run_table
 from slide_gui.gui.widgets.run_table import PADDING, TEXT, RunTable
 from slide_gui.numerics import numerics
 from tests.gui.given import calls_in, settle, wait
@@ -105,20 +104,6 @@ def test_that_every_word_of_the_filter_must_occur(table: RunTable) -> None:
     table.set_filter("nothing like it")
     assert order(table) == ""
     assert "No run matches “nothing like it”" in table.view().accessibleDescription()
-
-
-def test_that_the_filter_takes_the_names_of_numbers_in_the_language_spoken_and_in_english(table, monkeypatch):
-    german = {"noise": "Rauschen", "depth": "Tiefe", "seed": "Startwert"}
-    monkeypatch.setattr(run_table, "tr", german.__getitem__)
-    for text, rows in (
-        ("Tiefe 2", "ca"),
-        ("rauschen 0.3 Rect", ""),
-        ("Startwert=1", "ba"),
-        ("depth:3", "d"),
-        ("tiefe", "dcba"),
-    ):
-        table.set_filter(text)
-        assert order(table) == rows
 
 
 def test_that_chosen_runs_stay_chosen_through_sorting_filtering_and_new_rows(table: RunTable) -> None:

@@ -16,7 +16,6 @@ from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
-from slide_gui.language import tr
 
 __all__ = ["AllRows"]
 
@@ -31,7 +30,7 @@ class AllRows(View):
         super().__init__(context, parent)
         self._shows: tuple[Any, ...] = ()
         self.mosaic = Mosaic(self)
-        self.mosaic.setToolTip(tr("Wheel zooms, drag moves, double-click fits, a click pins the pixel"))
+        self.mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
         self.mosaic.pixel_hovered.connect(self._hover)
         self.mosaic.pixel_clicked.connect(self._pin_field)
         self._choice = LayerChoice(self)
@@ -47,9 +46,7 @@ class AllRows(View):
         grid.addWidget(tools, 0, 0, Qt.AlignmentFlag.AlignLeft)
         above = flush(QHBoxLayout(tools))
         above.addWidget(self._choice)
-        wall = add_button(
-            tools, above, tr("Wall"), tr("All layers on the whole screen, morphing with the noise (F11)"), "flat"
-        )
+        wall = add_button(tools, above, "Wall", "All layers on the whole screen, morphing with the noise (F11)", "flat")
         wall.clicked.connect(self.wall_requested)
         self._nothing = self._in_place_of_layers()
         grid.addWidget(self._nothing, 1, 0, Qt.AlignmentFlag.AlignTop)
@@ -107,12 +104,12 @@ class AllRows(View):
         rms = self._source.rms(number) if self._source.shows_contributions() else None
         weights = layer.weights if rms is None else layer.weights * np.append(rms, 1.0)
         title = (
-            tr("Weights of every row of W, layer {k}", k=number)
+            f"Weights of every row of W, layer {number}"
             if rms is None
-            else tr("Contributions of every row of W, layer {k}", k=number)
+            else f"Contributions of every row of W, layer {number}"
         )
-        rows, heads = [(name,) for name in names], (*names, tr("bias"))
-        return (NumberTable(title, (tr("row of"),), rows, heads, weights),)
+        rows, heads = [(name,) for name in names], (*names, "bias")
+        return (NumberTable(title, ("row of",), rows, heads, weights),)
 
     @Slot()
     def _moved(self) -> None:

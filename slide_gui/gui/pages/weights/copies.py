@@ -24,7 +24,6 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ElidedLabel
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import count, significant
 
@@ -53,22 +52,19 @@ class CopiesPart(View):
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
         self._status = ElidedLabel("", self)
-        self._run = QPushButton(tr("Stop"), self)
+        self._run = QPushButton("Stop", self)
         self._run.clicked.connect(self.toggle)
         self.plot = CopiesPlot(self)
         self.plot.copies_chosen.connect(self._choose)
         self.slider = NumberSlider(
-            tr("Copies m = 2ᵏ, k"),
+            "Copies m = 2ᵏ, k",
             *(0, _LAST, 1, 5),
             decimals=0,
-            tip=tr(
-                "Which Wₘ is shown below, m = 1 to {most}: the solution for m corrupted copies (eq. 5 to 7)",
-                most=MOST_COPIES,
-            ),
+            tip=f"Which Wₘ is shown below, m = 1 to {MOST_COPIES}: the solution for m corrupted copies (eq. 5 to 7)",
             parent=self,
         )
         self.slider.value_changed.connect(self._show)
-        self.tiles = self._add_tiles(tr("Row of Wₘ, of its limit, and their difference"))
+        self.tiles = self._add_tiles("Row of Wₘ, of its limit, and their difference")
         self._arrange()
         self._pixels.moved.connect(self._moved)
         self._pixels.crossed.connect(self._crossed)
@@ -129,7 +125,7 @@ class CopiesPart(View):
     def _submit(self) -> None:
         assert self._study is not None
         self._job = self._workspace.lane.submit(
-            tr("Corrupting copies"),
+            "Corrupting copies",
             self._study.run,
             channel=_CHANNEL,
             on_payload=self._seen,
@@ -175,7 +171,7 @@ class CopiesPart(View):
     @Slot(object)
     def _refused(self, error: Exception) -> None:
         self._job, self._study, self._copies, self._failed = None, None, None, True
-        self.plot.set_placeholder(tr("No copies here: {why}", why=sentence(error)))
+        self.plot.set_placeholder(f"No copies here: {sentence(error)}")
         self._show()
 
     def export_options(self, style: Style) -> tuple[ExportOption, ...]:
@@ -192,20 +188,20 @@ class CopiesPart(View):
 
             return copies_export(result, source)
 
-        return (ExportOption("copies", tr("the copies against their limit"), export, style),)
+        return (ExportOption("copies", "the copies against their limit", export, style),)
 
     def tables(self) -> tuple[NumberTable, ...]:
         copies, names, cells = self._copies, [], []
         if copies is None:
             return ()
         a = self._pixels.features()[0]
-        row = tr("row of {pixel}", pixel=self._workspace.feature_name(a))
-        for name, feature in ((tr("all rows"), None), (row, a)):
+        row = f"row of {self._workspace.feature_name(a)}"
+        for name, feature in (("all rows", None), (row, a)):
             curve = copies.curve(feature)
             names += [(name, str(m)) for m, *_ in curve]
             cells += [errors for _, *errors in curve]
-        heads = (tr("mean relative error"), tr("least"), tr("largest"))
-        return (NumberTable(tr("Error of m copies against the limit"), (tr("rows"), "m"), names, heads, cells),)
+        heads = ("mean relative error", "least", "largest")
+        return (NumberTable("Error of m copies against the limit", ("rows", "m"), names, heads, cells),)
 
     # Showing ---------------------------------------------------------------------------------------------------
 
@@ -214,18 +210,13 @@ class CopiesPart(View):
         copies, dataset = self._copies, self._workspace.dataset
         self._run.setVisible(self._study is not None and (self._job is not None or not self._is_complete()))
         begun = self._stopped and not self._behind
-        self._run.setText(tr("Stop") if self._job is not None else tr("Go on") if begun else tr("Start"))
+        self._run.setText("Stop" if self._job is not None else "Go on" if begun else "Start")
         self._run.setToolTip(
-            tr("Keep the points that are there (Esc)")
-            if self._job is not None
-            else tr("Corrupt copies, more and more of them")
+            "Keep the points that are there (Esc)" if self._job is not None else "Corrupt copies, more and more of them"
         )
         if dataset is None or copies is None or copies.limit.shape[0] != dataset.n_features:
             if not self._failed:
-                start = tr(
-                    "Press Start: copies are corrupted, up to {most}, while this view is shown.",
-                    most=count(MOST_COPIES),
-                )
+                start = f"Press Start: copies are corrupted, up to {count(MOST_COPIES)}, while this view is shown."
                 self.plot.set_placeholder(start if self._workspace.state.parameters.depth else NO_LAYER)
             self.plot.set_series((), MOST_COPIES)
             self.tiles.set_content((), ())
@@ -236,8 +227,8 @@ class CopiesPart(View):
         series = [
             CopiesSeries(name, colour, tuple(copies.curve(feature)), copies.slope(feature), copies.reference(feature))
             for name, colour, feature in (
-                (tr("all rows"), theme.muted, None),
-                (tr("row {pixel}", pixel=self._workspace.feature_name(a)), theme.accent, a),
+                ("all rows", theme.muted, None),
+                (f"row {self._workspace.feature_name(a)}", theme.accent, a),
             )
         ]
         self.plot.set_series(tuple(series), MOST_COPIES, self._is_stale(copies))
@@ -251,12 +242,8 @@ class CopiesPart(View):
 
     def _words(self, copies: Copies) -> str:
         n, total = count(copies.n_rows), count(copies.n_all)
-        rows = (
-            tr("a sample of {n} of {total} rows, for W too", n=n, total=total)
-            if copies.n_rows < copies.n_all
-            else tr("{n} rows", n=n)
-        )
-        return " · ".join((rows, tr("mean of {n} seeds", n=copies.seeds), tr("dashed: c/√m")))
+        rows = f"a sample of {n} of {total} rows, for W too" if copies.n_rows < copies.n_all else f"{n} rows"
+        return " · ".join((rows, f"mean of {copies.seeds} seeds", "dashed: c/√m"))
 
     def _point(self, copies: Copies) -> CopiesPoint | None:
         """Return the point of the slider, or the last one before it."""
@@ -267,7 +254,7 @@ class CopiesPart(View):
         point = self._point(copies)
         wanted = 2 ** round(self.slider.value())
         m = f"m = {count(wanted)}"
-        self.slider.set_extra(m if point is not None and point.copies == wanted else tr("{m}, not there yet", m=m))
+        self.slider.set_extra(m if point is not None and point.copies == wanted else f"{m}, not there yet")
         if point is None:
             self.tiles.set_content((), ())
             return
@@ -278,16 +265,14 @@ class CopiesPart(View):
         tiles = (
             Tile.of(estimate[:-1], shape, scale, f"b {signed(float(estimate[-1]), 3)}", a),
             Tile.of(limit[:-1], shape, scale, f"b {signed(float(limit[-1]), 3)}", a),
-            Tile.of((estimate - limit)[:-1], shape, scale, tr("relative {error}", error=significant(error, 3)), a),
+            Tile.of((estimate - limit)[:-1], shape, scale, f"relative {significant(error, 3)}", a),
         )
         stale = (self._is_stale(copies),) * 3
-        row = TileRow(
-            self._workspace.feature_name(a), tr("seed {n}", n=0), QColor(theme_of(self).accent), False, tiles, stale
-        )
+        row = TileRow(self._workspace.feature_name(a), f"seed {0}", QColor(theme_of(self).accent), False, tiles, stale)
         heads = (
             f"Wₘ · m = {count(point.copies)}",
-            tr("W · limit, ±{high}", high=significant(scale.high, 2)),
-            tr("Wₘ − W · same levels"),
+            f"W · limit, ±{significant(scale.high, 2)}",
+            "Wₘ − W · same levels",
         )
         self.tiles.set_content(heads, (row,))
 

@@ -18,7 +18,6 @@ from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import add_button, label
 from slide_gui.gui.widgets.decision_view import ClassBar, DecisionPicture, DecisionView, FlipPicture, NearestPicture
-from slide_gui.language import tr
 from slide_gui.text import counted, fixed, label_names, number
 
 __all__ = ["DecidedPart"]
@@ -41,8 +40,8 @@ class DecidedPart(QWidget):
         self._train = add_button(
             self,
             row,
-            tr("Train"),
-            tr("Learn widths and C with the parameters of the panel, and train on the training part"),
+            "Train",
+            "Learn widths and C with the parameters of the panel, and train on the training part",
         )
         self._train.clicked.connect(self.controller.train_as_default)
         layout = flush(QVBoxLayout(self))
@@ -63,8 +62,8 @@ class DecidedPart(QWidget):
         picture = self.view.picture
         if picture is None:
             return []
-        bars = [(tr("decision"), bar.name, bar.text) for bar in picture.bars]
-        nearest = [(tr("support vector {n}", n=each.row + 1), each.name, each.pull) for each in picture.nearest]
+        bars = [("decision", bar.name, bar.text) for bar in picture.bars]
+        nearest = [(f"support vector {each.row + 1}", each.name, each.pull) for each in picture.nearest]
         return [*bars, *nearest]
 
     @Slot(int)
@@ -79,7 +78,7 @@ class DecidedPart(QWidget):
             picture = self._picture(dataset, controller.decision, controller.flip)
         self.view.set_picture(picture, self._workspace.state.selection.transposed)
         waits = controller.result is not None
-        self.view.set_placeholder(tr("Making the classifier ready …") if waits else "")
+        self.view.set_placeholder("Making the classifier ready …" if waits else "")
         self.view.setVisible(waits)
         self._hint.setVisible(not waits)
         why = self._runs.why_not()
@@ -87,8 +86,8 @@ class DecidedPart(QWidget):
         self._train.setVisible(not why)
         self._train.setEnabled(not running)
         if running:
-            why = tr("The classifier is being trained; its decision on this sample comes here.")
-        self._why.setText(why or tr("Train the classifier to see what it decides of this sample, and why."))
+            why = "The classifier is being trained; its decision on this sample comes here."
+        self._why.setText(why or "Train the classifier to see what it decides of this sample, and why.")
 
     def _picture(self, dataset: Dataset, decision: Decision, flip: Flip | None) -> DecisionPicture:
         names = label_names(self.controller.labels, dataset.label_names)
@@ -110,7 +109,7 @@ class DecidedPart(QWidget):
             lines = _flip_lines(flip, shape is not None, names[flip.code])
             changed = FlipPicture(seen(flip.image), flip.features, lines)
         return DecisionPicture(
-            tr("{first}, by {margin} over {second}", first=first, margin=fixed(decision.margin, 2), second=second),
+            f"{first}, by {fixed(decision.margin, 2)} over {second}",
             self._about(),
             _bars(decision, names),
             second,
@@ -125,9 +124,9 @@ class DecidedPart(QWidget):
             return ""
         stack = result.spec.stack
         if not result.spec.stacked:
-            return tr("of {entered}, by {method}", entered=self._entered, method=describe_spec(result.spec))
-        features = tr("noise {noise}, {layers}", noise=number(stack.noise), layers=counted(stack.depth, "layer"))
-        return tr("of {entered}, by the SVM trained at {features}", entered=self._entered, features=features)
+            return f"of {self._entered}, by {describe_spec(result.spec)}"
+        features = f"noise {number(stack.noise)}, {counted(stack.depth, 'layer')}"
+        return f"of {self._entered}, by the SVM trained at {features}"
 
 
 def _bars(decision: Decision, names: tuple[str, ...]) -> tuple[ClassBar, ...]:
@@ -149,9 +148,9 @@ def _bars(decision: Decision, names: tuple[str, ...]) -> tuple[ClassBar, ...]:
 def _flip_lines(flip: Flip, are_pixels: bool, name: str) -> tuple[str, ...]:
     n = len(flip.features)
     if n == 0 and are_pixels:
-        return (tr("No change of up to {most} pixels was found that does.", most=MOST_CHANGES),)
+        return (f"No change of up to {MOST_CHANGES} pixels was found that does.",)
     if n == 0:
-        return (tr("No change of up to {most} features was found that does.", most=MOST_CHANGES),)
-    which = tr("the fewest") if flip.fewest else tr("fewer may do")
+        return (f"No change of up to {MOST_CHANGES} features was found that does.",)
+    which = "the fewest" if flip.fewest else "fewer may do"
     changed = counted(n, "pixel") if are_pixels else counted(n, "feature")
-    return (tr("{changed} changed: {name}", changed=changed, name=name), which)
+    return (f"{changed} changed: {name}", which)

@@ -18,7 +18,6 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import LowScroll
 from slide_gui.gui.widgets.explain import ExplainLine, ExplainPanel, plain_math
 from slide_gui.gui.widgets.weight_tiles import Tile, TileRow
-from slide_gui.language import tr
 from slide_gui.text import count, fixed, layer_name, number, significant
 
 __all__ = ["ExplainedWeight", "lines_of"]
@@ -34,23 +33,21 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
     q_a, q_b, ridge = fixed(e.q_a, 2), fixed(e.q_b, 2), significant(e.ridge, 1)
     same = e.a == e.b
     product = e.product if abs(e.product) > _ROUNDING * e.q_aa else 0.0
-    over, one_pixel, two_pixels = tr("over {n} samples", n=count(e.n)), tr("eq. 10, α = β"), tr("eq. 10, α ≠ β")
+    over, one_pixel, two_pixels = f"over {count(e.n)} samples", "eq. 10, α = β", "eq. 10, α ≠ β"
     return (
         ExplainLine(
             "S_{ab}", "Σ_{i} x_{ia} x_{ib}", over, s_ab, "§3",
-            tr("Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n"),
+            "Scatter S = XXᵀ of what the layer is fitted on: how much a and b are lit together; not divided by n",
         ),
-        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", over, s_aa, "§3", tr("How much a is lit")),
+        ExplainLine("S_{aa}", "Σ_{i} x_{ia}^{2}", over, s_aa, "§3", "How much a is lit"),
         ExplainLine(
-            "q_{a}", tr("p = 1 − noise"), f"1 − {fixed(e.noise, 2)}", q_a, "§3",
-            tr(
-                "Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the "
-                "bias"
-            ),
+            "q_{a}", "p = 1 − noise", f"1 − {fixed(e.noise, 2)}", q_a, "§3",
+            ("Probability that a feature survives the corruption, the same for a and b; 1 for the constant of the "
+                "bias"),
         ),
         ExplainLine(
-            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, tr("§3, below eq. 10"),
-            tr("Expected product of the clean a with the corrupted b: only b may be blanked"),
+            "E[P]_{ab}", "S_{ab} q_{b}", f"{s_ab} · {q_b}", p_ab, "§3, below eq. 10",
+            "Expected product of the clean a with the corrupted b: only b may be blanked",
         ),
         ExplainLine(
             "E[Q]_{ab}",
@@ -58,23 +55,23 @@ def lines_of(e: Explanation) -> tuple[ExplainLine, ...]:
             f"{s_aa} · {q_a}" if same else f"{s_ab} · {q_a} · {q_b}",
             _amount(e.q_ab),
             one_pixel if same else two_pixels,
-            tr("Expected product of a and b, both corrupted: both must survive"),
+            "Expected product of a and b, both corrupted: both must survive",
         ),
         ExplainLine(
             "E[Q]_{aa}", "S_{aa} q_{a}", f"{s_aa} · {q_a}", _amount(e.q_aa), one_pixel,
-            tr("A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares"),
+            "A pixel survives with itself: p once, not twice. This is what corruption adds to plain least squares",
         ),
         ExplainLine(
-            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), tr("eq. 8, Algorithm 1"),
-            tr("Weight with which a is reconstructed from b: the solution of all equations at once"),
+            "W_{ab}", "(E[P] (E[Q] + λI)^{−1})_{ab}", f"λ = {ridge}", signed(e.w_ab, 4), "eq. 8, Algorithm 1",
+            "Weight with which a is reconstructed from b: the solution of all equations at once",
         ),
         ExplainLine(
-            "W_{a,d+1}", tr("bias"), tr("of the constant 1"), signed(e.bias, 4), "§3",
-            tr("What the reconstruction of a starts from: the weight of the constant that is never corrupted"),
+            "W_{a,d+1}", "bias", "of the constant 1", signed(e.bias, 4), "§3",
+            "What the reconstruction of a starts from: the weight of the constant that is never corrupted",
         ),
         ExplainLine(
-            tr("check"), "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(product), tr("eq. 8"),
-            tr("Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution"),
+            "check", "Σ_{c} W_{ac} (E[Q] + λI)_{cb}", f"E[P]_{{ab}} = {p_ab}", _amount(product), "eq. 8",
+            "Row a of W times column b of E[Q] + λI must give E[P] at a, b: then W is the solution",
         ),
     )  # fmt: skip
 
@@ -96,7 +93,7 @@ class ExplainedWeight(View):
         self._choice = LayerChoice(self)
         self._choice.chosen.connect(self.refresh)
         self.panel = ExplainPanel(self)
-        self.tiles = self._add_tiles(tr("Row a of S, E[P], E[Q] and W"))
+        self.tiles = self._add_tiles("Row a of S, E[P], E[Q] and W")
         layout = flush(QVBoxLayout(self))
         layout.addWidget(self._choice, 0, Qt.AlignmentFlag.AlignLeft)
         self._body = LowScroll(self.panel.sizeHint().height() + _TILES, self)
@@ -123,8 +120,8 @@ class ExplainedWeight(View):
             return
         shape = dataset.image_shape
         if depth == 0:
-            title = tr("Depth 0: no pixel is reconstructed") if shape else tr("Depth 0: no feature is reconstructed")
-            self._say(title, tr("Raise the depth to explain a weight."))
+            title = "Depth 0: no pixel is reconstructed" if shape else "Depth 0: no feature is reconstructed"
+            self._say(title, "Raise the depth to explain a weight.")
             return
         row = self._source.row(a, layer)
         if row is None or stack is None or len(stack.layers) < layer or stack.layers[layer - 1].scatter is None:
@@ -138,8 +135,8 @@ class ExplainedWeight(View):
         explanation = explain(scatter, row, parameters.noise, parameters.ridge, a, b)
         stale = self._source.is_stale(a, layer)
         name_a, name_b = self._workspace.feature_name(a), self._workspace.feature_name(b)
-        title = tr("Layer {k}: a = {a} from b = {b}", k=layer, a=name_a, b=name_b)
-        fitted_on = tr("The layer is fitted on {input}.", input="x" if layer == 1 else layer_name(layer - 1))
+        title = f"Layer {layer}: a = {name_a} from b = {name_b}"
+        fitted_on = f"The layer is fitted on {'x' if layer == 1 else layer_name(layer - 1)}."
         self.panel.set_lines(title, f"{why} {fitted_on}", lines_of(explanation), stale)
         self._show_rows(explanation, shape, stale)
         self.tiles.set_crosshair(b)
@@ -150,27 +147,27 @@ class ExplainedWeight(View):
         plain = [tuple(map(plain_math, cells)) for cells in lines]
         if not plain:
             return ()
-        title, heads = plain_math(self.panel.title), (tr("formula"), tr("numbers"), tr("value"), tr("in the paper"))
-        return (NumberTable(title, (tr("what"),), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
+        title, heads = plain_math(self.panel.title), ("formula", "numbers", "value", "in the paper")
+        return (NumberTable(title, ("what",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
 
     def _other(self, row: NDArray[np.float64], a: int, are_pixels: bool) -> tuple[int, str]:
         """Return b, and why it is: of what other views show of the row, weights or contributions, the largest."""
         source = self._pixels.source
         if source is not None:
-            why = tr("b is the pixel under the cursor.") if are_pixels else tr("b is the feature under the cursor.")
+            why = "b is the pixel under the cursor." if are_pixels else "b is the feature under the cursor."
             return source, why
         shown = self._source.shown(a, self._choice.layer)
         if shown is None or not self._source.shows_contributions():
             why = (
-                tr("b has the strongest weight but a’s own; move over an image below for another pixel.")
+                "b has the strongest weight but a’s own; move over an image below for another pixel."
                 if are_pixels
-                else tr("b has the strongest weight but a’s own; move over an image below for another feature.")
+                else "b has the strongest weight but a’s own; move over an image below for another feature."
             )
             return strongest(row, a), why
         why = (
-            tr("b contributes most, weight × RMS, but a itself; move over an image below for another pixel.")
+            "b contributes most, weight × RMS, but a itself; move over an image below for another pixel."
             if are_pixels
-            else tr("b contributes most, weight × RMS, but a itself; move over an image below for another feature.")
+            else "b contributes most, weight × RMS, but a itself; move over an image below for another feature."
         )
         return strongest(shown, a), why
 
@@ -187,10 +184,10 @@ class ExplainedWeight(View):
             shown = signed(at_b, 4) if values is explanation.w_row else significant(at_b, 4)
             heads.append(f"{column} · ±{significant(limit, 3)}")
             scale = ColorScale.symmetric(self._source.color_map, limit)
-            tiles.append(Tile.of(values, shape, scale, tr("at b {value}", value=shown), explanation.a))
+            tiles.append(Tile.of(values, shape, scale, f"at b {shown}", explanation.a))
         row = TileRow(
             self._workspace.feature_name(explanation.a),
-            tr("row a"),
+            "row a",
             QColor(theme_of(self).accent),
             False,
             tuple(tiles),

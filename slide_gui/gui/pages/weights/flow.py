@@ -26,7 +26,6 @@ from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.controls import ChoiceButtons, add_button, label
 from slide_gui.gui.widgets.flow_view import FlowColumn, FlowTile, FlowView
 from slide_gui.gui.widgets.pixels import INK
-from slide_gui.language import in_english, tr
 from slide_gui.progress import Progress
 from slide_gui.text import count, counted, layer_name, power
 
@@ -37,10 +36,10 @@ __all__ = ["FlowPart", "flow_columns"]
 
 _AT_ONCE = 16_000_000  # products of one image, l·d², that the GUI thread makes itself: some 6 ms; more go to the lane
 _BRUSHES = (1, 2, 3, 5)
-_STROKE = tr("stroke")
+_STROKE = "stroke"
 _LOW, _LOWEST = 540, 400  # heights below which the decision takes one line, and images the room of the legend
 _IMAGE_ROW, _ONE_LINE = 260, 860  # widths of the row that chooses the image, and from which all tools stand in a line
-_RELATIVE = (tr("−limit"), "−½", "0", "+½", tr("+limit"))
+_RELATIVE = ("−limit", "−½", "0", "+½", "+limit")
 Shape = tuple[int, int] | None
 
 
@@ -85,13 +84,11 @@ class FlowPart(View):
         self._drawing = self._build_drawing()
         corruption = QWidget(self)
         row = flush(QHBoxLayout(corruption), 4)
-        self._corrupt = add_button(
-            self, row, tr("Corrupt"), tr("Blank each pixel with probability 1 − p (Ctrl+K)"), "flat"
-        )
+        self._corrupt = add_button(self, row, "Corrupt", "Blank each pixel with probability 1 − p (Ctrl+K)", "flat")
         self._corrupt.setCheckable(True)
         self._corrupt.setChecked(True)
         self._corrupt.clicked.connect(self._compute)
-        again = add_button(self, row, tr("New corruption"), tr("Blank other pixels (Ctrl+Shift+K)"), "flat")
+        again = add_button(self, row, "New corruption", "Blank other pixels (Ctrl+Shift+K)", "flat")
         again.clicked.connect(self.corrupt_again)
         self._tools.setHorizontalSpacing(12)
         self._tools.setVerticalSpacing(4)
@@ -111,26 +108,19 @@ class FlowPart(View):
     def _build_drawing(self) -> QWidget:
         drawing = QWidget(self)
         row = flush(QHBoxLayout(drawing), 4)
-        row.addWidget(label(tr("brush"), self))
+        row.addWidget(label("brush", self))
         self._brushes = ChoiceButtons(self)
         for side in _BRUSHES:
             button = self._brushes.add(side, str(side), drawing)
-            button.setToolTip(
-                tr(
-                    "Strokes {pixels} wide; left draws, right or Shift erases",
-                    pixels=counted(side, "pixel"),
-                )
-            )
-            button.setAccessibleName(tr("brush {side}", side=side))
+            button.setToolTip(f"Strokes {counted(side, 'pixel')} wide; left draws, right or Shift erases")
+            button.setAccessibleName(f"brush {side}")
             row.addWidget(button)
         self._brushes.idClicked.connect(self.view.canvas.set_brush)
         self._brushes.idClicked.connect(self.brush_chosen)
-        self._undo = add_button(
-            self, row, tr("Undo stroke"), tr("Take the stroke that was done last back (Ctrl+Z)"), "flat"
-        )
+        self._undo = add_button(self, row, "Undo stroke", "Take the stroke that was done last back (Ctrl+Z)", "flat")
         self._undo.clicked.connect(self._workspace.history.undo)
         self._workspace.history.changed.connect(self._follow_history)
-        self._reset = add_button(self, row, tr("Reset"), tr("The image as it is in the data (Ctrl+R)"), "flat")
+        self._reset = add_button(self, row, "Reset", "The image as it is in the data (Ctrl+R)", "flat")
         self._reset.clicked.connect(self.reset)
         self._follow_history()
         row.addStretch(1)
@@ -181,8 +171,7 @@ class FlowPart(View):
         if model is None or source is None or image is None:
             return ()
         caption = self._caption()
-        with in_english():
-            name = self._caption()
+        name = self._caption()
         seed = self._seed if self._corrupt.isChecked() else None
 
         def export(_progress: Progress) -> FigureExport:
@@ -191,30 +180,30 @@ class FlowPart(View):
 
             return flow_export(flow_result(model, image, name, seed, caption), source)
 
-        return (ExportOption("flow", tr("the flow of this image"), export, style),)
+        return (ExportOption("flow", "the flow of this image", export, style),)
 
     def _caption(self) -> str:
         if self.view.canvas.is_drawn_on:
-            return tr("image {caption}, drawn on", caption=self._shown.caption)
-        return tr("image {caption}", caption=self._shown.caption)
+            return f"image {self._shown.caption}, drawn on"
+        return f"image {self._shown.caption}"
 
     def tables(self) -> tuple[NumberTable, ...]:
         flow, names = self._flow, self._source.names()
         if flow is None or len(names) != flow.clean.size:  # of data before
             return ()
-        lines = [_line("x", None, 0.0, flow.clean), _line(tr("entered"), None, flow.corruption_error, flow.corrupted)]
+        lines = [_line("x", None, 0.0, flow.clean), _line("entered", None, flow.corruption_error, flow.corrupted)]
         for k, layer in enumerate(flow.layers, start=1):
             lines.append(_line(f"T(h{k - 1})", None, None, layer.squashed))
             lines.append(_line(f"h{k}", layer.target_error, layer.input_error, layer.output))
         stages, cells = [(line[0],) for line in lines], [line[1:] for line in lines]
-        heads = (tr("error from target"), tr("error from x"), *names)
-        shown = NumberTable(tr("Flow of one image"), (tr("stage"),), stages, heads, cells)
+        heads = ("error from target", "error from x", *names)
+        shown = NumberTable("Flow of one image", ("stage",), stages, heads, cells)
         decided = self._decided.lines()
         if not decided:
             return (shown,)
         what, values = [each[:2] for each in decided], [each[2:] for each in decided]
-        keys = (tr("what"), tr("class"))
-        return shown, NumberTable(tr("Decision of the classifier"), keys, what, (tr("value"),), values)
+        keys = ("what", "class")
+        return shown, NumberTable("Decision of the classifier", keys, what, ("value",), values)
 
     @Slot()
     def refresh(self) -> None:
@@ -249,7 +238,7 @@ class FlowPart(View):
 
     @Slot(object, object)
     def _stroked(self, before: NDArray[np.float32], after: NDArray[np.float32]) -> None:
-        text = _STROKE if self.view.canvas.is_drawn_on else tr("reset of the drawn image")
+        text = _STROKE if self.view.canvas.is_drawn_on else "reset of the drawn image"
         self._workspace.history.push(Step(text, self._bring_drawing, before, after))
 
     @Slot(object)
@@ -277,7 +266,7 @@ class FlowPart(View):
         def work(_progress: Progress) -> Flow:
             return self._forward.flow(stack, image, surviving)
 
-        self._workspace.lane.submit(tr("Sending one image through"), work, channel="flow", on_result=self._show)
+        self._workspace.lane.submit("Sending one image through", work, channel="flow", on_result=self._show)
 
     @Slot(object)
     def _show(self, flow: Flow) -> None:
@@ -291,7 +280,7 @@ class FlowPart(View):
         stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
         shown = flow_columns(flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, stale)
         self.view.set_columns(shown)
-        self._beside.set_scale(scale, *((tr("per tile"), _RELATIVE) if per_tile else ("hᵏ",)))
+        self._beside.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
         self._decided.follow(flow.corrupted, "x" if flow.survivors.all() else "x̃")
         self.numbers_changed.emit()
 
@@ -308,14 +297,13 @@ class FlowPart(View):
 
 def _legend(are_pixels: bool) -> str:
     """Return what stands below the flow."""
-    noun = tr("pixel") if are_pixels else tr("feature")
-    said = tr(
-        "Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; of the first layer x, "
+    noun = "pixel" if are_pixels else "feature"
+    said = (
+        f"Below hᵏ: mean squared difference per {noun} from the layer’s target hᵏ⁻¹ (eq. 11; of the first layer x, "
         "eq. 5) and from x, in squares of the input’s unit. Only x is corrupted here; the fit counts every corruption "
-        "of every layer’s input, without making one.",
-        noun=noun,
+        "of every layer’s input, without making one."
     )
-    return said if are_pixels else f"{said} {tr('Plain features cannot be drawn on.')}"
+    return said if are_pixels else f"{said} {'Plain features cannot be drawn on.'}"
 
 
 def _line(stage: str, from_target: float | None, from_x: float | None, values: NDArray[Any]) -> tuple[Any, ...]:
@@ -347,29 +335,29 @@ def flow_columns(
 
 
 def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
-    lines: tuple[str, ...] = (tr("as drawn"),)
+    lines: tuple[str, ...] = ("as drawn",)
     if entered != "x":
         blanked, size = int(np.count_nonzero(~flow.survivors)), flow.clean.size
         lines = (
-            tr("{n} of {total} blanked", n=count(blanked), total=count(size)),
-            tr("{error:.4f} from {input}", error=flow.corruption_error, input="x"),
+            f"{count(blanked)} of {count(size)} blanked",
+            f"{flow.corruption_error:.4f} from x",
         )
     seen = np.where(flow.survivors, flow.corrupted, np.nan)
     return FlowColumn(
-        _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip=tr("h⁰, the input")),
-        _tile(entered, seen, shape, lines=lines, tip=tr("What enters the stack; blanked values are tinted")),
-        down="" if entered == "x" else tr("corrupt"),
+        _tile("x", flow.clean, shape, lines=(_lit(flow.clean),), tip="h⁰, the input"),
+        _tile(entered, seen, shape, lines=lines, tip="What enters the stack; blanked values are tinted"),
+        down="" if entered == "x" else "corrupt",
         across="T",
     )
 
 
 def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale, stale: bool) -> FlowColumn:
     name, weights = layer_name(k), power("W", k)
-    lines: tuple[str, ...] = (tr("{error:.4f} from {input}", error=layer.input_error, input="x"),)
+    lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
     if k > 1:
-        lines = (tr("{error:.4f} from {input}", error=layer.target_error, input=below), *lines)
-    tip = tr("{formula}, values {reach}", formula=f"{name} = {weights} T({below})", reach=_reach(layer.output))
-    applied = tr("T applied to {input}", input=below)
+        lines = (f"{layer.target_error:.4f} from {below}", *lines)
+    tip = "{formula}, values {reach}".format(formula=f"{name} = {weights} T({below})", reach=_reach(layer.output))
+    applied = f"T applied to {below}"
     return FlowColumn(
         _tile(f"T({below})", layer.squashed, shape, lines=(_lit(layer.squashed),), tip=applied),
         _tile(name, layer.output, shape, scale, lines, tip),
@@ -393,9 +381,9 @@ def _tile(
 def _lit(values: NDArray[Any]) -> str:
     """Return how many values are one, or their range where they are not only zeros and ones."""
     if np.isin(values, (0, 1)).all():
-        return tr("{n} lit", n=count(int(values.sum())))
+        return f"{count(int(values.sum()))} lit"
     return _reach(values)
 
 
 def _reach(values: NDArray[Any]) -> str:
-    return tr("{low} to {high}", low=signed(float(values.min())), high=signed(float(values.max())))
+    return f"{signed(float(values.min()))} to {signed(float(values.max()))}"

@@ -29,7 +29,6 @@ from slide_gui.gui.widgets.image import MARGIN, FeatureBars, ImageView
 from slide_gui.gui.widgets.pixels import integer_scale
 from slide_gui.gui.widgets.readout import Readout
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import layer_name
 
@@ -51,7 +50,7 @@ _USUAL_SIDE = 252  # nine screen pixels for each of 28
 _LEAST_SIDE, _MOST_SIDE = 140, 504
 _LEAST_WIDTH, _TURNED_WIDTH = 204, 260  # what the numbers below the image need, one column a layer or one line
 _BETWEEN = 12
-_READOUT_ROWS = (tr("weight"), "× RMS", tr("rank"), tr("bias"), tr("share"))
+_READOUT_ROWS = ("weight", "× RMS", "rank", "bias", "share")
 
 
 class SamplePanel(QWidget):
@@ -154,9 +153,7 @@ class SamplePanel(QWidget):
                 cells.append(("–",) * len(_READOUT_ROWS))
             else:
                 cells.append(_numbers(row, shown, self._source.rms(k), source, decimals))
-        title = (
-            tr("from itself") if source == target else tr("from {pixel}", pixel=self._workspace.feature_name(source))
-        )
+        title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
         stale = tuple(self._source.is_stale(target, k) for k in range(1, depth + 1))
         self._readout.set_values(title, tuple(columns), tuple(rows), stale)
@@ -212,53 +209,53 @@ PINNED, ALL_ROWS, FLOW, COPIES, EXPLAIN, SCRAMBLE = "pinned", "all", "flow", "co
 VIEWS = (
     ViewSpec(
         PINNED,
-        tr("Pinned"),
-        tr("Rows of W for the pinned pixels, one image a layer: the paper’s weight figure"),
-        tr("Pinned pixels"),
+        "Pinned",
+        "Rows of W for the pinned pixels, one image a layer: the paper’s weight figure",
+        "Pinned pixels",
         PinnedRows,
         needs=frozenset({"show", "levels", "colors"}),
     ),
     ViewSpec(
         ALL_ROWS,
-        tr("All rows"),
-        tr("Every row of one layer’s W, each at the place of its pixel"),
-        tr("All rows of a layer"),
+        "All rows",
+        "Every row of one layer’s W, each at the place of its pixel",
+        "All rows of a layer",
         _all_rows,
         needs=frozenset({"show", "colors"}),
     ),
     ViewSpec(
         FLOW,
-        tr("Flow"),
-        tr("One sample on its way through the layers: draw on it and watch (§4)"),
-        tr("Flow of one image"),
+        "Flow",
+        "One sample on its way through the layers: draw on it and watch (§4)",
+        "Flow of one image",
         _flow,
-        about=tr("one sample on its way through the layers"),
+        about="one sample on its way through the layers",
         needs=frozenset({"levels", "colors"}),
         whole=True,
     ),
     ViewSpec(
         COPIES,
-        tr("Copies"),
-        tr("W of m really corrupted copies against its limit (eq. 5 to 8)"),
-        tr("Corrupted copies"),
+        "Copies",
+        "W of m really corrupted copies against its limit (eq. 5 to 8)",
+        "Corrupted copies",
         _copies,
-        about=tr("m corrupted copies against their limit"),
+        about="m corrupted copies against their limit",
     ),
     ViewSpec(
         EXPLAIN,
-        tr("Explain"),
-        tr("S, q, E[P], E[Q] and W of two pixels, with their numbers (§3)"),
-        tr("Explain one weight"),
+        "Explain",
+        "S, q, E[P], E[Q] and W of two pixels, with their numbers (§3)",
+        "Explain one weight",
         _explained,
-        about=tr("the numbers behind one weight"),
+        about="the numbers behind one weight",
     ),
     ViewSpec(
         SCRAMBLE,
-        tr("Scramble"),
-        tr("W of scrambled pixels, un-scrambled, is W: nothing in eq. 8 knows where a pixel stands"),
-        tr("Scrambled pixels"),
+        "Scramble",
+        "W of scrambled pixels, un-scrambled, is W: nothing in eq. 8 knows where a pixel stands",
+        "Scrambled pixels",
         _scramble,
-        about=tr("W knows nothing of where pixels stand"),
+        about="W knows nothing of where pixels stand",
         needs=frozenset({"show", "levels", "colors"}),
         whole=True,
     ),
@@ -276,9 +273,9 @@ class WeightsPage(Page):
     """
 
     def __init__(self, workspace: Workspace, runs: Callable[[], RunController], parent: QWidget | None = None) -> None:
-        subtitle = tr("which pixels each layer reconstructs the chosen pixel from")
+        subtitle = "which pixels each layer reconstructs the chosen pixel from"
         views = [PageView(view.text, view.tip) for view in VIEWS]
-        super().__init__(tr("Weights"), subtitle, views, right=12, parent=parent)
+        super().__init__("Weights", subtitle, views, right=12, parent=parent)
         self._workspace = workspace
         self._source = TileSource(workspace)
         self.pixels = PixelSelection(workspace, self)
@@ -433,7 +430,7 @@ class WeightsPage(Page):
             return weights_export([weight_rows(model, pixels)], [source])
 
         style = self._figure_style()
-        weights = ExportOption("weights", tr("the weight figure"), export, style, of_weights=True)
+        weights = ExportOption("weights", "the weight figure", export, style, of_weights=True)
         return (*self.shown_view().export_options(style), weights, *self._animations(model, pixels, style))
 
     def _animations(self, model: FittedModel, pixels: tuple[int, ...], style: Style) -> list[ExportOption]:
@@ -455,21 +452,21 @@ class WeightsPage(Page):
         def option(name: str, title: str, export: Callable[[Progress], FigureExport], about: str) -> ExportOption:
             return ExportOption(f"weights-{name}", title, export, style, ANIMATION, True, about)
 
-        about = tr("Shown is the picture at the noise set; there is one a noise, 0 to 0.95.")
-        options = [option("noise", tr("the animation by noise"), against_noise, about)]
+        about = "Shown is the picture at the noise set; there is one a noise, 0 to 0.95."
+        options = [option("noise", "the animation by noise", against_noise, about)]
         if len(model.stack.layers) > 1:
-            about = tr("Shown is the last picture; there is one a layer.")
-            options.append(option("layer", tr("the animation by layer"), by_layer, about))
+            about = "Shown is the last picture; there is one a layer."
+            options.append(option("layer", "the animation by layer", by_layer, about))
         return options
 
     def export_waits_for(self) -> str:
         on_their_way = self._workspace.model() is None and self._workspace.lane.busy
-        return tr("the layers are fitted") if on_their_way else ""
+        return "the layers are fitted" if on_their_way else ""
 
     def why_nothing_to_export(self) -> str:
         if self._workspace.state.parameters.depth == 0:
-            return tr("There is no layer; raise the depth.")
-        return tr("The layers are still being fitted; try again in a moment.")
+            return "There is no layer; raise the depth."
+        return "The layers are still being fitted; try again in a moment."
 
     def _figure_pixels(self) -> tuple[int, ...]:
         """Return the features whose rows an export shows: the pins, or the one pointed at."""
@@ -514,8 +511,8 @@ class WeightsPage(Page):
                     cells.append(np.concatenate([row[-1:], row[:-1]]))
         if not cells:
             return None
-        heads = (tr("bias"), *self._source.names())
-        return NumberTable(tr("Rows of W of the figure"), (tr("pixel"), tr("layer")), names, heads, np.array(cells))
+        heads = ("bias", *self._source.names())
+        return NumberTable("Rows of W of the figure", ("pixel", "layer"), names, heads, np.array(cells))
 
     # From the workspace ----------------------------------------------------------------------------------------
 
@@ -529,12 +526,12 @@ class WeightsPage(Page):
 
     def _usual_subtitle(self, are_pixels: bool) -> str:
         if self._source.shows_contributions() and are_pixels:
-            return tr("contributions: weights × RMS of the pixel they are taken from")
+            return "contributions: weights × RMS of the pixel they are taken from"
         if self._source.shows_contributions():
-            return tr("contributions: weights × RMS of the feature they are taken from")
+            return "contributions: weights × RMS of the feature they are taken from"
         if are_pixels:
-            return tr("which pixels each layer reconstructs the chosen pixel from")
-        return tr("which features each layer reconstructs the chosen feature from")
+            return "which pixels each layer reconstructs the chosen pixel from"
+        return "which features each layer reconstructs the chosen feature from"
 
     @Slot(object, object)
     def _show_state(self, state: State, old: State) -> None:

@@ -13,7 +13,6 @@ from slide_gui.gui.pages.weights.view import View, ViewContext
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll
-from slide_gui.language import tr
 
 __all__ = ["PinnedRows"]
 
@@ -23,7 +22,7 @@ class PinnedRows(View):
 
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
-        self.tiles = self._add_tiles(tr("Weights of the pinned pixels, layer by layer"))
+        self.tiles = self._add_tiles("Weights of the pinned pixels, layer by layer")
         self.tiles.row_removed.connect(self._release)
         self._beside = BesideColorBar(TileScroll(self.tiles, self), self.tiles.layout_of, self)
         self._nothing = self._in_place_of_layers()
@@ -52,12 +51,12 @@ class PinnedRows(View):
             tiles = tuple(self._source.tile(feature, k) for k in range(1, depth + 1))
             stale = tuple(self._source.is_stale(feature, k) for k in range(1, depth + 1))
             first = number == 0
-            where = tr("hovered") if self._pixels.feature is not None else tr("in the middle")
+            where = "hovered" if self._pixels.feature is not None else "in the middle"
             color = QColor(theme.accent) if first else theme.pin(number - 1)
             rows.append(
                 TileRow(
                     self._workspace.feature_name(feature),
-                    where if first else tr("pinned"),
+                    where if first else "pinned",
                     color,
                     not first,
                     tiles,

@@ -20,7 +20,6 @@ from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, add_button, label
 from slide_gui.gui.widgets.flight import FlyingImage, FlyingImages
 from slide_gui.gui.widgets.pixels import INK, colour_table, ink_table
-from slide_gui.language import tr
 from slide_gui.progress import Progress
 from slide_gui.text import count, significant
 
@@ -29,7 +28,7 @@ __all__ = ["ScramblePart"]
 _CHANNEL = "scramble"
 _OUT, _BACK = 1000, 1800  # milliseconds of the two flights
 _SCRAMBLED, _IN_PLACE = 0, 1
-_LEGEND = tr(
+_LEGEND = (
     "Above: fitted to the scrambled pixels, un-scrambled. Below: fitted to the pixels as they are. The closed form "
     "sums over pairs of pixels and knows nothing of where they stand: W of scrambled pixels is W, scrambled (eq. 8)."
 )
@@ -50,12 +49,12 @@ class ScramblePart(View):
         self.status = ElidedLabel("", self, "body")
         layout = flush(QVBoxLayout(self))
         row = nested(layout, QHBoxLayout(), spacing=4)
-        tip = tr("Scramble all pixels of the data at random, fit the layers anew, and un-scramble W (Ctrl+J)")
-        self.button = add_button(self, row, tr("Scramble all pixels"), tip, "primary")
+        tip = "Scramble all pixels of the data at random, fit the layers anew, and un-scramble W (Ctrl+J)"
+        self.button = add_button(self, row, "Scramble all pixels", tip, "primary")
         self.button.clicked.connect(self.start)
         row.addSpacing(8)
         self._places = ChoiceButtons(self)
-        for place, text in ((_SCRAMBLED, tr("scrambled")), (_IN_PLACE, tr("un-scrambled"))):
+        for place, text in ((_SCRAMBLED, "scrambled"), (_IN_PLACE, "un-scrambled")):
             row.addWidget(self._places.add(place, text, self))
         self._places.choose(_IN_PLACE)
         self._places.idClicked.connect(self._place)
@@ -89,11 +88,11 @@ class ScramblePart(View):
             return fit_scrambled(rows, stack, order, progress=progress)
 
         self._job = self._workspace.lane.submit(
-            tr("Fitting to scrambled pixels"),
+            "Fitting to scrambled pixels",
             work,
             channel=_CHANNEL,
             on_result=self._fitted,
-            failure=tr("The layers could not be fitted to scrambled pixels"),
+            failure="The layers could not be fitted to scrambled pixels",
         )
         self.refresh()
         self._go(_SCRAMBLED, returns=True)
@@ -151,23 +150,23 @@ class ScramblePart(View):
         order = np.arange(d) if self._order is None else self._order
         feature = self._pixels.features()[0]
         place = int(np.argsort(order)[feature])  # where it stands among the scrambled
-        self.button.setText(tr("Scramble all pixels") if self._shown_as_images() else tr("Scramble all features"))
+        self.button.setText("Scramble all pixels" if self._shown_as_images() else "Scramble all features")
         ink = ink_table(theme_of(self).is_dark)[INK.indices(values.astype(np.float32))]
-        images = [FlyingImage(tr("image") if self._shown_as_images() else tr("sample"), "", ink[order], ink)]
+        images = [FlyingImage("image" if self._shown_as_images() else "sample", "", ink[order], ink)]
         self._source.begin((feature,))
         for k in range(1, self._workspace.state.parameters.depth + 1):
             tile = self._source.tile(feature, k)
             if tile is None:
-                images.append(FlyingImage(tr("layer {k}", k=k), "", None, None))
+                images.append(FlyingImage(f"layer {k}", "", None, None))
                 continue
             below = colour_table(tile.scale)[tile.scale.indices(tile.values.reshape(-1))]
             above = None if fit is None else self._scrambled_row(fit, k, place, tile.scale)
-            differs = "" if fit is None else tr("differs by {much}", much=significant(fit.differences[k - 1], 2))
-            images.append(FlyingImage(tr("layer {k}", k=k), differs, above, below))
+            differs = "" if fit is None else f"differs by {significant(fit.differences[k - 1], 2)}"
+            images.append(FlyingImage(f"layer {k}", differs, above, below))
         name = self._workspace.feature_name(feature)
         side = math.ceil(math.sqrt(d))
         grid = dataset.image_shape or (math.ceil(d / side), side)
-        labels = f"{name}\n{tr('scrambled, fitted, put back')}", f"{name}\n{tr('as it is')}"
+        labels = f"{name}\n{'scrambled, fitted, put back'}", f"{name}\n{'as it is'}"
         self.images.set_images(tuple(images), labels, order, grid)
         self.status.setText(self._said(fit, d, ready))
 
@@ -183,20 +182,18 @@ class ScramblePart(View):
     def _said(self, fit: ScrambledFit | None, d: int, ready: bool) -> str:
         if fit is not None:
             worst, most = significant(max(fit.differences), 2), significant(max(fit.largest), 2)
-            said = tr("un-scrambled W differs by at most {worst}, W is up to {most}", worst=worst, most=most)
-            return f"{tr('seed {n}', n=self._seed)} · {said}"
+            said = f"un-scrambled W differs by at most {worst}, W is up to {most}"
+            return f"{f'seed {self._seed}'} · {said}"
         if self._workspace.lane.wants(self._job):
             said = (
-                tr("fitting to {n} scrambled pixels…", n=count(d))
+                f"fitting to {count(d)} scrambled pixels…"
                 if self._shown_as_images()
-                else tr("fitting to {n} scrambled features…", n=count(d))
+                else f"fitting to {count(d)} scrambled features…"
             )
-            return f"{tr('seed {n}', n=self._seed)} · {said}"
+            return f"{f'seed {self._seed}'} · {said}"
         if ready:
-            return tr(
-                "All places are exchanged at random, and W is fitted to that: un-scrambled it is the same picture."
-            )
-        return tr("The layers are still being fitted.")
+            return "All places are exchanged at random, and W is fitted to that: un-scrambled it is the same picture."
+        return "The layers are still being fitted."
 
     def _shown_as_images(self) -> bool:
         dataset = self._workspace.dataset
@@ -213,5 +210,5 @@ class ScramblePart(View):
             return ()
         names = [(str(k),) for k in range(1, len(fit.differences) + 1)]
         cells = list(zip(fit.differences, fit.largest, strict=True))
-        heads = (tr("largest difference"), tr("largest weight"))
-        return (NumberTable(tr("Un-scrambled W against W"), (tr("layer"),), names, heads, cells),)
+        heads = ("largest difference", "largest weight")
+        return (NumberTable("Un-scrambled W against W", ("layer",), names, heads, cells),)

@@ -15,7 +15,6 @@ from slide_gui.gui.layouts import flush
 from slide_gui.gui.state.history import Step
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button
-from slide_gui.language import tr
 from slide_gui.text import count, label_names
 
 __all__ = ["ImageRow", "ShownImage"]
@@ -68,7 +67,7 @@ class ShownImage(QObject):
         """Show an image of the test part until another sample is chosen."""
         dataset = self._workspace.dataset
         if dataset is not None and 0 <= row < len(dataset.test) and row != self._test_row:
-            text = tr("showing test image {n}", n=count(row + 1))
+            text = f"showing test image {count(row + 1)}"
             self._workspace.history.push(Step(text, self._show_test, self._test_row, row))
             self._show_test(row)
 
@@ -130,14 +129,14 @@ class ImageRow(QWidget):
         row = flush(QHBoxLayout(self), 4)
         row.addWidget(self._caption, 1)
         for text, tip, slot in (
-            ("◀", tr("Previous image (Ctrl+Left)"), shown.previous),
-            ("▶", tr("Next image (Ctrl+Right)"), shown.next),
+            ("◀", "Previous image (Ctrl+Left)", shown.previous),
+            ("▶", "Next image (Ctrl+Right)", shown.next),
         ):
             button = add_button(self, row, text, tip, "flat")
             button.setFixedWidth(28)
             button.setAccessibleName(tip.split(" (")[0])
             button.clicked.connect(slot)
-        self._mean = add_button(self, row, tr("mean"), tr("Show the mean of the training images (Ctrl+M)"), "flat")
+        self._mean = add_button(self, row, "mean", "Show the mean of the training images (Ctrl+M)", "flat")
         self._mean.setCheckable(True)
         self._mean.clicked.connect(shown.toggle_mean)
         shown.changed.connect(self._follow)
@@ -150,20 +149,20 @@ class ImageRow(QWidget):
 
 
 def _sample_caption(dataset: Dataset, sample: int) -> str:
-    text = tr("{n} of {total}", n=count(sample + 1), total=count(len(dataset.train)))
+    text = f"{count(sample + 1)} of {count(len(dataset.train))}"
     labels = dataset.train_labels
     return text if labels is None else text + _class_caption(dataset, int(labels[sample]))
 
 
 def _test_caption(dataset: Dataset, row: int) -> str:
-    text, labels = tr("test {n}", n=count(row + 1)), dataset.test_labels
+    text, labels = f"test {count(row + 1)}", dataset.test_labels
     return text if labels is None else text + _class_caption(dataset, int(labels[row]))
 
 
 def _mean_caption(dataset: Dataset) -> str:
-    return tr("mean of {n}", n=count(len(dataset.train)))
+    return f"mean of {count(len(dataset.train))}"
 
 
 def _class_caption(dataset: Dataset, label: int) -> str:
     (name,) = label_names((label,), dataset.label_names)
-    return f" · {tr('label {label}', label=label)}" if name == str(label) else f" · {name}"
+    return f" · {f'label {label}'}" if name == str(label) else f" · {name}"

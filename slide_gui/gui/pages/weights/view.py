@@ -19,14 +19,13 @@ from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.widgets.controls import ChoiceButtons, label
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
-from slide_gui.language import tr
 
 if TYPE_CHECKING:
     from slide_gui.gui.state.runs import RunController
 
 __all__ = ["NO_LAYER", "LayerChoice", "PixelSelection", "View", "ViewContext", "ViewSpec"]
 
-NO_LAYER = tr("There is no layer: the depth is 0")
+NO_LAYER = "There is no layer: the depth is 0"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,10 +88,10 @@ class View(QWidget):
     def _add_tiles(self, name: str) -> WeightTiles:
         """Make tiles: what is hovered in them is the weight looked at, what is clicked with Ctrl is pinned."""
         tiles = WeightTiles(self)
-        tiles.setAccessibleName(tr("{name}: tiles", name=name))
+        tiles.setAccessibleName(f"{name}: tiles")
         tiles.pixel_hovered.connect(self._look_at)
         tiles.pixel_clicked.connect(self._pin)
-        tiles.hint = tr("Ctrl+click: pin the pixel")
+        tiles.hint = "Ctrl+click: pin the pixel"
         return tiles
 
     def _feature_of(self, row: int) -> int | None:
@@ -223,14 +222,14 @@ class LayerChoice(QWidget):
         self._buttons = ChoiceButtons(self)
         self._buttons.idClicked.connect(self._choose)
         self._row = flush(QHBoxLayout(self), 4)
-        self._row.addWidget(label(tr("layer"), self))
+        self._row.addWidget(label("layer", self))
 
     def set_depth(self, depth: int) -> None:
         """Offer layers 1 to `depth`; one that is no longer there gives way to the last."""
         self.layer = max(1, min(self.layer, depth))
         for k in range(len(self._buttons.buttons()) + 1, depth + 1):
             button = self._buttons.add(k, str(k), self)
-            button.setAccessibleName(tr("layer {k}", k=k))
+            button.setAccessibleName(f"layer {k}")
             self._row.addWidget(button)
         for k, each in enumerate(self._buttons.buttons(), start=1):
             each.setVisible(k <= depth)

@@ -34,7 +34,6 @@ from slide_gui.gui.widgets.motion import motion_allowed
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.gui.widgets.painted import STALE, Pointed, focus_ring, frame, snapped
 from slide_gui.gui.widgets.pixels import ARROWS, PixelGrid, colour_table, coloured_image, integer_scale, ring
-from slide_gui.language import tr
 from slide_gui.text import count, counted, significant
 
 __all__ = ["LayerWall", "WallLayer", "WallView"]
@@ -96,7 +95,7 @@ class WallView(Pointed):
         self._morph.valueChanged.connect(self._morphed)
         self._share = 1.0  # of the pictures that are new
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setAccessibleName(tr("All rows of all layers: mosaics of images"))
+        self.setAccessibleName("All rows of all layers: mosaics of images")
 
     def set_layers(
         self, layers: tuple[WallLayer, ...], grid: tuple[int, int], shape: tuple[int, int], transposed: bool
@@ -273,10 +272,9 @@ class WallView(Pointed):
                 for each in (pixel, inside)
             ]
             weights = [
-                f"{tr('layer {k}', k=k)} {signed(float(x.fields[pixel, inside]), 3)}"
-                for k, x in enumerate(self._layers, 1)
+                f"{f'layer {k}'} {signed(float(x.fields[pixel, inside]), 3)}" for k, x in enumerate(self._layers, 1)
             ]
-            said = [tr("row of W of {row}, from {source}", row=places[0], source=places[1]), *weights, *said]
+            said = [f"row of W of {places[0]}, from {places[1]}", *weights, *said]
         self.setAccessibleDescription("; ".join(said))
 
     # Painting
@@ -362,13 +360,13 @@ class LayerWall(QWidget):
         super().__init__(parent, Qt.WindowType.Window)
         self._workspace, self._source, self._pixels = context.workspace, context.tiles, context.pixels
         self._fields: dict[tuple[Any, ...], tuple[NDArray[np.float32], NDArray[np.float64]]] = {}
-        self.setWindowTitle(tr("Wall of layers"))
+        self.setWindowTitle("Wall of layers")
         self.setObjectName("wall")
         self.view = WallView(self)
         self.view.pixel_hovered.connect(self._hover)
         self.noise = NumberSlider(
-            *(tr("Noise 1 − p"), 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
-            tr("The first layer follows at once, deeper ones as soon as they are fitted"),
+            *("Noise 1 − p", 0.0, LARGEST_NOISE, 0.01, 0.3, 2),
+            "The first layer follows at once, deeper ones as soon as they are fitted",
             self,
         )
         self.noise.setFixedWidth(420)
@@ -380,7 +378,7 @@ class LayerWall(QWidget):
         row = nested(column, QHBoxLayout(), spacing=24)
         row.addWidget(self.noise)
         row.addWidget(self._said, 1)
-        leave = add_button(self, row, tr("Leave"), tr("Back to the window (Esc)"))
+        leave = add_button(self, row, "Leave", "Back to the window (Esc)")
         leave.clicked.connect(self.hide)
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self).activated.connect(self.hide)
         self._workspace.state_changed.connect(self._show_state)
@@ -460,7 +458,7 @@ class LayerWall(QWidget):
         scale = replace(whole, low=_STRENGTH * whole.low, high=_STRENGTH * whole.high)
         parameters = self._workspace.state.parameters
         stale = not self._workspace.layer_is_fresh(k) if preview is None else preview.parameters != parameters
-        return WallLayer(f"{tr('layer {k}', k=k)} · ±{significant(scale.high, 2)}", fields, biases, scale, stale)
+        return WallLayer(f"{f'layer {k}'} · ±{significant(scale.high, 2)}", fields, biases, scale, stale)
 
     @Slot(object)
     def _hover(self, _target: tuple[int, int] | None) -> None:
@@ -473,13 +471,9 @@ class LayerWall(QWidget):
             return
         n = count(dataset.n_features)
         fields = (
-            tr("each contribution of {n} fields a layer", n=n)
+            f"each contribution of {n} fields a layer"
             if self._source.shows_contributions()
-            else tr("each weight of {n} fields a layer", n=n)
+            else f"each weight of {n} fields a layer"
         )
-        pointed = (
-            tr("point at a field")
-            if pixel is None
-            else tr("{pixel} in every layer", pixel=workspace.feature_name(pixel))
-        )
+        pointed = "point at a field" if pixel is None else f"{workspace.feature_name(pixel)} in every layer"
         self._said.setText(f"{dataset.name} · {fields} · {pointed}")
