@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,12 +15,17 @@ from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.tables import fits_float32
 from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import count, counted
 
 __all__ = ["assemble"]
 
 _BLOCK = 1 << 20  # numbers
+_COMPARED = 2_000_000  # numbers whose rounding to float32 is looked at
+
+Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # of each feature, its smallest value and the size of its range
 
 
 def assemble(
@@ -68,23 +74,22 @@ def assemble(
             test.place,
         )
     check_memory(sum(4 * part.rows.size for part in parts), train.place)
-    scale = _full_scale([part for part in (train, test) if part is not None])
+    scaled = _is_scaled(train, reading)
+    scale = _ranges(train) if scaled else _full_scale([train] if test is None else [train, test])
     share = train.rows.shape[0] / (train.rows.shape[0] + (test.rows.shape[0] if test else 0))
+    merged = _merged(train, scale)  # before rows that are float32 already are scaled in place
     rows = _float32(train, scale, progress.part(0.0, share))
     empty = np.empty((0, rows.shape[1]), np.float32)
     test_rows = _float32(test, scale, progress.part(share, 1.0)) if test else empty
-    scaled = _is_scaled(train, rows, reading)
-    if scaled:
-        _to_unit_range(rows, test_rows)
-        if test is not None and not np.isfinite(test_rows).all():
-            raise DataError(
-                (
-                    f"holds values more than {np.finfo(np.float32).max:.1g} times as far from those of the "
-                    f"training part {train.place} "
-                    "as those are from one another; correct them, or leave the scaling out"
-                ),
-                test.place,
-            )
+    if scaled and test is not None and not np.isfinite(test_rows).all():
+        raise DataError(
+            (
+                f"holds values more than {np.finfo(np.float32).max:.1g} times as far from those of the "
+                f"training part {train.place} "
+                "as those are from one another; correct them, or leave the scaling out"
+            ),
+            test.place,
+        )
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
     names = _label_names(train, test)
     if test is not None and test.label_names != names:
@@ -92,6 +97,7 @@ def assemble(
     if train.label_names != names:
         train = _renamed(train, names)
     opened = _said(train.opened, scaled, reading)
+    opened = replace(opened, guesses=(*opened.guesses, *merged))
     return Dataset(
         name=known.title if known else _name(paths),
         train=rows,
@@ -109,7 +115,7 @@ def assemble(
     )
 
 
-def _is_scaled(train: Part, rows: NDArray[np.float32], reading: Reading) -> bool:
+def _is_scaled(train: Part, reading: Reading) -> bool:
     """Return whether each feature is to be brought to 0 … 1."""
     if train.image_shape is not None:
         if reading.scaled:
@@ -117,19 +123,53 @@ def _is_scaled(train: Part, rows: NDArray[np.float32], reading: Reading) -> bool
         return False
     if reading.scaled is not None:
         return reading.scaled
-    return bool(rows.size) and (float(rows.min()) < 0.0 or float(rows.max()) > 1.0)
+    with np.errstate(over="ignore", under="ignore"):  # 1 + 1e-16 is a rounding error, not another scale
+        low, high = np.float32(train.rows.min()), np.float32(train.rows.max())
+    return bool(low < 0.0 or high > 1.0)
 
 
-def _to_unit_range(rows: NDArray[np.float32], test_rows: NDArray[np.float32]) -> None:
-    """Bring each feature to 0 … 1 in the first part, the second by the same; one that does not vary becomes 0."""
-    low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
-    size = np.where(high > low, high - low, 1.0)
-    step = max(1, _BLOCK // rows.shape[1])
-    for part in (rows, test_rows):
-        for start in range(0, len(part), step):
-            block = part[start : start + step]
-            with np.errstate(over="ignore"):  # of what is not finite then the caller says where it is
-                block[...] = (block - low) / size
+def _ranges(train: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the smallest value of each feature and the size of its range; 1 for a feature that does not vary."""
+    low, high = (each(train.rows, axis=0).astype(np.float64) for each in (np.min, np.max))
+    with np.errstate(invalid="ignore"):  # a value that is not finite is refused when its row is converted
+        return low, np.where(high > low, high - low, 1.0)
+
+
+def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]:
+    """Return values scaled to the ranges of features in float64, or divided by a number, and rounded once."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if isinstance(scale, int):
+            single = values.astype(np.float32)
+            return single if scale == 1 else single / np.float32(scale)
+        return ((values - scale[0]) / scale[1]).astype(np.float32)
+
+
+def _merged(train: Part, scale: Scale | int) -> tuple[Guess, ...]:
+    """Return a warning if different values of a feature become equal in float32.
+
+    Among many values of fifteen digits a few always do, and nothing is lost. A feature counts if more than one in a
+    hundred of its different values do, on at most `_COMPARED` numbers.
+    """
+    n, d = train.rows.shape
+    values = train.rows[:: -(-n * d // _COMPARED)]
+    if isinstance(scale, int) and fits_float32(values):
+        return ()
+    before, after = _distinct(values), _distinct(_to_float32(values, scale))
+    columns = np.flatnonzero(before - after > 0.01 * before)
+    if not len(columns):
+        return ()
+    worst = int(columns[np.argmin((after / before)[columns])])
+    name = f"“{train.feature_names[worst]}”" if train.feature_names else str(worst + 1)
+    more = f" and of {counted(len(columns) - 1, 'more feature')}" if len(columns) > 1 else ""
+    remedy = "scale the features, or subtract a constant" if isinstance(scale, int) else "look for outliers"
+    why = f"{count(before[worst])} become {count(after[worst])} in float32, which holds seven digits; {remedy}"
+    return (Guess(f"different values of feature {name}{more} become equal", why),)
+
+
+def _distinct(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many different values each column has."""
+    ranked = np.sort(values, axis=0)
+    return np.asarray(1 + np.count_nonzero(ranked[1:] != ranked[:-1], axis=0), np.int64)
 
 
 def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
@@ -222,28 +262,22 @@ def _full_scale(parts: Sequence[Part]) -> int:
     return 16 if high <= 16 else 255
 
 
-def _float32(part: Part, scale: int, progress: Progress) -> NDArray[np.float32]:
-    """Convert, scale and check by blocks; rows that are float32 already are changed in place."""
-    found = part.rows
+def _float32(part: Part, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
+    """Check, scale and convert by blocks; rows that are float32 already are changed in place."""
+    found: NDArray[Any] = part.rows
     n, d = found.shape
-    rows: NDArray[np.float32]
-    rows = found if found.dtype == np.float32 and found.flags.c_contiguous else np.empty((n, d), np.float32)  # type: ignore[assignment]
+    rows = found if found.dtype == np.float32 and found.flags.c_contiguous else np.empty((n, d), np.float32)
     if rows is found and part.finite and scale == 1:
         return rows
     step = max(1, _BLOCK // d)
     for start in range(0, n, step):
-        block = rows[start : start + step]
-        with np.errstate(over="ignore"):
-            if rows is not found:
-                block[...] = found[start : start + step]
-            if scale != 1:
-                block /= np.float32(scale)
-        if not np.isfinite(block).all():
-            row, column = np.argwhere(~np.isfinite(block))[0]
+        block = found[start : start + step]
+        if not part.finite and not np.isfinite(single := _to_float32(block, 1)).all():
+            row, column = np.argwhere(~np.isfinite(single))[0]
             raise DataError(
-                f"row {start + row + 1}, feature {column + 1} is {found[start + row, column]}, expected a finite "
-                "number",
+                f"row {start + row + 1}, feature {column + 1} is {block[row, column]}, expected a finite number",
                 part.place,
             )
+        rows[start : start + step] = _to_float32(block, scale)
         progress.report(min(1.0, (start + step) / n))
     return rows

@@ -197,7 +197,7 @@ def test_that_header_and_label_column_are_guessed_wherever_they_stand(
     kept = [" ".join(label.split()) for label in labels]
     assert [part.label_names[code] for code in part.labels] == kept
     assert list(part.label_names) == sorted(set(kept))
-    assert part.rows.tolist() == np.array(rows, np.float32).tolist()
+    assert part.rows.tolist() == np.array(rows, np.float64).tolist()
     assert part.feature_names == (tuple(names) if has_header else ())
     assert part.opened.header == has_header
     assert part.opened.label_column == at

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from scipy.io import savemat
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
@@ -310,3 +311,20 @@ def test_that_hidden_files_of_a_folder_are_passed_over(tmp_path: Path) -> None:
     for name, value in (("x.csv", 1), ("._x.csv", 2)):
         (tmp_path / name).write_text(f"a,b,c,label\n{value},0,.5,0\n0,.5,1,1\n")
     assert open_data([tmp_path]).train.tolist() == [[1, 0, 0.5], [0, 0.5, 1]]
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "amat", "npz", "npy", "mat"])
+def test_that_time_stamps_keep_their_seconds_in_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+    values = np.array([[1.7e9, 0.5, 3], [1.7e9 + 5, 0.25, 4], [1.7e9, 0.75, 5], [1.7e9 + 10, 0.1, 6]])
+    path, labels = tmp_path / f"x.{kind}", [0, 1, 0, 1]
+    if kind in ("csv", "tsv", "amat"):
+        mark = {"csv": ",", "tsv": "\t", "amat": " "}[kind]
+        rows = zip(values.tolist(), labels, strict=True)
+        path.write_text("".join(mark.join(map(repr, [*row, label])) + "\n" for row, label in rows))
+    elif kind == "npz":
+        np.savez(path, X=values, y=labels)
+    elif kind == "npy":
+        np.save(path, values)
+    else:
+        savemat(path, {"X": values})
+    assert open_data([path]).train[:, 0].tolist() == [0, 0.5, 0, 1]

@@ -22,7 +22,7 @@ def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> Part:
 
     A d that is a perfect square makes square images. Numbers of sixteen characters (``%16.7e``, as in the
     benchmark files) are read by blocks at once, any others number by number; both give
-    ``float32(float(text))``.
+    ``float(text)``.
 
     Raises
     ------

@@ -24,7 +24,7 @@ from slide_gui.data.readers.parts import (
     square_shape,
     whole_labels,
 )
-from slide_gui.data.readers.tables import Table, read_table
+from slide_gui.data.readers.tables import Table, fits_float32, read_table
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted, plural
@@ -85,7 +85,7 @@ def read_csv(path: Path, reading: Reading = AS_GUESSED, *, progress: Progress = 
 
 def _part(
     layout: _Layout,
-    rows: NDArray[np.float32],
+    rows: NDArray[np.floating],
     labels: NDArray[np.int64] | None,
     label_names: tuple[str, ...],
     label: int | None,
@@ -404,14 +404,14 @@ class _CodedLabels(io.RawIOBase):
 
 def _split(
     table: Table, layout: _Layout, reading: Reading, place: str
-) -> tuple[NDArray[np.float32], NDArray[np.int64] | None, int | None, Sequence[Guess], str]:
+) -> tuple[NDArray[np.floating], NDArray[np.int64] | None, int | None, Sequence[Guess], str]:
     """Decide which column holds the labels; return it with rows, labels, what was guessed, and why there are none."""
     rows, last = table.rows, table.column
     if layout.label is not None:
         return rows, whole_labels(last, place), layout.label, (), ""
     d = rows.shape[1] + 1
     if reading.label_column is not None or (layout.left_out and d - 1 in layout.left_out):
-        everything = np.column_stack([rows, last.astype(np.float32)])
+        everything = np.column_stack([rows, last.astype(np.float32) if fits_float32(last) else last])
         return everything, None, None, (), "all columns were taken for features; say which one holds the labels"
     unlabelled_image = not layout.names and square_shape(d, SMALLEST_SQUARE) is not None
     if not unlabelled_image and _look_like_labels(last):
@@ -420,7 +420,7 @@ def _split(
             "it is the last one and holds whole numbers",
         )
         return rows, whole_labels(last, place), d - 1, (guess,), ""
-    everything = np.column_stack([rows, last.astype(np.float32)])
+    everything = np.column_stack([rows, last.astype(np.float32) if fits_float32(last) else last])
     if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(everything[:, 0]):
         guess = Guess(
             f"labels in column {_said(0, layout.names)}",
