@@ -14,7 +14,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.parts import Part, looks_like_quantity, quantile_ranges, whole_labels
 from slide_gui.data.readers.tables import fits_float32
 from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -91,6 +91,7 @@ def assemble(
             test.place,
         )
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
+    train, test = _with_classes(train, test, reading)
     names = _label_names(train, test)
     if test is not None and test.label_names != names:
         test = _renamed(test, names)
@@ -212,6 +213,50 @@ def _sure(opened: Opened) -> Opened:
     return replace(opened, guesses=tuple(replace(guess, sure=True) for guess in opened.guesses))
 
 
+def _with_classes(train: Part, test: Part | None, reading: Reading) -> tuple[Part, Part | None]:
+    """Return parts whose labels are numbers of classes: cut into ranges as requested, and none if it is a quantity."""
+    parts = [train] if test is None else [train, test]
+    numbers = None if train.label_names else train.labels
+    if reading.bins:
+        if numbers is None or any(part.labels is None or part.label_names for part in parts):
+            raise DataError(
+                "has no labels that are numbers to cut into ranges; choose a column of numbers", train.place
+            )
+        limits, names = quantile_ranges(numbers, reading.bins, train.place)
+        parts = [replace(part, labels=_ranged(part, limits), label_names=names) for part in parts]
+    elif reading.bins is None and numbers is not None and looks_like_quantity(numbers):
+        opened, said = train.opened, _quantity(train, len(np.unique(numbers)))
+        guesses = (Guess("no classes", said), *opened.guesses)
+        parts = [replace(part, labels=None) for part in parts]
+        parts[0] = replace(parts[0], opened=replace(opened, guesses=guesses, unlabelled=said, quantity=True))
+    else:
+        parts = [
+            part if part.labels is None or part.label_names
+            else replace(part, labels=whole_labels(part.labels, part.place))
+            for part in parts
+        ]  # fmt: skip
+    return parts[0], parts[1] if len(parts) > 1 else None
+
+
+def _ranged(part: Part, limits: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the number of the range that each label is in."""
+    assert part.labels is not None
+    wrong = np.flatnonzero(~np.isfinite(part.labels))
+    if len(wrong):
+        raise DataError(f"the label of row {wrong[0] + 1} is {part.labels[wrong[0]]}, expected a number", part.place)
+    return np.searchsorted(limits, part.labels)
+
+
+def _quantity(train: Part, n_numbers: int) -> str:
+    """Return why labels that look like a quantity are no classes, with the remedies."""
+    column, names = train.opened.label_column, train.opened.columns
+    where = "The label" if column is None else f"The column '{names[column]}'"
+    return (
+        f"{where} has {count(n_numbers)} different numbers. It looks like a quantity, and slide-gui classifies. "
+        "Choose another label column, or cut it into three ranges"
+    )
+
+
 def _label_names(train: Part, test: Part | None) -> tuple[str, ...]:
     """Return the names of the classes of both parts, those of the training part first."""
     others = () if test is None else test.label_names
@@ -228,7 +273,7 @@ def _renamed(part: Part, names: tuple[str, ...]) -> Part:
     return replace(part, labels=place[part.labels])
 
 
-def _test_labels(train: Part, test: Part | None) -> NDArray[np.int64] | None:
+def _test_labels(train: Part, test: Part | None) -> NDArray[Any] | None:
     if test is not None:
         return test.labels
     return None if train.labels is None else np.empty(0, np.int64)

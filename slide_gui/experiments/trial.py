@@ -177,9 +177,7 @@ def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
     DataError
         If the data have no classes, or no rows to judge on.
     """
-    problem = dataset.why_no_classes
-    if problem:
-        raise DataError(problem, dataset.name)
+    dataset.check_classes()
     if len(dataset.test) == 0 or dataset.test_labels is None:
         raise DataError("has no test part, and nothing is held out; hold some rows out", dataset.name)
     shape = RunShape.of(dataset)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
 from slide_gui.data.readers import tables
 from slide_gui.data.readers.amat import read_amat, read_amat_zip
 from slide_gui.data.readers.parts import Part
@@ -167,7 +168,7 @@ def test_that_damaged_text_is_refused_with_its_place(tmp_path: Path, change, sai
 
 def test_that_labels_between_whole_numbers_are_refused(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"label of row 2 is 0\.5"):
-        read_amat(write_amat(tmp_path / "a.amat", np.zeros((3, 16)), np.array([0, 0.5, 1])))
+        open_data([write_amat(tmp_path / "a.amat", np.zeros((3, 16)), np.array([0, 0.5, 1]))])
 
 
 def test_that_both_members_of_a_zip_are_read_and_named(tmp_path: Path) -> None:
