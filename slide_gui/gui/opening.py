@@ -165,7 +165,7 @@ class ReadingPreview(QFrame):
         self.try_button = QPushButton("Try on my data", self)
         self.try_button.setToolTip("Keep it so, and say in about a minute what SLIDE makes of it")
         self.choose_button = QPushButton("Choose label column", self)
-        self.choose_button.clicked.connect(self.label_column.showPopup)
+        self.choose_button.clicked.connect(self._choose)
         self.cut_button = QPushButton("Cut into three ranges", self)
         self.cut_button.setToolTip("Each range holds about a third of the training rows, and becomes a class")
         self.cut_button.clicked.connect(self._cut)
@@ -246,8 +246,9 @@ class ReadingPreview(QFrame):
         else:
             columns = f"{count(dataset.n_features)} features"
         self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
-        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses]
-        self._why.setText(f"Guessed: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed.")
+        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses if guess.why != opened.unlabelled]
+        why = f"Guessed: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed."
+        self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
         self._fill_choices(dataset)
         self._show_images()
         self.show()
@@ -377,6 +378,10 @@ class ReadingPreview(QFrame):
     @Slot()
     def _open(self) -> None:
         self._workspace.read_as(self.reading())
+
+    @Slot()
+    def _choose(self) -> None:
+        self.label_column.showPopup()
 
     @Slot()
     def _cut(self) -> None:

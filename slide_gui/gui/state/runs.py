@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.cost import RunShape, typical_seconds
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
 from slide_gui.experiments.setting import Setting
@@ -26,7 +27,7 @@ from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import dataset_title
+from slide_gui.text import about, dataset_title
 
 __all__ = ["RunController"]
 
@@ -105,6 +106,14 @@ class RunController(QObject):
             return None
         stack = self._workspace.state.parameters
         return RunSpec(dataset.fingerprint, source.argument, method, stack, svm, held_out=dataset.held_out)
+
+    def training_time(self, svm: SvmParameters, method: str) -> str:
+        """Return how long training the run takes, in a sentence; empty without labelled data."""
+        spec, dataset = self.spec_of(svm, method), self._workspace.dataset
+        if spec is None or dataset is None:
+            return ""
+        seconds = sum(typical_seconds(each, RunShape.of(dataset)) for each in on_every_fold(spec.checked(), dataset))
+        return f"Training takes {about(seconds)} on an ordinary computer."
 
     def bases(self) -> tuple[RunSpec, ...]:
         """Return runs of nothing in particular on the data that are open, one for each of their folds."""
