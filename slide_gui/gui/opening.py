@@ -239,7 +239,7 @@ class ReadingPreview(QFrame):
             columns = f"{count(dataset.n_features)} features"
         self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
         guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses]
-        self._why.setText(f"Guessed: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed.")
+        self._why.setText(f"Please check: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed.")
         self._fill_choices(dataset)
         self._show_images()
         self.show()

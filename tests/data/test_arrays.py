@@ -109,7 +109,7 @@ def test_that_a_header_claiming_ten_gigabytes_is_refused(tmp_path: Path, zipped:
     [
         ({"X": np.ones((5, 9)), "y": np.arange(4)}, "5 rows but y 4 labels"),
         ({"X": np.ones((2, 9)), "y": np.array([0.5, 1])}, "whole number"),
-        ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, "whole number"),
+        ({"X": np.ones((2, 9)), "y": np.array([np.nan, 1])}, r"label of row 1 is missing \(nan\)"),
         ({"X": np.ones((2, 9)), "x": np.ones((2, 9))}, "both"),
         ({"X": np.ones(9), "y": np.ones(9)}, "shape 9"),
         ({"X": np.ones((2, 4, 4, 3)), "y": np.ones(2)}, "grey images"),

@@ -117,11 +117,11 @@ def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None
         ("# one number a line\n\n5\n6\n", "line 3 has one column; expected numbers with commas"),
         ("1,2,0\n3,4,1\n5,0\n", "line 3 has 2 numbers, expected 3"),
         ("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n", "line 3 has 3 numbers, expected 5"),
-        ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: found ''"),
-        ("1,2,3,4,0\n,,,,\n", "line 2, column 1: found ''"),
+        ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: the value is missing .found ''.; fill it in, or leave out"),
+        ("1,2,3,4,0\n,,,,\n", "line 2, column 1: the value is missing"),
         ("1,2,3,4,0\n1,2 3,,4,1\n", "line 2, column 2: found '2 3'"),
         ("1,2,3,4,0\n1,2,3,4\n", "line 2"),
-        ("1,2,3,4,0\n1,2,nan,4,1\n", "line 2, column 3: found 'nan'"),
+        ("1,2,3,4,0\n1,2,nan,4,1\n", "line 2, column 3: the value is missing .found 'nan'"),
         ("a,b,c,d,label\n1,2,3,4,0\n1,2,3,4,1\n1,2,3,4,dog\n", "line 4, column 5: found 'dog'"),
         ("a,b,c,d,label\n1,2,3,4,0.5\n", "label of row 1"),
     ],
@@ -230,9 +230,13 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
         ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading("k"), "column “n” holds text beside the labels"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", Reading(), "line 3, column 5: the class is missing"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", Reading(), "line 3 has 4 numbers, expected 5"),
-        ("a,b,c,d,k\n1,2,3,4,p\n1,2,?,4,q\n1,2,3,4,q\n", Reading(), "line 3, column 3: found '\\?'"),
-        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", Reading("e"), "no label column 'e'; it has columns a, b, c, d, k"),
-        ("1,2,3,4,0\n1,2,3,4,1\n", Reading("6"), "no label column '6'; it has 5 columns"),
+        (
+            "a,b,c,d,k\n1,2,3,4,p\n1,2,?,4,q\n1,2,3,4,q\n",
+            Reading(),
+            "line 3, column 3: the value is missing .found '\\?'",
+        ),
+        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", Reading("e"), "no column 'e'; it has columns a, b, c, d, k"),
+        ("1,2,3,4,0\n1,2,3,4,1\n", Reading("6"), "no column '6'; it has 5 columns"),
     ],
 )
 def test_that_columns_that_cannot_be_read_are_named(tmp_path: Path, text: str, reading: Reading, said: str) -> None:
@@ -312,7 +316,7 @@ def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tm
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        (Reading("town", left_out=("street",)), "no label column 'street'"),
+        (Reading("town", left_out=("street",)), "no column 'street'"),
         (Reading("town", left_out=("2",)), "column “town” holds the labels; it cannot be left out"),
         (Reading("none", left_out=("name",)), "column “town” holds text, .* say so: --leave-out town"),
         (

@@ -28,7 +28,7 @@ def mnist_like(folder: Path, n: int = 6, suffix: str = "") -> list[Path]:
         for part, count in (("train", n), ("t10k", n // 2))
         for what, array in (
             ("images-idx3", random.integers(0, 256, (count, 28, 28), np.uint8)),
-            ("labels-idx1", random.integers(0, 10, count, np.uint8)),
+            ("labels-idx1", np.arange(count, dtype=np.uint8)),
         )
     ]
 
