@@ -30,9 +30,9 @@ def assemble(
     """Make a data set of a training part and, if there is one, a test part.
 
     A test part alone becomes the training part. Where both name their columns, these are matched by name, else by
-    position. Images of whole numbers are scaled to [0, 1] by the
-    smallest of 1, 16 and 255 that holds both parts (16 are the levels of scikit-learn's digits). Features that are no
-    picture are brought to [0, 1] one by one, as `Reading.scaled` says; all other numbers stay as they are.
+    position. Images of whole numbers are scaled to [0, 1] by the smallest of 1, 16 and 255 that holds both parts (16
+    are the levels of scikit-learn's digits). Features that are no picture are brought to [0, 1] one by one, as
+    `Reading.scaled` says; all other numbers stay as they are, except that those smaller than 1e-30 become 0.
 
     Parameters
     ----------

@@ -166,8 +166,8 @@ def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], col
     ("labels", "said"),
     [
         (np.array(["a", " ", "b"]), "label of row 2 is missing"),
-        (np.array([b"a", b"\xff", b"b"]), "labels that are no text"),
-        (np.frombuffer(np.array([65, 0x7FFFFFFF, 66], "<u4").tobytes(), "<U1"), "labels that are no text"),
+        (np.array([b"a", b"\xff", b"b"]), "labels that are not text in UTF-8"),
+        (np.frombuffer(np.array([65, 0x7FFFFFFF, 66], "<u4").tobytes(), "<U1"), "labels that are not text in UTF-8"),
         (np.array(["a", "b"]), "3 rows but y 2 labels"),
         (np.array(["a", "b", None], dtype=object), "Python objects, which are never read"),
     ],
@@ -186,7 +186,7 @@ def test_that_text_is_of_unicode_letters_to_the_last_one_and_of_no_halves_of_pai
     for code in (0xD7FF, 0xE000, 0x10FFFF):
         assert read(code) == chr(code)
     for code in (0xD800, 0xDFFF, 0x110000):
-        with pytest.raises(DataError, match="labels that are no text"):
+        with pytest.raises(DataError, match="labels that are not text in UTF-8"):
             read(code)
 
 

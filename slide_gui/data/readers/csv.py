@@ -103,7 +103,7 @@ def read_csv(
     if coded is not None and layout.label in layout.text:
         coded_labels = coded.labels(table.column)
         return _part(layout, table.rows, coded_labels, coded.names, layout.label, layout.guesses, path)
-    rows, labels, label, guesses, unlabelled = _split(table, layout, reading, place)
+    rows, labels, label, guesses, unlabelled = _split(table, layout, layout.reading, place)
     return _part(layout, rows, labels, (), label, (*layout.guesses, *guesses), path, unlabelled)
 
 
@@ -137,6 +137,8 @@ class _Layout:
 
     Attributes
     ----------
+    reading : Reading
+        What is known of the table, also by its training set.
     names : tuple of str
         Of the columns; empty without a line of names.
     columns : int
@@ -153,6 +155,7 @@ class _Layout:
         True if the numbers have a comma before their decimals.
     """
 
+    reading: Reading
     delimiter: bytes
     names: tuple[str, ...]
     columns: int
@@ -219,8 +222,8 @@ def _layout(stream: BinaryIO, reading: Reading, like: Part | None, place: str) -
     if why and label is not None:
         guesses.append(Guess(f"labels in column {_said(label, names)}", why, sure=True))
     return _Layout(
-        delimiter, names, len(first), label, text, left_out, start, number, len(comments) - bool(names and not header),
-        blanks, decimal_commas, tuple(guesses),
+        reading, delimiter, names, len(first), label, text, left_out, start, number,
+        len(comments) - bool(names and not header), blanks, decimal_commas, tuple(guesses),
     )  # fmt: skip
 
 
