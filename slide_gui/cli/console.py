@@ -32,6 +32,7 @@ __all__ = [
     "print_answer",
     "progress_bar",
     "usage",
+    "warn",
 ]
 
 DONE, FAILED, USAGE = 0, 1, 2
@@ -115,8 +116,13 @@ def guarded(command: Callable[[], int]) -> int:
         return _say(f"unexpected {type(error).__name__}: {error}; please report it", FAILED)
 
 
-def _say(sentence: str, code: int) -> int:
+def warn(sentence: str) -> None:
+    """Print a sentence on stderr."""
     print(f"slide-gui: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+
+
+def _say(sentence: str, code: int) -> int:
+    warn(sentence)
     return code
 
 

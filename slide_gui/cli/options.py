@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError, progress_bar, usage
+from slide_gui.cli.console import UsageError, progress_bar, usage, warn
 from slide_gui.text import counted
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ __all__ = [
     "run_choices",
     "stack_parameters",
     "svm_parameters",
+    "warn_of_guesses",
 ]
 
 
@@ -217,9 +218,18 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource, label: str = "reading") -> Dataset:
-    """Return the data set, with a bar on stderr while it is read."""
+    """Return the data set, with a bar on stderr while it is read, and then what should be checked."""
     with progress_bar(label) as progress:
-        return source.load(progress=progress)
+        dataset = source.load(progress=progress)
+    warn_of_guesses(dataset)
+    return dataset
+
+
+def warn_of_guesses(dataset: Dataset) -> None:
+    """Print on stderr what was guessed of the files and should be checked."""
+    for guess in dataset.opened.guesses:
+        if not guess.sure and guess.why != dataset.opened.unlabelled:  # a refusal of the classes says that with options
+            warn(f"{dataset.name}: {guess.what} ({guess.why})")
 
 
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

@@ -18,12 +18,13 @@ from slide_gui.data.readers.parts import Part, looks_like_quantity, quantile_ran
 from slide_gui.data.readers.tables import fits_float32
 from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import count, counted
+from slide_gui.text import count, counted, label_names, plural
 
 __all__ = ["assemble"]
 
 _BLOCK = 1 << 20  # numbers
 _COMPARED = 2_000_000  # numbers whose rounding to float32 is looked at
+_SMALLEST = 1e-30  # below it float32 cannot hold inverses, squares and differences of numbers
 
 Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # of each feature, its smallest value and the size of its range
 
@@ -33,9 +34,10 @@ def assemble(
 ) -> Dataset:
     """Make a data set of a training part and, if there is one, a test part.
 
-    A test part alone becomes the training part. Images of whole numbers are scaled to [0, 1] by the
-    smallest of 1, 16 and 255 that holds both parts (16 are the levels of scikit-learn's digits). Features that are no
-    picture are brought to [0, 1] one by one, as `Reading.scaled` says; all other numbers stay as they are.
+    A test part alone becomes the training part. Where both name their columns, these are matched by name, else by
+    position. Images of whole numbers are scaled to [0, 1] by the smallest of 1, 16 and 255 that holds both parts (16
+    are the levels of scikit-learn's digits). Features that are no picture are brought to [0, 1] one by one, as
+    `Reading.scaled` says; all other numbers stay as they are, except that those smaller than 1e-30 become 0.
 
     Parameters
     ----------
@@ -51,12 +53,11 @@ def assemble(
     Raises
     ------
     DataError
-        If there are several parts of one role, the parts do not agree in their features, or a number is
-        not finite as float32; or what was asked for does not fit them.
+        If there are several parts of one role, the parts do not agree in their features or have no class in
+        common, or a number is not finite as float32; or what was asked for does not fit them.
     """
     if not parts or not all(part.opened.columns for part in parts):
         _refuse_columns(reading, parts[0].place if parts else "")
-    parts = [_shaped(part, reading) for part in parts]
     by_role = {role: [part for part in parts if part.role == role] for role in ("train", "test")}
     for role, found in by_role.items():
         if len(found) > 1:
@@ -68,6 +69,9 @@ def assemble(
             )
     train = (by_role["train"] or by_role["test"])[0]
     test = by_role["test"][0] if by_role["train"] and by_role["test"] else None
+    if test is not None:
+        test = _shaped(_with_columns_of(train, test), reading)
+    train = _shaped(train, reading)
     if test is not None and (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
         raise DataError(
             f"has {_shape(test)}, expected {_shape(train)} as in the training part {train.place}",
@@ -90,6 +94,8 @@ def assemble(
             ),
             test.place,
         )
+    tiny = _without_tiny(rows, train.feature_names)
+    _without_tiny(test_rows, ())
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
     train, test = _with_classes(train, test, reading)
     names = _label_names(train, test)
@@ -98,7 +104,10 @@ def assemble(
     if train.label_names != names:
         train = _renamed(train, names)
     opened = _said(train.opened, scaled, reading)
-    opened = replace(opened, guesses=(*opened.guesses, *merged))
+    opened = replace(opened, guesses=(*opened.guesses, *merged, *tiny))
+    if test is not None:
+        guesses = (*_of_test_set(test, opened.guesses), *_unseen_classes(train, test, names))
+        opened = replace(opened, guesses=(*opened.guesses, *guesses))
     return Dataset(
         name=known.title if known else _name(paths),
         train=rows,
@@ -116,6 +125,78 @@ def assemble(
     )
 
 
+def _with_columns_of(train: Part, test: Part) -> Part:
+    """Return a test set with its columns in the order of the training set, by their names.
+
+    Raises
+    ------
+    DataError
+        If both name their columns and one has a column that the other lacks.
+    """
+    if not (train.feature_names and test.feature_names):
+        if (train.feature_names or test.feature_names) and test.rows.shape[1] == train.rows.shape[1]:
+            what = "columns of the training set and the test set matched by position"
+            why = f"{test.place if train.feature_names else train.place} has no column names"
+            return replace(test, opened=replace(test.opened, guesses=(*test.opened.guesses, Guess(what, why))))
+        return test
+    missing = [name for name in train.feature_names if name not in set(test.feature_names)]
+    extra = [name for name in test.feature_names if name not in set(train.feature_names)]
+    if missing or extra:
+        differences = [
+            f"{word} {plural('column', 'columns', len(names))} {_listed(names)}"
+            for word, names in (("lacks", missing), ("has the additional", extra))
+            if names
+        ]
+        raise DataError(
+            f"{' and '.join(differences)}, compared with the training set {train.place}; give both files the same "
+            "column names",
+            test.place,
+        )
+    if test.feature_names == train.feature_names:
+        return test
+    place = {name: column for column, name in enumerate(test.feature_names)}
+    rows = np.ascontiguousarray(test.rows[:, [place[name] for name in train.feature_names]])
+    return replace(test, rows=rows, feature_names=train.feature_names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
+
+
+def _of_test_set(test: Part, known: tuple[Guess, ...]) -> tuple[Guess, ...]:
+    """Return what was guessed of the test set alone."""
+    others = (guess for guess in test.opened.guesses if guess not in known)
+    return tuple(replace(guess, what=f"{Path(test.place).name}: {guess.what}") for guess in others)
+
+
+def _unseen_classes(train: Part, test: Part, names: tuple[str, ...]) -> tuple[Guess, ...]:
+    """Return a warning if test rows are of classes that no training row has.
+
+    Raises
+    ------
+    DataError
+        If that is so for all of them.
+    """
+    if train.labels is None or test.labels is None or not len(test.labels):
+        return ()
+    trained_on = np.unique(train.labels)
+    classes, counts = np.unique(test.labels, return_counts=True)
+    unseen = ~np.isin(classes, trained_on)
+    if not unseen.any():
+        return ()
+    lacking = label_names(classes[unseen].tolist(), names)
+    if unseen.all():
+        raise DataError(
+            f"none of its classes ({_listed(lacking)}) occurs in the training set {train.place}, which has "
+            f"{_listed(label_names(trained_on.tolist(), names))}; write the same classes in both",
+            test.place,
+        )
+    n = int(counts[unseen].sum())
+    said = ", ".join(f"{name}: {counted(int(k), 'row')}" for name, k in zip(lacking[:6], counts[unseen], strict=False))
+    what = f"{counted(n, 'test row')} of {len(test.labels)} in classes that the training set lacks"
+    return (Guess(what, f"{said}{', …' if len(lacking) > 6 else ''}; a classifier errs on each of them"),)
+
+
 def _is_scaled(train: Part, reading: Reading) -> bool:
     """Return whether each feature is to be brought to 0 … 1."""
     if train.image_shape is not None:
@@ -126,7 +207,7 @@ def _is_scaled(train: Part, reading: Reading) -> bool:
         return reading.scaled
     with np.errstate(over="ignore", under="ignore"):  # 1 + 1e-16 is a rounding error, not another scale
         low, high = np.float32(train.rows.min()), np.float32(train.rows.max())
-    return bool(low < 0.0 or high > 1.0)
+    return bool(low < 0.0 or not _SMALLEST <= (high or 1.0) <= 1.0)
 
 
 def _ranges(train: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -173,9 +254,28 @@ def _distinct(values: NDArray[Any]) -> NDArray[np.int64]:
     return np.asarray(1 + np.count_nonzero(ranked[1:] != ranked[:-1], axis=0), np.int64)
 
 
+def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Guess, ...]:
+    """Set values smaller than `_SMALLEST` to 0; return a warning if features had no other values."""
+    lost = np.zeros(rows.shape[1], bool)
+    step = max(1, _BLOCK // rows.shape[1])
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        tiny = (np.abs(block) < _SMALLEST) & (block != 0)
+        if tiny.any():
+            lost |= tiny.any(axis=0)
+            block[tiny] = 0
+    if lost.any():
+        lost &= ~rows.any(axis=0)
+    if not lost.any():
+        return ()
+    columns = [names[k] if names else str(k + 1) for k in np.flatnonzero(lost)]
+    what = f"{plural('feature', 'features', len(columns))} {_listed(columns)} set to 0"
+    return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
+
+
 def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
     """Return how a file was read, with what became of the scale of its features."""
-    guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it", sure=True)
+    guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it, or all are tiny", sure=True)
     guesses = (*opened.guesses, guess) if scaled and reading.scaled is None else opened.guesses
     return replace(opened, guesses=guesses, scaled=scaled)
 

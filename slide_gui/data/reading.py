@@ -36,7 +36,8 @@ class Reading:
         Columns of a table of text that are no features, by their names or numbers from 1.
     scaled : bool or None
         Whether each feature that is no pixel is brought to 0 … 1, its smallest and largest value in the training part;
-        guessed: where values lie outside of 0 … 1, which the threshold of the layers could not tell apart.
+        guessed: where values lie outside of 0 … 1, or all are smaller than 1e-30, which the threshold of the layers
+        could not tell apart.
     bins : int or None
         Into how many ranges with about equally many training rows a quantity is cut, each a class; 0: each number is a
         class, even if the numbers look like a quantity.

@@ -247,7 +247,7 @@ class ReadingPreview(QFrame):
             columns = f"{count(dataset.n_features)} features"
         self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
         guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses if guess.why != opened.unlabelled]
-        why = f"Guessed: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed."
+        why = f"Please check: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed."
         self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
         self._fill_choices(dataset)
         self._show_images()

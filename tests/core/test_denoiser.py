@@ -30,7 +30,7 @@ def test_that_the_closed_form_equals_the_papers_listing(noise):
     rows = blobs()
     expected, _ = lide(rows.T, 1 - noise)
     expected += missing(expected, np.arange(36), scatter_of(rows), 1 - noise)
-    np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-10, rtol=0)
+    np.testing.assert_allclose(denoiser_weights(scatter_of(rows), noise), expected, atol=1e-9, rtol=0)
 
 
 def test_that_single_rows_equal_those_of_the_whole_matrix():

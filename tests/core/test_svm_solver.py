@@ -128,7 +128,8 @@ def test_that_reports_tell_gap_and_support_vectors_never_fall_and_can_cancel(mon
     assert steps[-1].gap == found.gap < 1e-3
     assert steps[-1].n_support == np.count_nonzero(found.beta)
     assert np.all(np.diff(listener.fractions) >= 0)
-    assert 0.0 == listener.fractions[0] < np.median(listener.fractions) < listener.fractions[-1] == 1.0
+    assert (listener.fractions[0], listener.fractions[-1]) == (0.0, 1.0)
+    assert any(0.0 < fraction < 1.0 for fraction in listener.fractions)
     for reports in range(1, len(listener.fractions), 7):
         with pytest.raises(Cancelled):
             solve(source, y, SolverOptions(False, 10.0), progress=StopAfter(reports))
@@ -198,7 +199,8 @@ def test_that_the_gap_told_is_true_where_coefficients_are_too_large_for_single_p
 
 def test_that_kept_rows_sum_large_coefficients_in_double_precision():
     Z, _ = layers(300)
-    source, points = _source(Z), np.arange(0, 300, 2)
+    points = np.arange(0, 300, 2)
+    source = Gram(_source(Z).distances(), np.arange(300), 1.0)  # values that do not depend on which are made together
     factors = 1e6 * np.random.default_rng(0).standard_normal(150)
     exact = factors @ source.kernel(points).astype(np.float64)
     for capacity in (300, 60, 0):  # all rows kept, some, none
@@ -213,9 +215,12 @@ def test_that_minimising_ends_with_residuals_in_double_precision():
     kernel = Vectors(Embedding.of(Z, (12,), [20.0])(Z)).kernel(np.arange(200))
     kernel = (kernel + kernel.T) / np.float32(2.0)
     np.fill_diagonal(kernel, 1.0)
-    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, 1e-2, 20_000)
+    tol = 1e-2
+    beta, residual, _ = minimise(kernel, y.copy(), np.zeros(200), Box.of(y, 1e5), 0.0, tol, 20_000)
     assert np.linalg.norm(beta) > 3e4
-    np.testing.assert_allclose(residual, y - kernel.astype(np.float64) @ beta, atol=1e-6)
+    exact = y - kernel.astype(np.float64) @ beta
+    # a product in single precision is off by 9e-3 and more
+    np.testing.assert_allclose(residual, exact, atol=0.1 * tol, rtol=0)
 
 
 def test_that_the_gap_and_the_bias_are_those_of_the_points_that_may_move():

@@ -275,3 +275,15 @@ def test_that_the_real_archive_is_read_within_two_and_a_half_times_its_unzipping
     assert np.array_equal(test.rows[1000:1050], expected[:, :-1])
     assert test.labels is not None
     assert np.array_equal(test.labels[1000:1050], expected[:, -1])
+
+
+def test_that_comments_stand_only_before_the_rows_and_are_counted_with_blank_lines(tmp_path: Path) -> None:
+    path = tmp_path / "x.amat"
+    path.write_text("# a\n\n# b\n0.1 0.2 1\n\n0.3 0.4 0\n")
+    part = read_amat(path)
+    assert part.rows.shape == (2, 2)
+    assert [guess.what for guess in part.opened.guesses] == ["2 comment lines and 2 blank lines skipped"]
+    for late in ("# c", "#1 0.2 0"):
+        path.write_text(f"0.1 0.2 1\n{late}\n0.3 0.4 0\n")
+        with pytest.raises(DataError, match="line 2 begins with #, but comments may stand only before the first row"):
+            read_amat(path)

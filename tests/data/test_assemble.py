@@ -237,3 +237,18 @@ def test_that_progress_rises_over_both_parts_to_one(monkeypatch: pytest.MonkeyPa
     listener = CancelAfter()
     assemble([part(np.zeros((3, 6))), part(np.zeros((1, 6)), "test")], PATHS, progress=listener)
     assert listener.fractions == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def test_that_tiny_values_become_0_and_a_feature_of_nothing_else_is_named() -> None:
+    values = np.array([[0.5, 1e-31, 1e-40], [0.25, 0.5, 0.0], [1e-45, -1e-39, 3e-39]], np.float32)
+    data = of(part(values.copy(), shape=None), reading=Reading(scaled=False))
+    assert data.train.tolist() == [[0.5, 0, 0], [0.25, 0.5, 0], [0, 0, 0]]
+    assert [(guess.what, guess.sure) for guess in data.opened.guesses] == [("feature “3” set to 0", False)]
+    named = of(part(values[:, 1:].copy(), shape=None, feature_names=("p", "q")), reading=Reading(scaled=False))
+    assert [guess.what for guess in named.opened.guesses] == ["feature “q” set to 0"]
+
+
+def test_that_features_that_are_all_tiny_are_scaled() -> None:
+    data = of(part(np.array([[1e-40, 2e-40], [3e-40, 0.0], [0.0, 1e-40]]), shape=None))
+    np.testing.assert_allclose(data.train, [[1 / 3, 1], [1, 0], [0, 0.5]], atol=1e-4)
+    assert data.opened.scaled

@@ -150,7 +150,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic]
             raise ValueError  # before NumPy makes text of it, which ends in a SystemError
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
     except ValueError:
-        raise DataError("holds labels that are no text; save them again", place) from None
+        raise DataError("holds labels that are not text in UTF-8; save them as str", place) from None
     return named_labels(texts, place)
 
 

@@ -14,19 +14,24 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NOT_SAID, Guess, Opened
+from slide_gui.text import counted
 
 __all__ = [
     "LABEL_BOUND",
     "MOST_CLASSES",
     "Part",
+    "is_missing",
     "looks_like_quantity",
     "named_labels",
     "quantile_ranges",
     "role_of",
+    "skipped_guess",
     "square_guess",
     "square_shape",
     "whole_labels",
 ]
+
+_MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"))
 
 LABEL_BOUND = 2**31
 """Labels are smaller than this in size: whatever holds them next, they fit, and sums of them do."""
@@ -89,6 +94,18 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
     return (Guess(f"images of {side} × {side} pixels", f"{d} features make a square", of_shape=True),)
 
 
+def skipped_guess(comments: int, blanks: int) -> tuple[Guess, ...]:
+    """Return a note on the lines of a table that are not rows, if there are any."""
+    lines = [counted(n, f"{kind} line") for n, kind in ((comments, "comment"), (blanks, "blank")) if n]
+    why = "lines before the first row that begin with # are comments" if comments else "they hold no cells"
+    return (Guess(f"{' and '.join(lines)} skipped", why, sure=True),) if lines else ()
+
+
+def is_missing(cell: str) -> bool:
+    """Return True if a cell is empty or holds a usual mark of a missing value, such as NA or ?."""
+    return cell.strip().lower() in _MISSING
+
+
 MOST_CLASSES = 10_000
 """More different texts than this are no classes."""
 
@@ -99,11 +116,15 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     Raises
     ------
     DataError
-        If a name is missing, or there are too many to be classes.
+        If a name is missing (empty, NA, ?, …), or there are too many to be classes.
     """
     names = [" ".join(text.split()) for text in texts]
-    if "" in names:
-        raise DataError(f"the label of row {names.index('') + 1} is missing; fill it in or take the row out", place)
+    missing = next((row for row, name in enumerate(names, start=1) if is_missing(name)), None)
+    if missing is not None:
+        raise DataError(
+            f"the label of row {missing} is missing (found {names[missing - 1]!r}); fill it in, or leave the row out",
+            place,
+        )
     known = tuple(sorted(set(names)))
     if len(known) > MOST_CLASSES:
         raise DataError(f"holds more than {MOST_CLASSES} different texts, which are no classes", place)
@@ -191,6 +212,8 @@ def whole_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]:
         wrong = ~((np.rint(numbers) == numbers) & (np.abs(numbers) < LABEL_BOUND))
     if wrong.any():
         row = int(np.argmax(wrong))
+        if np.isnan(numbers[row]):
+            raise DataError(f"the label of row {row + 1} is missing (nan); fill it in, or leave the row out", place)
         raise DataError(
             f"the label of row {row + 1} is {numbers[row]:.10g}, expected a whole number within ±{LABEL_BOUND}",
             place,
