@@ -229,7 +229,7 @@ def warn_of_guesses(dataset: Dataset) -> None:
     """Print on stderr what was guessed of the files and should be checked."""
     for guess in dataset.opened.guesses:
         if not guess.sure and guess.why != dataset.opened.unlabelled:  # a refusal of the classes says that with options
-            warn(f"{dataset.name}: {guess.what} ({guess.why})")
+            warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
