@@ -111,7 +111,7 @@ def _describe_data(dataset: Dataset) -> dict[str, Any]:
         "n_features": dataset.n_features,
         "image_shape": dataset.image_shape,
         "feature_names": dataset.feature_names or None,
-        "guessed": [f"{guess.what}: {guess.why}" for guess in dataset.opened.guesses] or None,
+        "guessed": [f"{guess.what}: {guess.why}" for guess in dataset.checks] or None,
         "train_labels": _counts(dataset.train_labels, dataset),
         "test_labels": _counts(dataset.test_labels, dataset),
         "lowest": float(dataset.train.min()),

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["held_out_mask", "stratified_subset"]
+__all__ = ["deal_groups", "held_out_mask", "stratified_subset"]
 
 
 Indices = NDArray[np.intp]
@@ -30,6 +32,32 @@ def stratified_subset(codes: Indices, size: int, seed: int) -> Indices:
         wanted = max(int(size * len(members) / len(codes)), min(2, len(members)))
         parts.append(rng.choice(members, wanted, replace=False))
     return np.sort(np.concatenate(parts))
+
+
+def deal_groups(codes: Indices, groups: Indices, shares: Sequence[float], seed: int) -> Indices:
+    """Return the part that each row is dealt to: whole groups, with classes and sizes as near to the shares as they go.
+
+    Parameters
+    ----------
+    codes, groups : ndarray of int, shape (n,)
+        The class and the group of each row.
+    shares : sequence of float
+        Of the parts, above 0, with the sum 1.
+    seed : int
+        Of the order in which groups are dealt.
+    """
+    _, codes = np.unique(codes, return_inverse=True)
+    _, groups = np.unique(groups, return_inverse=True)
+    counts = np.zeros((groups.max() + 1, codes.max() + 1))
+    np.add.at(counts, (groups, codes), 1.0)
+    wanted = np.outer(shares, counts.sum(axis=0))
+    missing, parts = wanted.copy(), np.empty(len(counts), np.intp)
+    for group in np.random.default_rng(seed).permutation(len(counts)):
+        # the largest decrease of the sum of missing² / wanted
+        part = int(np.argmax(((2.0 * missing - counts[group]) / wanted) @ counts[group]))
+        missing[part] -= counts[group]
+        parts[group] = part
+    return np.asarray(parts[groups])
 
 
 def held_out_mask(codes: Indices, seed: int, allowed: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:

@@ -107,7 +107,7 @@ def assemble(
     opened = replace(opened, guesses=(*opened.guesses, *merged, *tiny))
     if test is not None:
         guesses = (*_of_test_set(test, opened.guesses), *_unseen_classes(train, test, names))
-        opened = replace(opened, guesses=(*opened.guesses, *guesses))
+        opened = replace(opened, guesses=(*opened.guesses, *guesses, *_shared_groups(train, test)))
     return Dataset(
         name=known.title if known else _name(paths),
         train=rows,
@@ -122,6 +122,7 @@ def assemble(
         key=known.key if known else "",
         feature_names=() if train.image_shape else train.feature_names,
         opened=_sure(opened) if known else opened,
+        groups=train.groups,
     )
 
 
@@ -195,6 +196,15 @@ def _unseen_classes(train: Part, test: Part, names: tuple[str, ...]) -> tuple[Gu
     said = ", ".join(f"{name}: {counted(int(k), 'row')}" for name, k in zip(lacking[:6], counts[unseen], strict=False))
     what = f"{counted(n, 'test row')} of {len(test.labels)} in classes that the training set lacks"
     return (Guess(what, f"{said}{', …' if len(lacking) > 6 else ''}; a classifier errs on each of them"),)
+
+
+def _shared_groups(train: Part, test: Part) -> tuple[Guess, ...]:
+    """Return a warning if groups have rows in both sets."""
+    shared = sorted(set(train.group_names) & set(test.group_names))
+    if not shared:
+        return ()
+    what = f"{counted(len(shared), 'group')} in both the training set and the test set"
+    return (Guess(what, f"{_listed(shared)}; the test error may be too low"),)
 
 
 def _is_scaled(train: Part, reading: Reading) -> bool:
@@ -283,6 +293,8 @@ def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
 def _refuse_columns(reading: Reading, place: str) -> None:
     if reading.label_column is not None:
         raise DataError("is no table of text, which alone has a label column; leave that out", place)
+    if reading.group is not None:
+        raise DataError("is not a table of text, so it has no column of groups; leave that out", place)
     if reading.header is not None:
         raise DataError("is no table of text, which alone has a line of column names; leave that out", place)
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import NOT_SAID, Opened
-from slide_gui.text import dataset_title, label_names
+from slide_gui.data.reading import NOT_SAID, Guess, Opened
+from slide_gui.text import count, counted, dataset_title, label_names
 
 __all__ = ["Dataset", "HeldOut"]
 
@@ -112,6 +112,10 @@ class Dataset:
         Of each row of the training part, then of the test part, its place among all rows; where some were held out.
     whole : str
         The fingerprint of all the rows together, where some were held out; else empty.
+    groups : ndarray of shape (n,), int64, or None
+        The group of each training row, if there are groups that no split may divide.
+    test_groups : ndarray of shape (m,), int64, or None
+        The same of rows that were held out.
     """
 
     name: str
@@ -131,6 +135,8 @@ class Dataset:
     held_out: HeldOut | None = None
     order: NDArray[np.int64] | None = None
     whole: str = ""
+    groups: NDArray[np.int64] | None = None
+    test_groups: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         _check(self)
@@ -147,6 +153,31 @@ class Dataset:
     def n_features(self) -> int:
         """Number of features d."""
         return int(self.train.shape[1])
+
+    @cached_property
+    def n_repeated(self) -> tuple[int, int]:
+        """How many training rows equal an earlier one, and how many test rows equal a training row."""
+        # The sum makes 0 of −0, which is another byte.
+        train, test = (
+            np.fromiter((hash((row + np.float32(0)).tobytes()) for row in rows), np.int64, len(rows))
+            for rows in (self.train, self.test)
+        )
+        return len(train) - len(np.unique(train)), int(np.isin(test, train).sum())
+
+    @cached_property
+    def checks(self) -> tuple[Guess, ...]:
+        """What was guessed of the files, and rows that occur more than once; the latter not of generated data."""
+        if self.generated:
+            return self.opened.guesses
+        (repeated, shared), found = self.n_repeated, []
+        if shared:
+            what = f"{count(shared)} of {counted(len(self.test), 'test row')} also in the training set"
+            why = "the test error may be too low; leave repeated rows out, or name a column of groups"
+            found.append(Guess(what, why, sure=bool(self.key)))
+        if repeated:
+            what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
+            found.append(Guess(what, "the validation error may be too low", sure=True))
+        return (*self.opened.guesses, *found)
 
     @cached_property
     def why_no_classes(self) -> str:
@@ -173,7 +204,7 @@ class Dataset:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of the arrays and the image shape: equal data have equal fingerprints.
+        """SHA-256 (hex) of the arrays, the image shape and the groups: equal data have equal fingerprints.
 
         Where rows were held out, it is of all rows together and of how they were divided.
         """
@@ -186,6 +217,8 @@ class Dataset:
             else:
                 digest.update(f"{array.dtype.str}{array.shape}".encode())
                 digest.update(np.ascontiguousarray(array).data)
+        if self.groups is not None:
+            digest.update(np.ascontiguousarray(self.groups).data)
         return digest.hexdigest()
 
 
@@ -198,6 +231,8 @@ def _check(data: Dataset) -> None:
             raise DataError(f"{rows_said} must be a 2-D float32 array, found {rows.ndim}-D {rows.dtype}")
         if labels is not None and labels.shape != (rows.shape[0],):
             raise DataError(f"{labels_said}: found {labels.shape}, expected one for each of {rows.shape[0]} rows")
+    if data.groups is not None and data.groups.shape != (data.train.shape[0],):
+        raise DataError(f"{data.name}: found {data.groups.shape} groups, expected one for each of the training rows")
     if data.train.shape[0] < 1 or data.train.shape[1] < 1:
         raise DataError(f"{data.name}: the training part is empty {data.train.shape}; at least one row is needed")
     if data.test.shape[1] != data.train.shape[1]:

@@ -41,6 +41,9 @@ class Reading:
     bins : int or None
         Into how many ranges with about equally many training rows a quantity is cut, each a class; 0: each number is a
         class, even if the numbers look like a quantity.
+    group : str or None
+        Of a table of text: the name of a column, or its number from 1. Rows with the same text there stay on the same
+        side of every split; the column is not a feature.
     """
 
     label_column: str | None = None
@@ -50,6 +53,7 @@ class Reading:
     left_out: tuple[str, ...] = ()
     scaled: bool | None = None
     bins: int | None = None
+    group: str | None = None
 
     def checked(self) -> Reading:
         """Return itself.
@@ -73,6 +77,10 @@ class Reading:
             raise ValueError("the label column has no name; give its name, its number from 1, or none")
         if any(not name.strip() for name in self.left_out):
             raise ValueError("a column that is left out has no name; give its name or its number from 1")
+        if self.group is not None and self.group in (self.label_column, *self.left_out, "", NO_COLUMN):
+            raise ValueError(
+                f"column {self.group!r} cannot hold the groups; name a column that is used for nothing else"
+            )
         if self.label_column in self.left_out:
             raise ValueError(f"column {self.label_column} cannot hold the labels and be left out")
         return self

@@ -312,13 +312,13 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
             neighbour = run(dataset, spec.neighbour, progress=progress.part(0.0, 0.5), reuse=reuse)
             reuse.results[spec.neighbour.hash] = neighbour
             progress = progress.part(0.5, 1.0)
-    rows, validation = _rows(classes.train, spec, dataset.name)
+    rows, validation = _rows(classes, spec, dataset.name)
     _check_estimators(spec)
     needed = run_bytes(spec, len(dataset.train), np.bincount(classes.train[rows]).tolist(), dataset.n_features)
     what = f"a run on {len(rows)} rows of {dataset.n_features} features, {spec.layers} layers,"
     check_free(needed, what, "train on fewer labelled rows, or use fewer layers")
     collector = ProgressCollector(spec.hash, progress)
-    fit_rows = _fit_rows(classes.train, spec, rows)
+    fit_rows = _fit_rows(classes, spec, rows)
     fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, 0.1))
     done = time.perf_counter()
     learning = collector.phase("learn", 0.1, 0.6)
@@ -482,8 +482,8 @@ def restore(dataset: Dataset, result: RunResult, *, progress: Progress = NO_PROG
         )
     dataset = divided_as(dataset, spec.fingerprint, spec.held_out)
     classes = _classes(dataset, spec)
-    rows, _ = _rows(classes.train, spec, dataset.name)
-    fit_rows = _fit_rows(classes.train, spec, rows)
+    rows, _ = _rows(classes, spec, dataset.name)
+    fit_rows = _fit_rows(classes, spec, rows)
     fitted = represent(dataset, spec, fit_rows, Reuse(), progress.part(0.0, 0.7))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=progress.part(0.7, 1.0))
     embedding = Embedding.of(Z, block_sizes(Z.shape[1], fitted.groups), classifier.widths)
@@ -509,11 +509,12 @@ def _classes(dataset: Dataset, spec: RunSpec) -> Classes:
     return classes
 
 
-def _rows(codes: Indices, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
+def _rows(classes: Classes, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
     """Return the rows to train on and the validation rows."""
+    codes = classes.train
     rows, validation = np.arange(len(codes)), np.empty(0, np.intp)
     if spec.training == "split":
-        rows, validation = split_rows(codes, spec.split, spec.seed)
+        rows, validation = split_rows(codes, spec.split, spec.seed, classes.groups)
     if spec.labels is None:
         return rows, validation
     if spec.labels > len(rows):
@@ -531,13 +532,13 @@ def _rows(codes: Indices, spec: RunSpec, place: str) -> tuple[Indices, Indices]:
     return rows, validation
 
 
-def _fit_rows(codes: Indices, spec: RunSpec, labelled: Indices) -> Indices:
+def _fit_rows(classes: Classes, spec: RunSpec, labelled: Indices) -> Indices:
     """Return the rows that the representation is fitted on."""
     if spec.fit_rows == "labelled":
         return labelled
     if spec.fit_rows == "split":
-        return split_rows(codes, spec.split, spec.seed)[0]
-    return np.arange(len(codes))
+        return split_rows(classes.train, spec.split, spec.seed, classes.groups)[0]
+    return np.arange(len(classes.train))
 
 
 def _check_estimators(spec: RunSpec) -> None:

@@ -195,7 +195,7 @@ class DataSource:
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
             reading = asdict(self.reading)  # what later versions added stands there only where it says something
-            usual = {"left_out": (), "scaled": None, "bins": None}
+            usual = {"left_out": (), "scaled": None, "bins": None, "group": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
             document["held_out"] = asdict(self.held_out)
@@ -218,6 +218,8 @@ class DataSource:
             words += ["--scale" if reading.scaled else "--no-scale"]
         if reading.bins is not None:
             words += ["--bins", reading.bins]
+        if reading.group is not None:
+            words += ["--group", reading.group]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:

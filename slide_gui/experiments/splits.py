@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.sampling import held_out_mask
+from slide_gui.core.sampling import deal_groups, held_out_mask
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 
@@ -39,6 +39,8 @@ class Classes:
         The label of each code; those of the training part first.
     train, test : ndarray of int
         The code of each row.
+    groups : ndarray of int, or None
+        The group of each training row, if there are any.
     n_train_classes : int
         How many of the codes occur in the training part.
     """
@@ -47,6 +49,7 @@ class Classes:
     train: Indices
     test: Indices
     n_train_classes: int
+    groups: Indices | None = None
 
     @classmethod
     def of(cls, dataset: Dataset) -> Classes:
@@ -65,10 +68,10 @@ class Classes:
         by_label = np.argsort(labels)
         test = by_label[np.searchsorted(labels, judged, sorter=by_label)]
         train = np.searchsorted(known, dataset.train_labels)
-        return cls(tuple(labels.tolist()), train.astype(np.intp), test.astype(np.intp), len(known))
+        return cls(tuple(labels.tolist()), train.astype(np.intp), test.astype(np.intp), len(known), dataset.groups)
 
 
-def split_rows(codes: Indices, split: int, seed: int) -> tuple[Indices, Indices]:
+def split_rows(codes: Indices, split: int, seed: int, groups: Indices | None = None) -> tuple[Indices, Indices]:
     """Return the training and the validation rows of one 80/20 split, each sorted.
 
     Parameters
@@ -77,13 +80,20 @@ def split_rows(codes: Indices, split: int, seed: int) -> tuple[Indices, Indices]
         The class of each row of the training part.
     split, seed : int
         Two splits differ in either.
+    groups : ndarray of int, shape (n,), optional
+        Rows of one group stay together.
 
     Raises
     ------
     ValueError
-        If no class has two rows.
+        If no class has two rows, or there is one group.
     """
-    mask = held_out_mask(codes, _seed(split, seed))
+    if groups is None:
+        mask = held_out_mask(codes, _seed(split, seed))
+    else:
+        mask = deal_groups(codes, groups, (0.8, 0.2), _seed(split, seed)) == 1
+    if not mask.any() or mask.all():
+        raise ValueError("all training rows are of one group, which no split may divide; leave the groups out")
     return np.flatnonzero(~mask), np.flatnonzero(mask)
 
 
@@ -159,12 +169,13 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
         codes = np.unique(whole.train_labels, return_inverse=True)[1].astype(np.intp)
     if held_out.folds > n:
         raise DataError(f"has {n} rows, fewer than the {held_out.folds} folds; ask for fewer", whole.name)
-    test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
-    if not len(test):
-        raise DataError(
-            f"no class has a row to spare for {held_out}; give more rows, or hold nothing out",
-            whole.name,
-        )
+    if whole.groups is not None:
+        test = _whole_groups(codes, whole.groups, held_out)
+    else:
+        test = _fold(codes, held_out) if held_out.folds else _share(codes, held_out)
+    if not 0 < len(test) < n:
+        what = "class has a row" if whole.groups is None else "group is"
+        raise DataError(f"no {what} to spare for {held_out}; give more rows, or hold nothing out", whole.name)
     train = np.setdiff1d(np.arange(n), test)
     labels = whole.train_labels
     return replace(
@@ -176,6 +187,8 @@ def divide(dataset: Dataset, held_out: HeldOut) -> Dataset:
         held_out=held_out,
         order=np.concatenate([train, test]).astype(np.int64),
         whole=whole.fingerprint,
+        groups=None if whole.groups is None else whole.groups[train],
+        test_groups=None if whole.groups is None else whole.groups[test],
     )
 
 
@@ -189,8 +202,14 @@ def undivided(dataset: Dataset) -> Dataset:
     if dataset.train_labels is not None and dataset.test_labels is not None:
         labels = np.empty(len(dataset.order), np.int64)
         labels[dataset.order] = np.concatenate([dataset.train_labels, dataset.test_labels])
+    groups = None
+    if dataset.groups is not None and dataset.test_groups is not None:
+        groups = np.empty(len(dataset.order), np.int64)
+        groups[dataset.order] = np.concatenate([dataset.groups, dataset.test_groups])
     whole = replace(
         dataset,
+        groups=groups,
+        test_groups=None,
         train=rows,
         test=np.empty((0, dataset.n_features), np.float32),
         train_labels=labels,
@@ -211,6 +230,15 @@ def divided_as(dataset: Dataset, fingerprint: str, held_out: HeldOut | None) -> 
     if held_out is None:
         return undivided(dataset) if whole == fingerprint else dataset
     return divide(dataset, held_out) if held_out.fingerprint(whole) == fingerprint else dataset
+
+
+def _whole_groups(codes: Indices, groups: Indices, held_out: HeldOut) -> Indices:
+    """Return the rows held out, sorted: all of some groups."""
+    if held_out.folds:
+        shares, part = [1.0 / held_out.folds] * held_out.folds, held_out.fold
+    else:
+        shares, part = [1.0 - held_out.share, held_out.share], 1
+    return np.flatnonzero(deal_groups(codes, groups, shares, held_out.seed) == part)
 
 
 def _share(codes: Indices, held_out: HeldOut) -> Indices:
@@ -256,6 +284,8 @@ def subset(dataset: Dataset, n_train: int | None, n_test: int | None, seed: int 
         held_out=None,
         order=None,
         whole="",
+        groups=_chosen_rows(dataset.groups, train),
+        test_groups=None,
         source=f"{dataset.source} ({counts})",
     )
 

@@ -246,7 +246,7 @@ class ReadingPreview(QFrame):
         else:
             columns = f"{count(dataset.n_features)} features"
         self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
-        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses if guess.why != opened.unlabelled]
+        guesses = [f"{guess.what}: {guess.why}" for guess in dataset.checks if guess.why != opened.unlabelled]
         why = f"Please check: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed."
         self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
         self._fill_choices(dataset)
@@ -373,7 +373,7 @@ class ReadingPreview(QFrame):
                 label = column
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
         bins = before.bins if label == before.label_column else None
-        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled, bins)
+        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled, bins, before.group)
 
     @Slot()
     def _open(self) -> None:

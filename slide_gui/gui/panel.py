@@ -491,7 +491,7 @@ class ParameterPanel(QScrollArea):
         self._opened_as.setVisible(source is not None and bool(source.paths))
         self.split.set_dataset(dataset)
         lines = [
-            *(f"{guess.what}: {guess.why}" for guess in dataset.opened.guesses),
+            *(f"{guess.what}: {guess.why}" for guess in dataset.checks),
             dataset.source,
             f"Licence: {dataset.licence}",
             dataset.citation,

@@ -130,3 +130,19 @@ def test_that_tiny_values_bring_no_warning_of_numpy(size: float, capsys: Capture
         warnings.simplefilter("error")
         assert main(["train", "x.csv", "--depth", "2", "--widths", "median", "-C", "1", "--json"]) == 0
     assert capsys.readouterr().err == ""
+
+
+def test_that_rows_of_both_sets_are_reported_and_groups_keep_them_together(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [f"P{k // 4},{k // 4 / 64},{k // 4 % 7},{'ab'[k // 8 % 2]}\n" for k in range(160)]
+    Path("d.csv").write_text("patient,x,y1,kind\n" + "".join(lines))
+    for command in (["datasets", "info"], ["train", "--depth", "0"], ["try"]):
+        assert main([*command, "d.csv", "--leave-out", "patient"]) == 0
+        said = capsys.readouterr().err
+        assert "of 40 test rows also in the training set" in said
+    assert main(["datasets", "info", "d.csv", "--group", "patient", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "also in the training set" not in out + err
+    assert json.loads(out)["feature_names"] == ["x", "y1"]

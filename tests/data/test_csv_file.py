@@ -479,3 +479,44 @@ def test_that_the_names_of_counted_columns_may_have_an_empty_one_for_the_index(t
     part = read_csv(write(tmp_path / "x.csv", ",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n"))
     assert part.feature_names == ("column 1", "0", "1")
     assert part.labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("text", "group"),
+    [
+        ("id,a,b,kind\nP1,1,2,x\nP2,3,4,y\n P1 ,5,6,y\n", "id"),
+        ("a,b,id,class\n1,2,7,0\n3,4,8,1\n5,6,7,1\n", "ID"),
+        ("7,1,2,0\n8,3,4,1\n7,5,6,1\n", "1"),
+        ("kind;id;a;b\nx;P;1,0;2\ny;Q;3,0;4\ny;P;5,0;6\n", "2"),
+    ],
+)
+def test_that_a_column_of_groups_is_no_feature(tmp_path: Path, text: str, group: str) -> None:
+    data = open_data([write(tmp_path / "x.csv", text)], Reading(group=group, scaled=False))
+    assert data.groups.tolist() == [0, 1, 0]
+    assert data.train.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert data.train_labels.tolist() == [0, 1, 1]
+
+
+def test_that_groups_of_two_tables_may_differ_and_those_in_both_are_reported(tmp_path: Path) -> None:
+    train = write(tmp_path / "x_train.csv", "id,a,kind\nP1,1,x\nP2,3,y\nP2,0,y\n")
+    test = write(tmp_path / "x_test.csv", "a,kind,id\n1,x,P2\n1,y,P3\n")
+    (guess,) = (each for each in open_data([train, test], Reading(group="id")).opened.guesses if "group" in each.what)
+    assert (guess.what, guess.why[:4]) == ("1 group in both the training set and the test set", "“P2”")
+    write(test, "a,kind\n1,x\n1,y\n")
+    assert open_data([train, test], Reading(group="1")).groups.tolist() == [0, 1, 1]
+
+
+def test_that_groups_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "x.csv", "id,a,kind\nP1,1,x\n,3,y\n")
+    for group, said in (
+        ("id", r"line 3, column 1: the group is missing \(found ''\)"),
+        ("KIND", "column “kind” holds the labels; it cannot be left out or hold groups"),
+        ("who", "no label column 'who'"),
+    ):
+        with pytest.raises(DataError, match=said):
+            open_data([path], Reading("kind", group=group))
+    np.savez(tmp_path / "x.npz", X=np.eye(3))
+    with pytest.raises(DataError, match="is not a table of text, so it has no column of groups"):
+        open_data([tmp_path / "x.npz"], Reading(group="id"))
+    with pytest.raises(ValueError, match="column 'a' cannot hold the groups"):
+        Reading(left_out=("a",), group="a").checked()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 from dataclasses import replace
 
@@ -193,3 +194,65 @@ def test_that_a_run_divides_its_rows_itself_and_gives_the_numbers_of_data_with_t
 def undivided_rectangles() -> Dataset:
     data = rectangles(90, 0)
     return replace(data, test_labels=np.empty(0, np.int64))
+
+
+def grouped(n_groups: int = 60) -> Dataset:
+    """Return rows in groups of 1 to 9, two thirds of the groups of class 1; each row holds its group."""
+    random = np.random.default_rng(3)
+    groups = np.repeat(np.arange(n_groups), random.integers(1, 10, n_groups))
+    groups = random.permutation(groups)
+    rows = np.column_stack([groups, random.random(len(groups))]).astype(np.float32)
+    labels = (groups % 3 > 0).astype(np.int64)
+    return Dataset("grouped", rows, rows[:0], labels, np.empty(0, np.int64), groups=groups)
+
+
+@pytest.mark.parametrize("held_out", [HeldOut(), HeldOut(0.4, 7), HeldOut(folds=5, fold=2), HeldOut(folds=12, fold=11)])
+def test_that_no_held_out_group_has_a_training_row(held_out: HeldOut) -> None:
+    whole = grouped()
+    data = divide(whole, held_out)
+    assert not set(data.train[:, 0]) & set(data.test[:, 0])
+    assert data.groups.tolist() == data.train[:, 0].tolist()
+    assert data.test_groups.tolist() == data.test[:, 0].tolist()
+    share = 1 / held_out.folds if held_out.folds else held_out.share
+    assert abs(len(data.test) / len(whole.train) - share) < 0.04
+    if held_out.folds < 12:
+        assert abs(data.test_labels.mean() - whole.train_labels.mean()) < 0.1
+    back = undivided(data)
+    assert back.groups.tolist() == whole.groups.tolist()
+    assert back.train.tolist() == whole.train.tolist()
+
+
+def test_that_folds_of_groups_hold_every_row_once_and_seeds_differ() -> None:
+    whole = grouped()
+    tests = [divide(whole, each).test[:, 1] for each in HeldOut(folds=4).each]
+    assert sorted(np.concatenate(tests)) == sorted(whole.train[:, 1])
+    drawn = {tuple(divide(whole, HeldOut(seed=seed)).test[:, 1]) for seed in range(5)}
+    assert len(drawn) == 5
+
+
+def test_that_validation_rows_of_a_run_are_of_other_groups_than_its_training_rows() -> None:
+    data = divide(grouped(), HeldOut())
+    for split in range(3):
+        asked = spec(data, training="split", evaluate="validation", split=split, held_out=data.held_out)
+        validation = run(data, asked).judged
+        rest = np.setdiff1d(np.arange(len(data.train)), validation)
+        assert not set(data.groups[validation]) & set(data.groups[rest])
+        assert 0.1 < len(validation) / len(data.train) < 0.3
+
+
+def test_that_groups_are_in_the_fingerprint_and_data_without_them_keep_theirs() -> None:
+    whole = grouped()
+    without = replace(whole, groups=None)
+    digest = hashlib.sha256(b"None")
+    for array in (whole.train, whole.test, whole.train_labels, whole.test_labels):
+        digest.update(f"{array.dtype.str}{array.shape}".encode() + array.tobytes())
+    assert without.fingerprint == digest.hexdigest() != whole.fingerprint
+    assert whole.fingerprint != replace(whole, groups=whole.groups[::-1].copy()).fingerprint
+
+
+def test_that_a_single_group_cannot_be_divided() -> None:
+    whole = replace(grouped(), groups=np.zeros(len(grouped().train), np.int64))
+    with pytest.raises(DataError, match="no group is to spare for 25 % held out"):
+        divide(whole, HeldOut())
+    with pytest.raises(ValueError, match="all training rows are of one group"):
+        split_rows(whole.train_labels, 0, 0, whole.groups)

@@ -101,9 +101,11 @@ def read_csv(
     layout = replace(layout, guesses=(*encoding, *skipped, *layout.guesses))
     if coded is not None and layout.label in layout.text:
         coded_labels = coded.labels(table.column)
-        return _part(layout, table.rows, coded_labels, coded.names, layout.label, layout.guesses, path)
-    rows, labels, label, guesses, unlabelled = _split(table, layout, layout.reading)
-    return _part(layout, rows, labels, (), label, (*layout.guesses, *guesses), path, unlabelled)
+        part = _part(layout, table.rows, coded_labels, coded.names, layout.label, layout.guesses, path)
+    else:
+        rows, labels, label, guesses, unlabelled = _split(table, layout, layout.reading)
+        part = _part(layout, rows, labels, (), label, (*layout.guesses, *guesses), path, unlabelled)
+    return part if coded is None or layout.group is None else replace(part, group_names=tuple(coded.groups))
 
 
 def _part(
@@ -117,6 +119,7 @@ def _part(
     unlabelled: str = "",
 ) -> Part:
     features = [k for k in range(layout.columns) if k != label]
+    groups = None if layout.group is None else rows[:, features.index(layout.group)].astype(np.int64)
     if layout.left_out:
         rows = np.ascontiguousarray(rows[:, [k not in layout.left_out for k in features]])
         features = [k for k in features if k not in layout.left_out]
@@ -127,7 +130,7 @@ def _part(
     guesses = (*guesses, *square_guess(shape))
     opened = Opened(shown, label, bool(layout.names), guesses, unlabelled, tuple(sorted(layout.text)))
     names = tuple(layout.names[k] for k in features) if layout.names else ()
-    return Part(rows, labels, shape, str(path), role_of(path.name), label_names, True, names, opened)
+    return Part(rows, labels, shape, str(path), role_of(path.name), label_names, True, names, opened, groups)
 
 
 @dataclass(frozen=True)
@@ -152,6 +155,8 @@ class _Layout:
         How many lines of each kind come before the first row.
     decimal_commas : bool
         True if the numbers have a comma before their decimals.
+    group : int or None
+        The column of the groups, which is among those left out.
     """
 
     reading: Reading
@@ -166,6 +171,7 @@ class _Layout:
     comments: int
     blanks: int
     decimal_commas: bool
+    group: int | None
     guesses: tuple[Guess, ...] = ()
 
 
@@ -193,9 +199,12 @@ def _layout(stream: BinaryIO, reading: Reading, like: Part | None, place: str) -
     text = _text_columns(samples, len(first))
     reading = _reading_like(reading, like, names, len(first), place)
     left_out = frozenset(_asked_column(each, names, len(first), place) for each in reading.left_out)
+    group = None if reading.group is None else _asked_column(reading.group, names, len(first), place)
+    if group is not None:
+        left_out |= {group}
     label, why = _label_of(names, len(first), text - left_out, reading, place)
     if label in left_out:
-        raise DataError(f"column {_said(label, names)} holds the labels; it cannot be left out", place)
+        raise DataError(f"column {_said(label, names)} holds the labels; it cannot be left out or hold groups", place)
     marked = sorted(k for k in text - left_out if (k != label or why) and _holds_marked_numbers(samples, k))
     if marked:
         raise DataError(
@@ -222,7 +231,7 @@ def _layout(stream: BinaryIO, reading: Reading, like: Part | None, place: str) -
         guesses.append(Guess(f"labels in column {_said(label, names)}", why, sure=True))
     return _Layout(
         reading, delimiter, names, len(first), label, text, left_out, start, number,
-        len(comments) - bool(names and not header), blanks, decimal_commas, tuple(guesses),
+        len(comments) - bool(names and not header), blanks, decimal_commas, group, tuple(guesses),
     )  # fmt: skip
 
 
@@ -378,7 +387,10 @@ def _reading_like(reading: Reading, like: Part | None, names: tuple[str, ...], c
         label_column: str | None = NO_COLUMN
     else:
         label_column = label if label in here else reading.label_column
-    return replace(reading, label_column=label_column, left_out=tuple(each for each in left_out if each in here))
+    group = reading.group and trained_on[_asked_column(reading.group, trained_on, len(trained_on), place)]
+    left_out = [each for each in left_out if each in here]
+    group = group if group in here else None
+    return replace(reading, label_column=label_column, left_out=tuple(left_out), group=group)
 
 
 def _undecided(
@@ -463,6 +475,7 @@ class _CodedLabels(io.RawIOBase):
         self._stream, self._layout, self._place = stream, layout, place
         self._line = layout.first_line
         self._codes: dict[str, int] = {}
+        self.groups: dict[str, int] = {}
         self._rest = b""
 
     @property
@@ -508,8 +521,17 @@ class _CodedLabels(io.RawIOBase):
                 f"line {self._line} has {counted(len(cells), 'number')}, expected {layout.columns}",
                 self._place,
             )
+        group = None if layout.group is None else cells[layout.group].decode("utf-8", "backslashreplace").strip()
         for k in layout.left_out:
             cells[k] = b"0"
+        if group is not None and layout.group is not None:
+            if is_missing(group):
+                raise DataError(
+                    f"line {self._line}, column {layout.group + 1}: the group is missing (found {group!r}); "
+                    "fill it in, or leave the row out",
+                    self._place,
+                )
+            cells[layout.group] = str(self.groups.setdefault(group, len(self.groups))).encode()
         if layout.decimal_commas:
             coded = layout.label if layout.label in layout.text else None
             cells = [cell if k == coded else self._pointed(cell, k) for k, cell in enumerate(cells)]

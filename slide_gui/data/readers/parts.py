@@ -61,6 +61,8 @@ class Part:
         Names of the features where the source has them.
     opened : Opened
         How it was read.
+    groups : ndarray of shape (n,), int64, or None
+        Which of the `group_names` each row belongs to.
     """
 
     rows: NDArray[np.generic]
@@ -72,6 +74,8 @@ class Part:
     finite: bool = False
     feature_names: tuple[str, ...] = ()
     opened: Opened = NOT_SAID
+    groups: NDArray[np.int64] | None = None
+    group_names: tuple[str, ...] = ()
 
 
 def role_of(name: str) -> str:

@@ -273,7 +273,7 @@ class Workspace(QObject):
     @Slot(object)
     def _opened(self, opened: _Opening) -> None:
         before, dataset = self.dataset, opened.dataset
-        confirmed = opened.confirmed or dataset.opened.sure
+        confirmed = opened.confirmed or all(check.sure for check in dataset.checks)
         if before is dataset and opened.state is None:
             self.source, self.confirmed = opened.source, confirmed
             return
@@ -519,7 +519,7 @@ def _ready(source: DataSource, dataset: Dataset, *, confirmed: bool, state: Stat
     """
     if len(dataset.train) < 2:
         raise DataError("has 1 row to train on, and a denoiser needs two; give more rows", dataset.source)
-    _ = dataset.fingerprint  # hashed here, off the GUI thread
+    _ = dataset.fingerprint, dataset.checks  # hashed and compared here, off the GUI thread
     return _Opening(source, dataset, Explorer(dataset.train), confirmed, state)
 
 
