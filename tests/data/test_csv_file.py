@@ -511,7 +511,7 @@ def test_that_groups_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     for group, said in (
         ("id", r"line 3, column 1: the group is missing \(found ''\)"),
         ("KIND", "column “kind” holds the labels; it cannot be left out or hold groups"),
-        ("who", "no label column 'who'"),
+        ("who", "has no column 'who'; it has columns id, a, kind"),
     ):
         with pytest.raises(DataError, match=said):
             open_data([path], Reading("kind", group=group))
