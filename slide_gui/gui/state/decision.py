@@ -113,7 +113,8 @@ class DecisionController(QObject):
             result = None
         if result is self.result:
             return
-        self._workspace.lane.cancel(channel="decider")
+        for channel in ("decider", "decide", "flip"):
+            self._workspace.lane.cancel(channel=channel)
         self.result, self._decider, self.decision, self.flip = result, None, None, None
         self._rested.stop()
         if result is not None and dataset is not None:

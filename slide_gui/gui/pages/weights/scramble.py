@@ -156,7 +156,7 @@ class ScramblePart(View):
         self._source.begin((feature,))
         for k in range(1, self._workspace.state.parameters.depth + 1):
             tile = self._source.tile(feature, k)
-            if tile is None:
+            if tile is None or self._source.is_stale(feature, k):
                 images.append(FlyingImage(f"layer {k}", "", None, None))
                 continue
             below = colour_table(tile.scale)[tile.scale.indices(tile.values.reshape(-1))]
