@@ -175,5 +175,10 @@ class DecisionController(QObject):
         self, title: str, channel: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]
     ) -> None:
         self._workspace.lane.submit(
-            title, work, channel=channel, on_result=deliver, failure="The decision could not be explained"
+            title,
+            work,
+            channel=channel,
+            on_result=deliver,
+            failure="The decision could not be explained",
+            background=True,  # nobody asked for it
         )

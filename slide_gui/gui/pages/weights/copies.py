@@ -131,6 +131,7 @@ class CopiesPart(View):
             on_payload=self._seen,
             on_result=self._done,
             on_failure=self._refused,
+            on_stop=self.refresh,
             background=True,
         )
 

@@ -92,6 +92,7 @@ class ScramblePart(View):
             work,
             channel=_CHANNEL,
             on_result=self._fitted,
+            on_stop=self.refresh,
             failure="The layers could not be fitted to scrambled pixels",
         )
         self.refresh()
