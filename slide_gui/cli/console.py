@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from slide_gui.data.errors import printable
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.progress import NO_PROGRESS, Cancelled, Progress, TimeLeft
 from slide_gui.text import time_left
 
 __all__ = [
@@ -163,18 +163,22 @@ def progress_bar(label: str) -> Iterator[Progress]:
 class _Bar(Progress):
     def __init__(self, label: str) -> None:
         self._label, self._drawn, self._width = label, -1.0, 0
-        self._words = ""
+        self._title = ""
+        self._known: float | None = None
+        self._begun, self._time_left = time.monotonic(), TimeLeft()
 
     def report(self, fraction: float, payload: object = None) -> None:
         if payload is not None:
-            title, left = getattr(payload, "title", ""), getattr(payload, "seconds_left", None)
-            self._words = f"{title}, about {time_left(left)}" if left else title
+            self._title = getattr(payload, "title", "")
+            self._known = getattr(payload, "seconds_left", None)
         now = time.monotonic()
         if now - self._drawn < _BETWEEN_REDRAWS and fraction < 1.0:
             return
         self._drawn = now
         fraction = min(max(fraction, 0.0), 1.0)
-        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {self._words}"
+        left = time_left(self._time_left.seconds(now - self._begun, fraction, self._known))
+        words = ", ".join(filter(None, (self._title, left and f"about {left}")))
+        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {words}"
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         sys.stderr.write(f"\r{line}")
