@@ -475,3 +475,16 @@ def test_that_the_names_of_counted_columns_may_have_an_empty_one_for_the_index(t
     part = read_csv(write(tmp_path / "x.csv", ",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n"))
     assert part.feature_names == ("column 1", "0", "1")
     assert part.labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+def test_that_many_lines_that_begin_with_a_number_sign_leave_a_table_a_table(tmp_path: Path, suffix: str) -> None:
+    rows = "".join(f"#one,.{k % 10},.5\n" for k in range(900)) + "two,.1,.2\n"
+    data = open_data([write(tmp_path / f"x{suffix}", rows)])
+    assert (data.label_names, data.train.shape) == (("#one", "two"), (901, 2))
+
+
+def test_that_a_table_may_begin_with_a_long_comment(tmp_path: Path) -> None:
+    data = open_data([write(tmp_path / "x.csv", "# words without end\n" * 500 + "a,b,label\n.1,.2,0\n.3,.4,1\n")])
+    assert data.feature_names == ("a", "b")
+    assert data.opened.guesses[0].what == "500 comment lines skipped"

@@ -512,8 +512,11 @@ class _CodedLabels(io.RawIOBase):
         for k in layout.left_out:
             cells[k] = b"0"
         if layout.decimal_commas:
-            coded = layout.label if layout.label in layout.text else None
-            cells = [cell if k == coded else self._pointed(cell, k) for k, cell in enumerate(cells)]
+            texts = layout.text & {layout.label}
+            if b"." in line:
+                cells = [cell if k in texts else self._pointed(cell, k) for k, cell in enumerate(cells)]
+            else:  # most lines, and five times as fast
+                cells = [cell if k in texts else cell.replace(b",", b".") for k, cell in enumerate(cells)]
         if layout.label not in layout.text:
             return mark.join(cells) + b"\n"
         assert layout.label is not None
