@@ -374,11 +374,8 @@ def _reading_like(reading: Reading, like: Part | None, names: tuple[str, ...], c
     trained_on, here = like.opened.columns, names or tuple(str(k + 1) for k in range(columns))
     left_out = [trained_on[_asked_column(each, trained_on, len(trained_on), place)] for each in reading.left_out]
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
-    lacks_label = label not in here and set(like.feature_names) <= set(here) if names else columns < len(trained_on)
-    if label is None or lacks_label:
-        label_column: str | None = NO_COLUMN
-    else:
-        label_column = label if label in here else reading.label_column
+    others = set(here) - {*like.feature_names, *left_out} if names else here[len(trained_on) - (label is not None) :]
+    label_column = label if label in here else reading.label_column if others else NO_COLUMN
     return replace(reading, label_column=label_column, left_out=tuple(each for each in left_out if each in here))
 
 
