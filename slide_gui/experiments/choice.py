@@ -56,7 +56,9 @@ class PointResult:
     @classmethod
     def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
         """Return the answer of a point."""
-        return cls(point, result.rate, result.validation_error, result.timings.total, result.chosen_by, result.row_errors)
+        return cls(
+            point, result.rate, result.validation_error, result.timings.total, result.chosen_by, result.row_errors
+        )
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:

@@ -258,7 +258,9 @@ def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[Eval
 
 
 def answer(split: int, wrong: int, n: int = 100) -> SplitAnswer:
-    return SplitAnswer(split, "h", "", wrong / n, 50, n, row_errors("", np.arange(n), np.arange(wrong)), None, None, 1.0)
+    return SplitAnswer(
+        split, "h", "", wrong / n, 50, n, row_errors("", np.arange(n), np.arange(wrong)), None, None, 1.0
+    )
 
 
 def table(*rows: tuple[int, ...]) -> EvaluationState:

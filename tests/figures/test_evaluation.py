@@ -31,8 +31,16 @@ from slide_gui.text import duration
 def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ...]:
     return tuple(
         SplitAnswer(
-            k, "ab", "80.0% of variance", error, 10_000, 1000,
-            row_errors("", np.arange(1000), np.arange(round(error * 1000))), 0.1, features, 3.0,
+            k,
+            "ab",
+            "80.0% of variance",
+            error,
+            10_000,
+            1000,
+            row_errors("", np.arange(1000), np.arange(round(error * 1000))),
+            0.1,
+            features,
+            3.0,
         )
         for k, error in enumerate(errors)
     )
@@ -91,7 +99,14 @@ def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path: Path
     draw_errors(figure, state(), Style(width="double"))
     drawn = " ".join(text.get_text() for text in reversed(figure.texts))
     for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), drawn):
-        for words in ("Holm", "mean difference over test rows", "McNemar", "Student", "Wilson", "conditional on the training set"):
+        for words in (
+            "Holm",
+            "mean difference over test rows",
+            "McNemar",
+            "Student",
+            "Wilson",
+            "conditional on the training set",
+        ):
             assert words in text
 
 
