@@ -131,7 +131,8 @@ def crossed_mean(values: ArrayLike) -> CrossedMean:
 
     Satterthwaite's approximation rejects too often with few splits: up to 12.7 % at a level of 5 % with two, 7.7 % with
     three, 5.9 % with five, 5.2 % with ten (simulated). Below ten splits, the 97.5 % point of t is therefore at least
-    Cochran and Cox's: the mean of those with n − 1 and k − 1 degrees of freedom, weighted by their parts of the variance.
+    Cochran and Cox's: the mean of those with n − 1 and k − 1 degrees of freedom, weighted by the parts of the
+    variance.
 
     Parameters
     ----------

@@ -50,9 +50,10 @@ COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "
 
 INTERVALS = (
     "Mean test error over the splits and its 95 % confidence interval, both in %. Over several splits the interval "
-    "includes the variation over test rows and splits (two-way random effects, Student’s t with Satterthwaite’s degrees "
-    "of freedom), and is never narrower than Wilson’s. For one split it is Wilson’s, over test rows only. All intervals "
-    "are conditional on the training set. Parameters are chosen on validation rows only."
+    "includes the variation over test rows and splits (two-way random effects; Student’s t with Satterthwaite’s "
+    "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
+    "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set. Parameters are "
+    "chosen on validation rows only."
 )
 """What is written below a table of errors."""
 
@@ -230,7 +231,8 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write one line a cell, with all that is known of it; then one line for each error that others published."""
     head = [
         "dataset", "generated", "method", *RATE_HEAD, "splits asked", "chosen", "feature generation (s)",
-        "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it", "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
+        "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it",
+        "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
     ]  # fmt: skip
     rows: list[list[object]] = []
     for info in state.data:
