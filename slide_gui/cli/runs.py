@@ -370,7 +370,7 @@ def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namesp
             )
         mean = _mean(state)
         spread = "" if dealt and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
-        yield f"mean test error {mean}{spread}"
+        yield f"mean test error {mean}, 95 % interval over {mean.covers}{spread}"
     if arguments.figure is not None:
         yield f"saved {arguments.figure}"
 
@@ -478,9 +478,11 @@ def _full_hash(store: RunStore, beginning: str) -> str:
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.stored_run import READABLE
+
     runs = store.runs()
     extra = ({"low": run.rate.low, "high": run.rate.high, "current": run.is_current} for run in runs)
-    document = [asdict(run) | more for run, more in zip(runs, extra, strict=True)] if arguments.json else None
+    document = [{name: getattr(run, name) for name in READABLE} | more for run, more in zip(runs, extra, strict=True)]
     return print_answer(arguments, document, _run_lines(runs))
 
 

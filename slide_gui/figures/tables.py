@@ -6,17 +6,18 @@ import csv
 import io
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from pathlib import Path
 
 from slide_gui.data.files import write_whole
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.stored_run import StoredRun
+from slide_gui.experiments.stored_run import READABLE, StoredRun
 
 __all__ = ["RATE_HEAD", "rate_cells", "runs_csv", "save_table"]
 
 
-RATE_HEAD = ("error", "low end of 95 % interval", "high end", "rows judged", "runs", "spread between runs")
+RATE_HEAD = (
+    "error", "low end of 95 % interval", "high end", "rows judged", "runs", "spread between runs", "interval covers",
+)  # fmt: skip
 """Names of the columns of an error rate."""
 
 
@@ -24,7 +25,7 @@ def rate_cells(rate: ErrorRate | None) -> list[object]:
     """Return the cells of these columns; empty where there is no rate."""
     if rate is None:
         return [None] * len(RATE_HEAD)
-    return [rate.error, rate.low, rate.high, rate.n, rate.n_splits, rate.spread]
+    return [rate.error, rate.low, rate.high, rate.n, rate.n_splits, rate.spread, rate.covers]
 
 
 def save_table(
@@ -56,7 +57,7 @@ def save_table(
 
 
 def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
-    """Write the table; errors and the ends of their 95 % intervals are shares of 1.
+    """Write the table but for the errors by row; errors and the ends of their 95 % intervals are shares of 1.
 
     `created` are seconds since 1970, tags have a space between.
 
@@ -65,9 +66,8 @@ def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:
     OSError
         If the file cannot be written; what stood there is untouched.
     """
-    names = [field.name for field in fields(StoredRun)]
-    rows = [[*(_cell(getattr(line, name)) for name in names), line.rate.low, line.rate.high] for line in lines]
-    save_table(path, [*names, "low", "high"], rows)
+    rows = [[*(_cell(getattr(line, name)) for name in READABLE), line.rate.low, line.rate.high] for line in lines]
+    save_table(path, [*READABLE, "low", "high"], rows)
 
 
 def _cell(value: object) -> object:

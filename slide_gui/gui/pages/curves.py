@@ -401,7 +401,7 @@ class CurvesPage(Page):
             folds = {each.point.spec.fingerprint for each in answers}
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
-            note = f"{f'mean of {len(draws)} splits and seeds'} · {note}"
+            note = f"mean of {len(draws)} splits and seeds, 95 % interval over {rate.covers} · {note}"
         errors = [each.validation_error for each in answers if each.validation_error is not None]
         validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
         by = describe_widths(known[key].chosen_by)

@@ -170,9 +170,9 @@ class _Several(QPushButton):
 
 
 _NOTES = (
-    "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by "
-    "Holm’s correction over the table; the corrected resampled t-test over splits, McNemar’s "
-    "on one."
+    "In brackets: 95 % interval over test rows and splits, of one split over test rows only, for the training set "
+    "used. Marks: p < 0.05 after Holm’s correction over the table, by a t-test over rows and splits or, for one split, "
+    "by McNemar’s test."
 )
 _QUICK = "quick: 600 training rows, not the paper’s figures"
 
