@@ -240,3 +240,17 @@ def test_that_features_beyond_one_are_scaled_unless_a_person_wants_them_as_they_
     assert window.workspace.source.reading == Reading(scaled=False)
     window.actions_by_name["undo"].trigger()
     wait(lambda: window.workspace.dataset.train.max() == 1 and not window.lane.busy)
+
+
+def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_nothing_else_is_refused(window, tmp_path):
+    rows = "".join(f"0.{k},0.{9 - k},{'ab'[k % 2]}\n" for k in range(10))
+    (tmp_path / "x_train.csv").write_text("p,q,class\n" + rows)
+    (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows + "0.5,0.5,c\n")
+    drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
+    wait(lambda: window.workspace.dataset.n_features == 2 and not window.lane.busy)
+    assert window.reading_preview.isVisible()
+    shown = " ".join(label.text() for label in window.reading_preview.findChildren(QLabel))
+    assert "1 test row of 11 in classes that the training set lacks: c: 1 row" in shown
+    (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows.replace("a", "A").replace("b", "B"))
+    drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
+    assert "none of its classes (“A”, “B”) occurs in the training set" in said(window)

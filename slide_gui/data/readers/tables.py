@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,6 +127,8 @@ def _scaled(digits: NDArray[np.uint64], power: NDArray[np.int64], cells: NDArray
     return values
 
 
+_BLANK_LINES = re.compile(rb"(?:[ \t\r\v\f]*\n)*+")
+_BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
 _BLOCK = 1 << 18  # bytes: the block and what is computed from it stay in the processor's cache
 _LONGEST_LINE = 1 << 24
 
@@ -206,7 +209,7 @@ def read_table(
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers a line", place)
         if sink is None:
-            text, begins, before = _without_beginning(text, b"" if delimiter else b"#")
+            text, begins, before = _without_beginning(text, _BLANK_LINES if delimiter else _BEGINNING)
             comments, blanks, line = comments + begins, blanks + before, line + begins + before
         if text and sink is None:
             sink = _start(text, size, place, columns, apart)
@@ -224,19 +227,11 @@ def read_table(
     return sink.table(comments, blanks)
 
 
-def _without_beginning(text: bytes, mark: bytes) -> tuple[bytes, int, int]:
+def _without_beginning(text: bytes, pattern: re.Pattern[bytes]) -> tuple[bytes, int, int]:
     """Return whole lines from the first row on, and how many comments and blank lines come before it."""
-    at = comments = blanks = 0
-    while at < len(text):
-        end = text.index(b"\n", at) + 1
-        if mark and text.startswith(mark, at):
-            comments += 1
-        elif not text[at:end].strip():
-            blanks += 1
-        else:
-            break
-        at = end
-    return text[at:], comments, blanks
+    beginning = cast(re.Match[bytes], pattern.match(text))[0]  # it matches nothing, too
+    comments = len(re.findall(rb"^#", beginning, re.MULTILINE))
+    return text[len(beginning) :], comments, beginning.count(b"\n") - comments
 
 
 def _whole_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
