@@ -5,7 +5,9 @@ Numbers have a true minus and thin spaces in their thousands; what is no number 
 
 from __future__ import annotations
 
+import hashlib
 import math
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +17,7 @@ __all__ = [
     "THIN",
     "TextColumn",
     "about",
+    "clean_name",
     "count",
     "counted",
     "dataset_title",
@@ -29,6 +32,7 @@ __all__ = [
     "plain",
     "plural",
     "power",
+    "printable",
     "significant",
     "time_left",
     "told_apart",
@@ -39,6 +43,8 @@ NONE = "–"
 """Stands where there is no number."""
 
 _MINUTES, _HOURS = 90, 5400  # seconds from which a rough time is said in them
+_LONGEST_NAME = 100  # letters
+_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji need them
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -217,6 +223,47 @@ def pixel_name(
         return names[feature] if names else f"x{feature}"
     row, column = divmod(feature, image_shape[1])
     return f"{column}, {row}" if transposed else f"{row}, {column}"
+
+
+def printable(text: str) -> str:
+    """Return a text on one line, in which line breaks and all control and formatting characters are escape sequences.
+
+    Neither a terminal nor a text layout can be steered by it, and it is valid in XML and in UTF-8. Spaces of all
+    widths stay.
+
+    Examples
+    --------
+    >>> printable("bell\\a, red\\x1b[31m, Tür")
+    'bell\\\\x07, red\\\\x1b[31m, Tür'
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if _is_shown(sign) else ascii(sign)[1:-1] for sign in text)
+
+
+def _is_shown(sign: str) -> bool:
+    return sign.isprintable() or sign in _JOINERS or unicodedata.category(sign) == "Zs"
+
+
+def clean_name(name: str) -> str:
+    """Return a name from a file as the program uses it: printable, and at most 100 letters long.
+
+    A name that is both already is returned unchanged. Any other gets a part of its SHA-256 at the end, so that
+    different names stay different.
+
+    Examples
+    --------
+    >>> clean_name("<b>R&D</b>"), clean_name("a\\nb")
+    ('<b>R&D</b>', 'a\\\\nb [7e18f73731]')
+    >>> clean_name("W" * 3000)
+    'WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW…WWWWWWWWWWWWWWWWWWWW [978ffb132a]'
+    """
+    shown = printable(name)
+    if shown == name and len(name) <= _LONGEST_NAME:
+        return name
+    if len(shown) > _LONGEST_NAME - 20:
+        shown = f"{shown[:50]}…{shown[-20:]}"
+    return f"{shown} [{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}]"
 
 
 def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:

@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from slide_gui.data.errors import printable
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
-from slide_gui.text import time_left
+from slide_gui.text import printable, time_left
 
 __all__ = [
     "DONE",

@@ -28,8 +28,7 @@ from slide_gui.cli.options import (
     stack_parameters,
     svm_parameters,
 )
-from slide_gui.data.errors import printable
-from slide_gui.text import dataset_title, label_names
+from slide_gui.text import dataset_title, label_names, printable
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset

@@ -23,7 +23,7 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
 from slide_gui.numerics import numerics
-from slide_gui.text import NONE, TextColumn, count, dataset_title, fixed, number
+from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, fixed, number
 
 __all__ = ["COLUMNS", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
 
@@ -237,7 +237,7 @@ def _divided(held_out: str) -> tuple[str, str]:
 
 def tags_of(text: str) -> tuple[str, ...]:
     """Return the tags in a text, separated by commas."""
-    return tuple(filter(None, (part.strip() for part in text.split(",")))) if text else ()
+    return tuple(filter(None, (clean_name(part.strip()) for part in text.split(",")))) if text else ()
 
 
 def is_time(created: object) -> bool:

@@ -97,7 +97,7 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     DataError
         If a name is missing, or there are too many to be classes.
     """
-    names = [" ".join(text.split()) for text in texts]
+    names = [text.strip() for text in texts]
     if "" in names:
         raise DataError(f"the label of row {names.index('') + 1} is missing; fill it in or take the row out", place)
     known = tuple(sorted(set(names)))
