@@ -524,7 +524,7 @@ def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Na
     for name, fault in report.faults.items():
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
-        yield printable(f"{arguments.store}: {damaged}")
+        yield f"{arguments.store}: {damaged}"
     yield f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole"
     if (report.faults or report.damage) and arguments.save_whole is None:
         yield f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"
