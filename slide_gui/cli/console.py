@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -13,11 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
-from slide_gui.data.errors import printable
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
-from slide_gui.text import time_left
+from slide_gui.text import printable, time_left
 
 __all__ = [
     "DONE",
@@ -29,6 +29,7 @@ __all__ = [
     "ended_by_sigterm",
     "guarded",
     "print_answer",
+    "print_line",
     "progress_bar",
     "usage",
     "warn",
@@ -117,12 +118,17 @@ def guarded(command: Callable[[], int]) -> int:
 
 def warn(sentence: str) -> None:
     """Print a sentence on stderr."""
-    print(f"slide-gui: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+    print_line(f"slide-gui: {' '.join(sentence.split())}", sys.stderr)
 
 
 def _say(sentence: str, code: int) -> int:
     warn(sentence)
     return code
+
+
+def print_line(text: str, stream: TextIO | None = None) -> None:
+    """Print text of one or more lines, by default on stdout; nothing in it can steer the terminal."""
+    print("\n".join(map(printable, text.split("\n"))), file=stream)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -133,10 +139,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str]) -> int:
     """Print the JSON document where --json asks for it, else the lines; return the exit code of what is done."""
     if arguments.json:
-        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        # JSON escapes keep control characters and halves of surrogate pairs exact, and off the terminal.
+        print(re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text))
     else:
         for line in lines:
-            print(line)
+            print_line(line)
     return DONE
 
 
@@ -155,7 +163,7 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
 class _Bar(Progress):
     def __init__(self, label: str) -> None:
-        self._label, self._drawn, self._width = label, -1.0, 0
+        self._label, self._drawn, self._width = printable(label), -1.0, 0
         self._words = ""
 
     def report(self, fraction: float, payload: object = None) -> None:

@@ -28,8 +28,7 @@ from slide_gui.cli.options import (
     stack_parameters,
     svm_parameters,
 )
-from slide_gui.data.errors import printable
-from slide_gui.text import dataset_title, label_names
+from slide_gui.text import dataset_title, label_names, printable
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -527,7 +526,7 @@ def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Na
     for name, fault in report.faults.items():
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
-        yield printable(f"{arguments.store}: {damaged}")
+        yield f"{arguments.store}: {damaged}"
     yield f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole"
     if (report.faults or report.damage) and arguments.save_whole is None:
         yield f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"

@@ -24,7 +24,7 @@ from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
 from slide_gui.experiments.statistics import check_row_errors
 from slide_gui.numerics import numerics
-from slide_gui.text import NONE, TextColumn, count, dataset_title, fixed, number
+from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, fixed, number
 
 __all__ = ["COLUMNS", "READABLE", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
 
@@ -243,7 +243,7 @@ def _divided(held_out: str) -> tuple[str, str]:
 
 def tags_of(text: str) -> tuple[str, ...]:
     """Return the tags in a text, separated by commas."""
-    return tuple(filter(None, (part.strip() for part in text.split(",")))) if text else ()
+    return tuple(filter(None, (clean_name(part.strip()) for part in text.split(",")))) if text else ()
 
 
 def is_time(created: object) -> bool:

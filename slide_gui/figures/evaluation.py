@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -184,14 +185,18 @@ def _times(ratio: float | None) -> str:
 
 def markdown(table: TextTable) -> str:
     """Return a table as Markdown, with its notes below."""
-    lines = [f"**{table.title}**", "", _bar(table.head), "|" + " --- |" * len(table.head)]
+    lines = [f"**{_md(table.title)}**", "", _bar(map(_md, table.head)), "|" + " --- |" * len(table.head)]
     for i, row in enumerate(table.rows):
-        lines.append(_bar([f"**{cell}**" if (i, j) in table.bold else cell for j, cell in enumerate(row)]))
-    return "\n".join([*lines, "", *(f"{note}\n" for note in table.notes)])
+        lines.append(_bar(f"**{_md(cell)}**" if (i, j) in table.bold else _md(cell) for j, cell in enumerate(row)))
+    return "\n".join([*lines, "", *(f"{_md(note)}\n" for note in table.notes)])
 
 
-def _bar(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.strip().replace("|", "\\|") for cell in cells) + " |"
+def _bar(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _md(text: str) -> str:
+    return re.sub(r"[\\`*_~$<>&|\[\]]", r"\\\g<0>", text.strip())
 
 
 def latex(table: TextTable) -> str:
@@ -213,7 +218,8 @@ def latex(table: TextTable) -> str:
 
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "~": r"\textasciitilde{}", "<": "$<$",
+    "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "<": "$<$", ">": "$>$",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "\u202f": r"\,",
 }  # fmt: skip
 
@@ -377,7 +383,7 @@ def _draw_panel(
 
 def _name_lines(axes: Axes, names: Sequence[str], s: float) -> None:
     """Name the lines of a plot that is read from the left to the right, and turn its grid."""
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), names, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)

@@ -1,4 +1,7 @@
-"""Tables of numbers as CSV, of runs too: numbers read back exactly, UTF-8, lines end in CR LF (RFC 4180)."""
+"""Tables of numbers as CSV, of runs too: numbers read back exactly, UTF-8, lines end in CR LF (RFC 4180).
+
+Spreadsheets take a text that begins with ``=``, ``+``, ``-`` or ``@`` for a formula: an apostrophe goes before it.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 from slide_gui.data.files import write_whole
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.stored_run import READABLE, StoredRun
+from slide_gui.text import csv_text
 
 __all__ = ["RATE_HEAD", "rate_cells", "runs_csv", "save_table"]
 
@@ -38,7 +42,8 @@ def save_table(
     head : sequence of str
         Names of the columns.
     rows : iterable of sequences
-        Texts, whole numbers, floats; None leaves a cell empty.
+        Texts, whole numbers, floats; None leaves a cell empty. Texts are written as `slide_gui.text.csv_text` returns
+        them.
     notes : sequence of str
         Lines below the table, each one cell that begins with ``# ``.
 
@@ -49,11 +54,16 @@ def save_table(
     """
     text = io.StringIO(newline="")
     writer = csv.writer(text)
-    writer.writerow(head)
-    for row in rows:
-        writer.writerow([repr(cell) if isinstance(cell, float) else cell for cell in row])
+    for row in (head, *rows):
+        writer.writerow([_written(cell) for cell in row])
     writer.writerows([f"# {note}"] for note in notes)
     write_whole(Path(path), lambda file: file.write(text.getvalue().encode()))
+
+
+def _written(cell: object) -> object:
+    if isinstance(cell, str):
+        return csv_text(cell)
+    return repr(cell) if isinstance(cell, float) else cell
 
 
 def runs_csv(path: str | os.PathLike[str], lines: Sequence[StoredRun]) -> None:

@@ -31,7 +31,7 @@ from slide_gui.data.readers.parts import (
 from slide_gui.data.readers.tables import LATE_COMMENT, Table, read_table
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import counted, plural
+from slide_gui.text import clean_name, counted, plural
 
 __all__ = ["DELIMITERS", "read_csv"]
 
@@ -341,7 +341,7 @@ def _unique_names(cells: list[str]) -> tuple[str, ...]:
     """Return the names, empty and repeated ones told apart by the number of their column."""
     names: dict[str, None] = {}
     for k, cell in enumerate(cells, start=1):
-        name = " ".join(cell.split()) or f"column {k}"
+        name = clean_name(" ".join(cell.split())) or f"column {k}"
         while name in names:
             name = f"{name} ({k})"
         names[name] = None
@@ -441,8 +441,8 @@ def _undecided(
 
 
 def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) -> int:
-    if asked in names:
-        return names.index(asked)
+    if clean_name(asked) in names:
+        return names.index(clean_name(asked))
     folded = [name.lower() for name in names]
     if asked.lower() in folded:
         return folded.index(asked.lower())
@@ -518,7 +518,7 @@ class _CodedLabels(io.RawIOBase):
             return mark.join(cells) + b"\n"
         assert layout.label is not None
         try:
-            name = " ".join(cells[layout.label].decode().split())
+            name = cells[layout.label].decode().strip()
         except UnicodeDecodeError:  # a line of 16 MiB may be cut within a letter
             raise DataError(f"line {self._line} is too long; expected one sample a line", self._place) from None
         if is_missing(name):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.data.dataset import Dataset
@@ -34,7 +34,7 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import StartPause, label, name_box
+from slide_gui.gui.widgets.controls import PlainLabel, StartPause, label, name_box
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import counted, place_name, time_left
 
@@ -108,7 +108,7 @@ class CurvesPage(Page):
         self.course.setMinimumHeight(32)
         self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
-        self.sentence, self.bundle_button = QLabel(self), QPushButton("Export…", self)
+        self.sentence, self.bundle_button = PlainLabel("", self), QPushButton("Export…", self)
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setWordWrap(True)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
