@@ -26,8 +26,8 @@ __all__ = [
     "Command",
     "UsageError",
     "add_json",
-    "ended_by_sigterm",
     "guarded",
+    "interruptible",
     "print_answer",
     "print_line",
     "progress_bar",
@@ -78,15 +78,19 @@ def usage() -> Iterator[None]:
 
 
 @contextmanager
-def ended_by_sigterm() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Let SIGTERM, which batch systems send, end a command as Ctrl+C does: in one sentence, its workers with it."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.getsignal(signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
+        signal.signal(signal.SIGINT, before)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
@@ -113,12 +117,21 @@ def guarded(command: Callable[[], int]) -> int:
     except ValueError as error:  # DataError among them
         return _say(str(error), FAILED)
     except Exception as error:
+        if _was_interrupted(error):
+            return _say("cancelled", FAILED)
         return _say(f"unexpected {type(error).__name__}: {error}; please report it", FAILED)
 
 
 def warn(sentence: str) -> None:
     """Print a sentence on stderr."""
     print_line(f"slide-gui: {' '.join(sentence.split())}", sys.stderr)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Return whether an error came of KeyboardInterrupt, which compiled modules turn into others in their import."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _say(sentence: str, code: int) -> int:

@@ -405,10 +405,10 @@ class MainWindow(QMainWindow):
             self.open_files(paths)
 
     def stop(self) -> None:
-        """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
+        """Stop the job that the status bar names; where nothing runs, dismiss the notice."""
         if self.notice.isVisible() and not self.lane.busy:
             self.notice.dismiss()
-        self.session.stop()
+        self.session.stop_shown()
 
     # Showing ---------------------------------------------------------------------------------------------------
 

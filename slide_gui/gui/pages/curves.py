@@ -34,9 +34,9 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import PlainLabel, StartPause, label, name_box
+from slide_gui.gui.widgets.controls import PlainLabel, StartPause, add_button, label, name_box
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import counted, place_name, time_left
+from slide_gui.text import counted, place_name
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -103,6 +103,9 @@ class CurvesPage(Page):
         self.shown.activated.connect(self._choose_shown)
         row.addWidget(self._buttons)
         row.addWidget(self.shown)
+        tip = "Train at the noise and depth that are set, with median widths, and judge"
+        self.estimate_button = add_button(self, row, "Estimate this point", tip)
+        self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
         self.course = label("", self, wraps=True)
         self.course.setMinimumHeight(32)
@@ -231,6 +234,12 @@ class CurvesPage(Page):
         base = self._controller.spec_of(self._controller.svm)
         if base is not None:
             self._controller.ask_estimate(setting.at(base, parameters.noise, parameters.depth, split=0, seed=0))
+
+    @Slot()
+    def _estimate_offered(self) -> None:
+        offered = self._controller.offered
+        if offered is not None:
+            self._controller.ask_estimate(offered, requested=True)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -424,14 +433,14 @@ class CurvesPage(Page):
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused)
+        self.estimate_button.setVisible(controller.offered is not None and not running)
         parts = [_decided(points), self._best(points, setting), self._elsewhere(points, setting)]
         if running and sweep is None:
             parts.insert(0, "looking for what is there already…")
         elif running and sweep is not None:
-            left = "" if sweep.seconds_left is None else f"about {time_left(sweep.seconds_left)}"
             held = "paused" if controller.sweep.paused else ""
             last = "testing what was chosen" if sweep.chosen else ""
-            parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, left, held
+            parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, held
         elif controller.estimate.running:
             parts.insert(0, "estimating the point under the sliders…")
         self.course.setText(" · ".join(filter(None, parts)))

@@ -34,7 +34,6 @@ class JobBar(QWidget):
         self._left.setMinimumWidth(104)
         self._cancel = QPushButton("Cancel", self)
         self._cancel.setProperty("kind", "flat")
-        self._cancel.setToolTip("Stop this job; what was there before stays")
         layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
         for each in (self._text, self._bar, self._left, self._cancel):
             layout.addWidget(each)
@@ -61,6 +60,8 @@ class JobBar(QWidget):
             E.g. "2 min 10 s left".
         """
         self._text.setText(text)
+        self._cancel.setToolTip(f"Stop this job: {text}")
+        self._cancel.setAccessibleName(f"Cancel: {text}")
         if fraction is None and motion_allowed(self):
             self._bar.setRange(0, 0)  # it swings
         else:
