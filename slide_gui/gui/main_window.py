@@ -280,7 +280,7 @@ class MainWindow(QMainWindow):
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.session.status_changed.connect(self._show_job)
-        self.job_bar.cancel_requested.connect(self.actions_by_name["cancel"].trigger)
+        self.job_bar.cancel_requested.connect(self.session.stop_shown)
         self.workspace.problem.connect(self.show_problem)
         self.exports.problem.connect(self.show_problem)
         self.exports.written.connect(self._show_export)
@@ -405,10 +405,10 @@ class MainWindow(QMainWindow):
             self.open_files(paths)
 
     def stop(self) -> None:
-        """Stop the job that the status bar names; where nothing runs, dismiss the notice."""
+        """Stop all jobs; what is shown stays. Where nothing runs, dismiss the notice."""
         if self.notice.isVisible() and not self.lane.busy:
             self.notice.dismiss()
-        self.session.stop_shown()
+        self.session.stop()
 
     # Showing ---------------------------------------------------------------------------------------------------
 

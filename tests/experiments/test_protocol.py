@@ -360,7 +360,7 @@ def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[Evalua
 class SecondEach(CostModel):
     """Every run takes a second."""
 
-    def left(self, runs: Sequence[RunKind], fraction: float) -> float:
+    def left(self, runs: Sequence[RunKind], fraction: float, spent: float = 0.0) -> float:
         return len(runs) - (fraction if runs else 0.0)
 
 

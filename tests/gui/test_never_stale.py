@@ -89,7 +89,8 @@ def use_everything(window):
             part.toggle()
             wait(lambda part=part: part.copies is not None)
         elif place == FLOW:
-            wait(lambda part=widget.flow_part(): part._decided.view.picture is not None)
+            part = widget.flow_part()
+            wait(lambda part=part: part._decided.view.picture is not None)
         leave(window, place)
     wait(lambda: not window.lane.busy, 30)
 
