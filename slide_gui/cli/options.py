@@ -223,7 +223,7 @@ def warn_of_guesses(dataset: Dataset) -> None:
     """Print on stderr what was guessed of the files and should be checked."""
     for guess in dataset.opened.guesses:
         if not guess.sure:
-            warn(f"{dataset.name}: {guess.what} ({guess.why})")
+            warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

@@ -102,7 +102,8 @@ def test_that_a_guess_to_be_checked_is_one_line_on_stderr_and_others_are_in_the_
     Path("x.csv").write_bytes("# made today\na,b,class\n.1,.2,Tür\n.3,.4,Tor\n.5,.6,Tür\n".encode("cp1252"))
     assert main(["fit", "x.csv", "--depth", "1", "--json"]) == 0
     assert capsys.readouterr().err == (
-        "slide-gui: x: text read as Windows-1252 (line 3 is not UTF-8; if letters are wrong, save the file as UTF-8)\n"
+        "slide-gui: x, please check: text read as Windows-1252 "
+        "(line 3 is not UTF-8; if letters are wrong, save the file as UTF-8)\n"
     )
     assert main(["datasets", "info", "x.csv", "--json"]) == 0
     guesses = json.loads(capsys.readouterr().out)["guessed"]

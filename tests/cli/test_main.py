@@ -135,7 +135,7 @@ sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path, sent: str) -> None:
     import numpy as np
 
-    np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 100), dtype=np.float32))
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 99), dtype=np.float32))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", INTERRUPTED, sent]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
