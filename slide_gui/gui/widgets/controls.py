@@ -44,7 +44,7 @@ class PlainLabel(QLabel):
     Qt reads other labels as HTML where a text looks like it, and opens the files that an ``<img>`` in it names.
     """
 
-    def __init__(self, text: str, parent: QWidget) -> None:
+    def __init__(self, text: str, parent: QWidget | None) -> None:
         super().__init__(parent)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(text)
