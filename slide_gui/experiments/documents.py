@@ -144,7 +144,7 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode()
+        value.encode("utf-8", "surrogateescape")  # a file name may hold bytes that are no UTF-8
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can hold
         return False
     return True
