@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
-from slide_gui.text import printable, time_left
+from slide_gui.progress import Cancelled, Progress, Stage
+from slide_gui.text import about, printable, time_left
 
 __all__ = [
     "DONE",
@@ -26,6 +26,7 @@ __all__ = [
     "Command",
     "UsageError",
     "add_json",
+    "announce",
     "guarded",
     "interruptible",
     "print_answer",
@@ -36,7 +37,7 @@ __all__ = [
 ]
 
 DONE, FAILED, USAGE = 0, 1, 2
-_BETWEEN_REDRAWS = 0.1  # seconds
+_BETWEEN_REDRAWS, _BETWEEN_LINES = 0.1, 10.0  # seconds
 
 
 @dataclass(frozen=True)
@@ -161,11 +162,17 @@ def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[s
     return DONE
 
 
+def announce(seconds: float) -> None:
+    """Print on stderr how long a computation will take, unless that is a few seconds."""
+    if seconds >= _BETWEEN_LINES:
+        print(f"estimated time: {about(seconds)}", file=sys.stderr)
+
+
 @contextmanager
 def progress_bar(label: str) -> Iterator[Progress]:
-    """Give a progress that draws a bar on stderr, if that is a terminal, and wipes it at the end."""
+    """Give a progress that draws a bar on a terminal, wiped at the end; elsewhere it prints a line now and then."""
     if not sys.stderr.isatty():
-        yield NO_PROGRESS
+        yield _Lines(label)
         return
     bar = _Bar(label)
     try:
@@ -174,15 +181,39 @@ def progress_bar(label: str) -> Iterator[Progress]:
         bar.wipe()
 
 
-class _Bar(Progress):
-    def __init__(self, label: str) -> None:
-        self._label, self._drawn, self._width = printable(label), -1.0, 0
-        self._words = ""
+class _Words(Progress):
+    """Holds what is said of a computation: its label, and what its last payload says."""
 
-    def report(self, fraction: float, payload: object = None) -> None:
+    def __init__(self, label: str) -> None:
+        self._label, self._words = printable(label), ""
+
+    def _hear(self, payload: object) -> None:
         if payload is not None:
             title, left = getattr(payload, "title", ""), getattr(payload, "seconds_left", None)
+            title = str(payload) if isinstance(payload, Stage) else title
             self._words = f"{title}, about {time_left(left)}" if left else title
+
+
+class _Lines(_Words):
+    def __init__(self, label: str) -> None:
+        super().__init__(label)
+        self._printed = time.monotonic()
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._hear(payload)
+        now = time.monotonic()
+        if now - self._printed >= _BETWEEN_LINES:
+            self._printed = now
+            print_line(f"{self._label} {100 * fraction:.0f} % {self._words}".rstrip(), sys.stderr)
+
+
+class _Bar(_Words):
+    def __init__(self, label: str) -> None:
+        super().__init__(label)
+        self._drawn, self._width = -1.0, 0
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._hear(payload)
         now = time.monotonic()
         if now - self._drawn < _BETWEEN_REDRAWS and fraction < 1.0:
             return

@@ -12,7 +12,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, FAILED, Command, UsageError, add_json, print_answer, progress_bar, usage
+from slide_gui.cli.console import (
+    DONE,
+    FAILED,
+    Command,
+    UsageError,
+    add_json,
+    announce,
+    print_answer,
+    progress_bar,
+    usage,
+)
 from slide_gui.cli.options import (
     add_cluster_options,
     add_data,
@@ -132,15 +142,20 @@ def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: arg
 
 def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
     """Return the result, from the store if it holds it; keep it there if it does not."""
+    from slide_gui.experiments.cost import RunShape, typical_seconds
     from slide_gui.experiments.run import run
 
+    seconds = typical_seconds(spec, RunShape.of(dataset))
     if output is None:
+        announce(seconds)
         with progress_bar("training") as progress:
             return run(dataset, spec, progress=progress)
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import stored_or_run
 
     with RunStore(output) as store, progress_bar("training") as progress:
+        if not store.hashes(spec.hash):
+            announce(seconds)
         return stored_or_run(dataset, spec, store, progress=progress)
 
 

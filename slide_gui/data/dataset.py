@@ -162,6 +162,18 @@ class Dataset:
         (name,) = label_names(known.tolist(), self.label_names)
         return f"all rows to train on are of the class {name}; a classifier needs two, so add rows of another"
 
+    def check_classes(self) -> None:
+        """Refuse data that no classifier can be trained on.
+
+        Raises
+        ------
+        DataError
+            Says why, with the remedy.
+        """
+        if self.why_no_classes:
+            options = " (--label-column NAME, or --bins 3)" if self.opened.quantity else ""
+            raise DataError(f"{self.why_no_classes}{options}", self.name)
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of the arrays and the image shape: equal data have equal fingerprints.

@@ -107,6 +107,8 @@ def _refuse_unknown(reading: Reading, text: str) -> None:
         raise DataError("is read as it stands, without a line of column names; leave that option out", text)
     if reading.scaled is not None:
         raise DataError("is read as it stands, without scaling; leave that option out", text)
+    if reading.bins is not None:
+        raise DataError("is read as it stands, without classes; leave --bins out", text)
     if reading.transposed:
         raise DataError("is read as it stands; store the images row by row", text)
     if text.startswith("zarr://") and (reading.label_column not in (None, NO_COLUMN) or reading.left_out):

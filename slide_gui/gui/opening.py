@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +164,11 @@ class ReadingPreview(QFrame):
         self.open_button.setToolTip("Keep it so, also when the same file is opened again")
         self.try_button = QPushButton("Try on my data", self)
         self.try_button.setToolTip("Keep it so, and say in about a minute what SLIDE makes of it")
+        self.choose_button = QPushButton("Choose label column", self)
+        self.choose_button.clicked.connect(self._choose)
+        self.cut_button = QPushButton("Cut into three ranges", self)
+        self.cut_button.setToolTip("Each range holds about a third of the training rows, and becomes a class")
+        self.cut_button.clicked.connect(self._cut)
         self._arrange()
         self.shape.activated.connect(self._show_images)
         self.transposed.toggled.connect(self._show_images)
@@ -196,6 +202,8 @@ class ReadingPreview(QFrame):
         column.addWidget(self._table)
         column.addWidget(self._why)
         row = nested(column, QHBoxLayout(), spacing=8)
+        for button in (self.choose_button, self.cut_button):
+            row.addWidget(button)
         self._captions = {}
         for box in (self.label_column, self.shape):
             caption = self._captions[box] = PlainLabel(box.accessibleName(), self)
@@ -238,8 +246,9 @@ class ReadingPreview(QFrame):
         else:
             columns = f"{count(dataset.n_features)} features"
         self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
-        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses]
-        self._why.setText(f"Please check: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed.")
+        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses if guess.why != opened.unlabelled]
+        why = f"Please check: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed."
+        self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
         self._fill_choices(dataset)
         self._show_images()
         self.show()
@@ -255,6 +264,8 @@ class ReadingPreview(QFrame):
         self.header.setChecked(bool(opened.header))
         for widget in (self.label_column, self._captions[self.label_column], self.header):
             widget.setVisible(bool(opened.columns))
+        self.choose_button.setVisible(opened.quantity and bool(opened.columns))
+        self.cut_button.setVisible(opened.quantity)
         self.shape.clear()
         self.shape.addItem("no picture", ())
         for rows in range(2, d):
@@ -359,11 +370,20 @@ class ReadingPreview(QFrame):
             if left_out and label is None and chosen in opened.text:
                 label = column
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
-        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled)
+        bins = before.bins if label == before.label_column else None
+        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled, bins)
 
     @Slot()
     def _open(self) -> None:
         self._workspace.read_as(self.reading())
+
+    @Slot()
+    def _choose(self) -> None:
+        self.label_column.showPopup()
+
+    @Slot()
+    def _cut(self) -> None:
+        self._workspace.read_as(replace(self.reading(), bins=3))
 
     @Slot()
     def _try(self) -> None:

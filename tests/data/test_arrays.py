@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
 from slide_gui.data.readers.arrays import read_npy, read_npz
 from tests.data.writers import write_zip
 
@@ -123,7 +124,7 @@ def test_that_arrays_that_make_no_data_set_are_refused(
 ) -> None:
     np.savez(tmp_path / "x.npz", **arrays)
     with pytest.raises(DataError, match=said):
-        read_npz(tmp_path / "x.npz")
+        open_data([tmp_path / "x.npz"])
 
 
 @settings(max_examples=60)
