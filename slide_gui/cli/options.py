@@ -93,6 +93,12 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
         "--scale", dest="scaled", action="store_true", default=None, help="bring each feature of no picture to 0 … 1"
     )
     scales.add_argument("--no-scale", dest="scaled", action="store_false", help="keep the numbers as they are")
+    group.add_argument(
+        "--bins",
+        type=int,
+        metavar="K",
+        help="cut a quantity as label into K ranges with about equally many training rows; 0: each number is a class",
+    )
     group = parser.add_argument_group(
         "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
     )
@@ -134,7 +140,7 @@ def read_options(arguments: argparse.Namespace) -> tuple[Reading, HeldOut | None
         shape = None if arguments.shape is None else _shape(arguments.shape)
         left_out = tuple(arguments.leave_out or ())
         given = arguments.label_column, arguments.header, shape, arguments.transposed, left_out, arguments.scaled
-        return Reading(*given).checked(), _held_out(arguments)
+        return Reading(*given, bins=arguments.bins).checked(), _held_out(arguments)
 
 
 def data_sources(
@@ -222,7 +228,7 @@ def read_data(source: DataSource, label: str = "reading") -> Dataset:
 def warn_of_guesses(dataset: Dataset) -> None:
     """Print on stderr what was guessed of the files and should be checked."""
     for guess in dataset.opened.guesses:
-        if not guess.sure:
+        if not guess.sure and guess.why != dataset.opened.unlabelled:  # a refusal of the classes says that with options
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from slide_gui.cli.console import Command, print_answer, progress_bar
+from slide_gui.cli.console import Command, announce, print_answer, progress_bar
 from slide_gui.cli.options import (
     add_cluster_options,
     add_data,
@@ -32,11 +32,12 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _try(arguments: argparse.Namespace) -> int:
-    from slide_gui.experiments.trial import plan_trial, try_data
+    from slide_gui.experiments.trial import plan_trial, trial_seconds, try_data
 
     where, source = cluster_choice(arguments), data_source(arguments)
     dataset = read_data(source)
-    plan_trial(dataset)  # refuses what cannot be judged before a store is made
+    plan = plan_trial(dataset)  # refuses what cannot be judged before a store is made
+    announce(trial_seconds(plan, dataset))
     with opened_cluster(where) as cluster, progress_bar("trying") as progress:
         if arguments.store is None:
             trial = try_data(dataset, source, progress=progress, cluster=cluster)

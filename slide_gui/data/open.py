@@ -21,7 +21,7 @@ from slide_gui.data.readers.encoding import utf8_start
 from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_start
 from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
-from slide_gui.data.readers.parts import Part, role_of, whole_labels
+from slide_gui.data.readers.parts import Part, role_of
 from slide_gui.data.reading import AS_GUESSED, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -176,7 +176,7 @@ def _idx_part(
         raise DataError(f"has {array.ndim} axes, expected n × rows × columns grey images", str(path))
     found = None
     if labels is not None:
-        found = whole_labels(labels[1], str(labels[0]))
+        found = labels[1]
         if found.size != array.shape[0]:
             raise DataError(
                 f"holds {found.size} labels, but {path.name} {array.shape[0]} images; open files that belong together",

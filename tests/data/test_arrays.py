@@ -13,6 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
+from slide_gui.data.open import open_data
 from slide_gui.data.readers.arrays import read_npy, read_npz
 from tests.data.writers import write_zip
 
@@ -123,7 +124,7 @@ def test_that_arrays_that_make_no_data_set_are_refused(
 ) -> None:
     np.savez(tmp_path / "x.npz", **arrays)
     with pytest.raises(DataError, match=said):
-        read_npz(tmp_path / "x.npz")
+        open_data([tmp_path / "x.npz"])
 
 
 @settings(max_examples=60)
@@ -157,7 +158,7 @@ def test_that_labels_in_text_keep_the_names_of_the_classes(texts: list[str], col
         save = np.savez_compressed if packed else np.savez
         save(Path(folder) / "x.npz", X=np.ones((len(texts), 5)), y=labels)
         (part,) = read_npz(Path(folder) / "x.npz")
-    wanted = [" ".join(text.split()) for text in texts]
+    wanted = [text.strip() for text in texts]
     assert part.label_names == tuple(sorted(set(wanted)))
     assert [part.label_names[code] for code in part.labels] == wanted
 

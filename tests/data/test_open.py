@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from scipy.io import savemat
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
@@ -88,7 +89,7 @@ def test_that_training_and_test_text_files_are_combined(tmp_path: Path) -> None:
 
 
 def test_that_a_single_file_is_all_training(tmp_path: Path) -> None:
-    data = open_data([write_amat(tmp_path / "mine.amat", np.eye(16), np.arange(16))])
+    data = open_data([write_amat(tmp_path / "mine.amat", np.eye(16), np.arange(16) % 4)])
     assert data.name == "mine"
     assert data.train.shape == (16, 16)
     assert data.test.shape == (0, 16)
@@ -427,3 +428,71 @@ def test_that_missing_labels_in_arrays_of_text_are_refused(tmp_path: Path) -> No
             DataError, match=r"label of row 3 is missing \(found '.*'\); fill it in, or leave the row out"
         ):
             open_data([tmp_path / "x.npz"])
+
+
+QUANTITY = np.rint(np.random.default_rng(0).gamma(3, 50, 200)) / 2
+
+
+def write_quantity(folder: Path, kind: str) -> Path:
+    path, values = folder / f"x.{kind}", np.random.default_rng(1).random((200, 5))
+    if kind == "npz":
+        np.savez(path, X=values, y=QUANTITY)
+    elif kind == "mat":
+        savemat(path, {"X": values, "y": QUANTITY})
+    else:
+        mark, head = (" ", "") if kind == "amat" else (",", "a,b,c,d,e,target\n")
+        rows = zip(values.tolist(), QUANTITY.tolist(), strict=True)
+        path.write_text(head + "".join(mark.join(map(repr, [*row, label])) + "\n" for row, label in rows))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "amat", "npz", "mat"])
+def test_that_a_quantity_as_label_gives_no_classes_until_it_is_cut_into_ranges(tmp_path: Path, kind: str) -> None:
+    path, many = write_quantity(tmp_path, kind), len(np.unique(QUANTITY))
+    data = open_data([path])
+    assert data.train_labels is None
+    assert data.n_features == 5
+    assert not data.opened.sure
+    where = "The column 'target'" if kind == "csv" else "The label"
+    with pytest.raises(DataError, match=f"{where} has {many} different numbers. It looks like a quantity.*--bins 3"):
+        data.check_classes()
+    cut = open_data([path], Reading(bins=3))
+    counts = np.bincount(cut.train_labels)
+    assert counts.max() - counts.min() <= 4
+    assert cut.label_names[1] == f"above {np.sort(QUANTITY)[66]:g} to {np.sort(QUANTITY)[133]:g}"
+    assert (QUANTITY[cut.train_labels == 0].max(), cut.n_features) == (np.sort(QUANTITY)[66], 5)
+
+
+def test_that_ranges_are_those_of_the_training_set_and_0_makes_each_number_a_class(tmp_path: Path) -> None:
+    train, test = tmp_path / "a_train.npz", tmp_path / "a_test.npz"
+    np.savez(train, X=np.eye(300, 5), y=np.arange(300) * 3)
+    np.savez(test, X=np.eye(4, 5), y=[-50, 297, 298, 5000])
+    data = open_data([train, test], Reading(bins=3))
+    assert data.test_labels.tolist() == [0, 0, 1, 2]
+    each = open_data([train, test], Reading(bins=0))
+    assert (len(np.unique(each.train_labels)), each.why_no_classes) == (300, "")
+
+
+def test_that_only_numbers_are_cut_into_ranges(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b,class\n1,2,cat\n3,4,dog\n")
+    with pytest.raises(DataError, match="has no labels that are numbers to cut into ranges"):
+        open_data([tmp_path / "x.csv"], Reading(bins=3))
+    with pytest.raises(ValueError, match="bins is 1; it must be 2 to 30 ranges, or 0"):
+        Reading(bins=1).checked()
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "amat", "npz", "npy", "mat"])
+def test_that_time_stamps_keep_their_seconds_in_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+    values = np.array([[1.7e9, 0.5, 3], [1.7e9 + 5, 0.25, 4], [1.7e9, 0.75, 5], [1.7e9 + 10, 0.1, 6]])
+    path, labels = tmp_path / f"x.{kind}", [0, 1, 0, 1]
+    if kind in ("csv", "tsv", "amat"):
+        mark = {"csv": ",", "tsv": "\t", "amat": " "}[kind]
+        rows = zip(values.tolist(), labels, strict=True)
+        path.write_text("".join(mark.join(map(repr, [*row, label])) + "\n" for row, label in rows))
+    elif kind == "npz":
+        np.savez(path, X=values, y=labels)
+    elif kind == "npy":
+        np.save(path, values)
+    else:
+        savemat(path, {"X": values})
+    assert open_data([path]).train[:, 0].tolist() == [0, 0.5, 0, 1]

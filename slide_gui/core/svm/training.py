@@ -93,8 +93,10 @@ def fit_svm(
     )
     pulse = progress.part(0.0, 0.0)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
-    learning = 0.3 if parameters.widths == "learn" else 0.0
-    part = progress.part(0.0, learning + 0.2)
+    # Learning takes about 13 times as long a pair of rows as training does, on the rows of the subset only.
+    learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
+    chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
+    part = progress.part(0.0, chosen_by)
     widths, C, history, chosen = _choose(Z, codes, sizes, medians, weights, parameters, part)
     return train(
         Z,
@@ -108,7 +110,7 @@ def fit_svm(
         medians=medians,
         weights=weights,
         start=start,
-        progress=progress.part(learning + 0.2, 1.0),
+        progress=progress.part(chosen_by, 1.0),
         solve_pairs=solve_pairs,
     )
 
@@ -184,14 +186,14 @@ def _choose(
         near=parameters.near,
     )
     sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights)
-    learned = learn_on(sample, options, progress=progress.part(0.0, 0.6))
+    learned = learn_on(sample, options, progress=progress.part(0.0, 0.8))
     squared, memory, seed = LOSSES[parameters.loss].squared, parameters.memory, parameters.seed
-    part = progress.part(0.6, 0.8)
+    part = progress.part(0.8, 0.9)
     widths, C, chosen = guarded(sample, learned, squared=squared, C=given, memory=memory, seed=seed, progress=part)
     if parameters.retune and enough_fresh(len(sample.rows), len(codes)):
         del sample
         Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
-        part = progress.part(0.8, 1.0)
+        part = progress.part(0.9, 1.0)
         near, seen = (NEAR_SCALES, Cs), learned.subset
         scale, C = tune(Z, codes, sizes, widths, *near, parameters, part, learned_on=seen, weights=weights)
         widths = widths * scale

@@ -164,6 +164,7 @@ _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 1000  # on which descents begin, where there are twice as many
+_USUAL_STEPS = 6
 _QUIET_STEPS = 3  # in a row that change the objective by less than 1e-4 of it, after which a descent ends
 _FIRST_STEP = 0.3  # of the logarithms, down the gradient: a gradient as it is may be a thousandth of a step
 _PRIOR = 0.01
@@ -282,7 +283,6 @@ class _Descent:
         value, _, n_support = self.evaluated(theta)
         log_widths, log_c = self.objective.split(theta)
         widths = np.exp(log_widths)
-        options = self.objective.options
         step = WidthsStep(
             len(self.history),
             self.start,
@@ -295,7 +295,8 @@ class _Descent:
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        self.progress.report(min(iterations / (options.max_iter + 1), 1.0), step)
+        # Most descents end long before `max_iter`: half of the share is done after as many iterations as are usual.
+        self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
     def after_iteration(self, intermediate_result: Any) -> None:
         """Stop after enough iterations in a row that change the objective by less than 1e-4 of it."""
@@ -438,15 +439,17 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
     """Learn σ_t, and C unless it is given, on these rows; the rest as `learn_widths`."""
     steady = MonotonicProgress(progress)
     objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights)
-    origins = _origins(objective, sample.medians, steady)
+    origins = _origins(objective, sample.medians, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
-    patience = _QUIET_STEPS
+    patience, begun = _QUIET_STEPS, 0.15
     if len(sample.codes) >= 2 * _PART_ROWS:
-        patience = 1  # it begins near its end
-        starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, steady)
+        patience, begun = 1, 0.4  # it begins near its end
+        part = MonotonicProgress(steady.part(0.15, 0.4))
+        starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, part)
+    rest = steady.part(begun, 1.0)
     history: list[WidthsStep] = []
     for done, (number, origin, begin) in enumerate(starts):
-        share = steady.part(done / len(starts), (done + 1) / len(starts))
+        share = rest.part(done / len(starts), (done + 1) / len(starts))
         objective.starts.clear()
         _Descent(objective, sample.medians, number, origin, begin, share, history, patience).run()
     if not history:
@@ -477,7 +480,8 @@ def _descended(
     """
     ends = []
     for number, origin, begin in starts:
-        progress.report(0.0, Stage(f"descending on {len(part.codes)} rows", number, len(starts)))
+        stage = Stage(f"descending on {len(part.codes)} rows", number, len(starts))
+        progress.report(number / len(starts), stage)
         history: list[WidthsStep] = []
         part.starts.clear()
         _Descent(part, medians, number, origin, begin, progress.pulse, history).run()
@@ -505,7 +509,7 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
     judged = []
     for number, (scale, C) in enumerate(points):
-        progress.report(0.0, Stage(f"starts of {objective.criterion}", number, len(points)))
+        progress.report(number / len(points), Stage(f"starts of {objective.criterion}", number, len(points)))
         log_widths = np.log(widths_from(medians, scale * len(medians)))
         theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
         small.starts.clear()

@@ -26,12 +26,11 @@ from slide_gui.data.readers.parts import (
     skipped_guess,
     square_guess,
     square_shape,
-    whole_labels,
 )
-from slide_gui.data.readers.tables import LATE_COMMENT, Table, read_table
+from slide_gui.data.readers.tables import LATE_COMMENT, Table, fits_float32, read_table
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import counted, plural
+from slide_gui.text import clean_name, counted, plural
 
 __all__ = ["DELIMITERS", "read_csv"]
 
@@ -74,7 +73,7 @@ def read_csv(
     ------
     DataError
         If the file is empty, a line has the wrong width or holds what is no finite number (the message names
-        the line), a cell is missing, named labels are not whole, or there is no feature.
+        the line), a cell is missing, or there is no feature.
     UndecidedColumnsError
         If other columns than that of the labels hold text and are not left out.
     """
@@ -103,14 +102,14 @@ def read_csv(
     if coded is not None and layout.label in layout.text:
         coded_labels = coded.labels(table.column)
         return _part(layout, table.rows, coded_labels, coded.names, layout.label, layout.guesses, path)
-    rows, labels, label, guesses, unlabelled = _split(table, layout, layout.reading, place)
+    rows, labels, label, guesses, unlabelled = _split(table, layout, layout.reading)
     return _part(layout, rows, labels, (), label, (*layout.guesses, *guesses), path, unlabelled)
 
 
 def _part(
     layout: _Layout,
-    rows: NDArray[np.float32],
-    labels: NDArray[np.int64] | None,
+    rows: NDArray[np.floating],
+    labels: NDArray[np.generic] | None,
     label_names: tuple[str, ...],
     label: int | None,
     guesses: tuple[Guess, ...],
@@ -341,7 +340,7 @@ def _unique_names(cells: list[str]) -> tuple[str, ...]:
     """Return the names, empty and repeated ones told apart by the number of their column."""
     names: dict[str, None] = {}
     for k, cell in enumerate(cells, start=1):
-        name = " ".join(cell.split()) or f"column {k}"
+        name = clean_name(" ".join(cell.split())) or f"column {k}"
         while name in names:
             name = f"{name} ({k})"
         names[name] = None
@@ -438,8 +437,8 @@ def _undecided(
 
 
 def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) -> int:
-    if asked in names:
-        return names.index(asked)
+    if clean_name(asked) in names:
+        return names.index(clean_name(asked))
     folded = [name.lower() for name in names]
     if asked.lower() in folded:
         return folded.index(asked.lower())
@@ -518,7 +517,7 @@ class _CodedLabels(io.RawIOBase):
             return mark.join(cells) + b"\n"
         assert layout.label is not None
         try:
-            name = " ".join(cells[layout.label].decode().split())
+            name = cells[layout.label].decode().strip()
         except UnicodeDecodeError:  # a line of 16 MiB may be cut within a letter
             raise DataError(f"line {self._line} is too long; expected one sample a line", self._place) from None
         if is_missing(name):
@@ -552,30 +551,30 @@ class _CodedLabels(io.RawIOBase):
 
 
 def _split(
-    table: Table, layout: _Layout, reading: Reading, place: str
-) -> tuple[NDArray[np.float32], NDArray[np.int64] | None, int | None, Sequence[Guess], str]:
+    table: Table, layout: _Layout, reading: Reading
+) -> tuple[NDArray[np.floating], NDArray[np.generic] | None, int | None, Sequence[Guess], str]:
     """Decide which column holds the labels; return it with rows, labels, what was guessed, and why there are none."""
     rows, last = table.rows, table.column
     if layout.label is not None:
-        return rows, whole_labels(last, place), layout.label, (), ""
+        return rows, last, layout.label, (), ""
     d = rows.shape[1] + 1
     if reading.label_column is not None or (layout.left_out and d - 1 in layout.left_out):
-        everything = np.column_stack([rows, last.astype(np.float32)])
+        everything = np.column_stack([rows, last.astype(np.float32) if fits_float32(last) else last])
         return everything, None, None, (), "all columns were taken for features; say which one holds the labels"
     unlabelled_image = not layout.names and square_shape(d, SMALLEST_SQUARE) is not None
-    if not unlabelled_image and _look_like_labels(last):
+    if not unlabelled_image and (reading.bins or _look_like_labels(last)):
         guess = Guess(
             f"labels in column {_said(d - 1, layout.names)}",
-            "it is the last one and holds whole numbers",
+            "it is the last one and holds numbers" if reading.bins else "it is the last one and holds whole numbers",
         )
-        return rows, whole_labels(last, place), d - 1, (guess,), ""
-    everything = np.column_stack([rows, last.astype(np.float32)])
+        return rows, last, d - 1, (guess,), ""
+    everything = np.column_stack([rows, last.astype(np.float32) if fits_float32(last) else last])
     if not unlabelled_image and square_shape(d - 1, SMALLEST_SQUARE) and _look_like_labels(everything[:, 0]):
         guess = Guess(
             f"labels in column {_said(0, layout.names)}",
             "it holds whole numbers, and the others an image",
         )
-        return np.ascontiguousarray(everything[:, 1:]), whole_labels(everything[:, 0], place), 0, (guess,), ""
+        return np.ascontiguousarray(everything[:, 1:]), everything[:, 0], 0, (guess,), ""
     if unlabelled_image:
         why_not = f"its {d} columns were taken for an image, without labels"
     elif last.min() == last.max():

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,9 @@ __all__ = [
     "MOST_CLASSES",
     "Part",
     "is_missing",
+    "looks_like_quantity",
     "named_labels",
+    "quantile_ranges",
     "role_of",
     "skipped_guess",
     "square_guess",
@@ -41,8 +45,8 @@ class Part:
     ----------
     rows : ndarray of shape (n, d)
         Any real dtype.
-    labels : ndarray of shape (n,), int64, or None
-        None where the file has none.
+    labels : ndarray of shape (n,), or None
+        Numbers of any real dtype, numbers of the `label_names` if there are any; None if the file has no labels.
     image_shape : tuple of (rows, columns), or None
         None for plain features.
     place : str
@@ -60,7 +64,7 @@ class Part:
     """
 
     rows: NDArray[np.generic]
-    labels: NDArray[np.int64] | None
+    labels: NDArray[Any] | None
     image_shape: tuple[int, int] | None
     place: str
     role: str = "train"
@@ -114,7 +118,7 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     DataError
         If a name is missing (empty, NA, ?, …), or there are too many to be classes.
     """
-    names = [" ".join(text.split()) for text in texts]
+    names = [text.strip() for text in texts]
     missing = next((row for row, name in enumerate(names, start=1) if is_missing(name)), None)
     if missing is not None:
         raise DataError(
@@ -126,6 +130,64 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
         raise DataError(f"holds more than {MOST_CLASSES} different texts, which are no classes", place)
     number = {name: code for code, name in enumerate(known)}
     return np.array([number[name] for name in names], np.int64), known
+
+
+_MANY, _SEVERAL, _RARE = 30, 10, 5
+
+
+def looks_like_quantity(values: NDArray[Any]) -> bool:
+    """Return True if labels are many different numbers that look measured rather than assigned to classes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers of any real dtype.
+    """
+    numbers, counts = np.unique(values, return_counts=True)
+    rare = bool(np.median(counts) < _RARE)  # most of the numbers belong to fewer than five rows
+    # A few rows of each of ten classes are a small data set.
+    if len(numbers) <= (_SEVERAL if rare else _MANY):
+        return False
+    if (np.rint(numbers) != numbers).any():
+        return True
+    # Class numbers are names, so people assign them without gaps from 0 or 1, or collect about as many rows for each.
+    # Measured numbers have gaps, begin anywhere, and some of them occur once.
+    consecutive = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
+    even = counts.min() >= 2 and counts.max() <= 3 * counts.min()
+    return not (even or (consecutive and not rare))
+
+
+def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the limits between ranges that hold about equally many of the values, and the names of the ranges.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Finite numbers.
+    n_ranges : int
+        2 or more.
+    place : str
+        The file, for the message.
+
+    Returns
+    -------
+    limits : ndarray of shape (n_ranges − 1,)
+        A value belongs to the range before the first limit that is not less.
+    names : tuple of str
+
+    Raises
+    ------
+    DataError
+        If the values have too few different numbers.
+    """
+    shares = np.arange(1, n_ranges) / n_ranges
+    limits = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    limits = limits[limits < values.max()]
+    if len(limits) < n_ranges - 1:
+        raise DataError(f"has labels that fall into fewer than {n_ranges} ranges; ask for fewer ranges", place)
+    shown = [f"{limit:.10g}" for limit in limits]
+    between = (f"above {low} to {high}" for low, high in pairwise(shown))
+    return limits, (f"up to {shown[0]}", *between, f"above {shown[-1]}")
 
 
 def whole_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]:

@@ -16,7 +16,7 @@ from slide_gui.data.readers.parts import is_missing
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
-__all__ = ["LATE_COMMENT", "Table", "decode", "read_table"]
+__all__ = ["LATE_COMMENT", "Table", "decode", "fits_float32", "read_table"]
 
 
 LATE_COMMENT = "begins with #, but comments may stand only before the first row; leave the line out"
@@ -144,15 +144,15 @@ class Table:
 
     Attributes
     ----------
-    rows : ndarray of shape (n, columns − 1), float32
-        All columns but one.
+    rows : ndarray of shape (n, columns − 1), float32 or float64
+        All columns but one; float32 if that holds every number exactly.
     column : ndarray of shape (n,), float64
         The column kept apart, which may hold labels.
     comments, blanks : int
         How many lines of each kind were skipped.
     """
 
-    rows: NDArray[np.float32]
+    rows: NDArray[np.floating]
     column: NDArray[np.float64]
     comments: int = 0
     blanks: int = 0
@@ -242,14 +242,24 @@ def _whole_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
     return text[:cut], text[cut:]
 
 
+def fits_float32(values: NDArray[np.generic]) -> bool:
+    """Return True if float32 holds every value exactly."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values.dtype in (bool, np.float32) or bool((values.astype(np.float32) == values).all())
+
+
 class _Sink:
-    """Rows collected in place: the array grows by moving its memory, never by a second copy."""
+    """Rows collected in place: the array grows by moving its memory, never by a second copy.
+
+    The rows are float32 until a number comes that float32 does not hold exactly. Rounding a column of time stamps
+    before it is scaled would make equal what lies seconds apart.
+    """
 
     def __init__(self, columns: int, apart: int, expected: int, line_bytes: int, place: str) -> None:
         self.columns, self.line_bytes, self.filled = columns, line_bytes, 0
         self.apart, self._place = apart % columns, place
         check_memory(4 * expected * columns, place)
-        self._rows = np.empty((expected, columns - 1), np.float32)
+        self._rows: NDArray[np.floating] = np.empty((expected, columns - 1), np.float32)
         self._column = np.empty(expected, np.float64)
 
     def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
@@ -257,9 +267,10 @@ class _Sink:
         if stop > self._rows.shape[0]:
             self._resize(stop + stop // 4)
         k = self.apart
-        with np.errstate(over="ignore"):
-            self._rows[start:stop, :k] = block[:, :k]
-            self._rows[start:stop, k:] = block[:, k + 1 :]
+        if self._rows.dtype == np.float32 and not fits_float32(block):
+            self._widen()
+        self._rows[start:stop, :k] = block[:, :k]
+        self._rows[start:stop, k:] = block[:, k + 1 :]
         self._column[start:stop] = block[:, k]
         self.filled = stop
 
@@ -267,8 +278,14 @@ class _Sink:
         self._resize(self.filled)
         return Table(self._rows, self._column, comments, blanks)
 
+    def _widen(self) -> None:
+        check_memory(8 * self._rows.shape[0] * self.columns, self._place)
+        rows = np.empty(self._rows.shape, np.float64)
+        rows[: self.filled] = self._rows[: self.filled]
+        self._rows = rows
+
     def _resize(self, rows: int) -> None:
-        check_memory(4 * rows * self.columns, self._place)
+        check_memory(self._rows.itemsize * rows * self.columns, self._place)
         self._rows.resize((rows, self.columns - 1), refcheck=False)
         self._column.resize(rows, refcheck=False)
 

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.state.jobs import Lane, Problem, sentence
+from slide_gui.text import spreadsheet_text
 
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
@@ -123,7 +124,7 @@ class ExportController(QObject):
     def copy_table(self, text: str, why_nothing: str) -> None:
         """Put numbers on the clipboard; without any, say why there is nothing."""
         if text:
-            QApplication.clipboard().setText(text)
+            QApplication.clipboard().setText(spreadsheet_text(text))
         else:
             self.problem.emit(Problem("Nothing to copy yet", why_nothing))
 
