@@ -10,7 +10,7 @@ import os
 import sys
 
 # What `signal` wraps: its own import takes long enough for Ctrl+C to fall into it.
-from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError, progress_bar, usage
+from slide_gui.cli.console import UsageError, progress_bar, usage, warn
 from slide_gui.text import counted
 
 if TYPE_CHECKING:
@@ -36,6 +36,8 @@ __all__ = [
     "add_method_options",
     "add_run_options",
     "add_stack_options",
+    "check_folder",
+    "check_outputs",
     "choice_help",
     "chosen_image",
     "cluster_choice",
@@ -47,9 +49,11 @@ __all__ = [
     "picture_session",
     "read_data",
     "read_options",
+    "refuse_existing",
     "run_choices",
     "stack_parameters",
     "svm_parameters",
+    "warn_of_guesses",
 ]
 
 
@@ -92,6 +96,12 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
         "--scale", dest="scaled", action="store_true", default=None, help="bring each feature of no picture to 0 … 1"
     )
     scales.add_argument("--no-scale", dest="scaled", action="store_false", help="keep the numbers as they are")
+    group.add_argument(
+        "--bins",
+        type=int,
+        metavar="K",
+        help="cut a quantity as label into K ranges with about equally many training rows; 0: each number is a class",
+    )
     group = parser.add_argument_group(
         "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
     )
@@ -133,7 +143,7 @@ def read_options(arguments: argparse.Namespace) -> tuple[Reading, HeldOut | None
         shape = None if arguments.shape is None else _shape(arguments.shape)
         left_out = tuple(arguments.leave_out or ())
         given = arguments.label_column, arguments.header, shape, arguments.transposed, left_out, arguments.scaled
-        return Reading(*given).checked(), _held_out(arguments)
+        return Reading(*given, bins=arguments.bins).checked(), _held_out(arguments)
 
 
 def data_sources(
@@ -211,9 +221,89 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource, label: str = "reading") -> Dataset:
-    """Return the data set, with a bar on stderr while it is read."""
+    """Return the data set, with a bar on stderr while it is read, and then what should be checked."""
     with progress_bar(label) as progress:
-        return source.load(progress=progress)
+        dataset = source.load(progress=progress)
+    warn_of_guesses(dataset)
+    return dataset
+
+
+def warn_of_guesses(dataset: Dataset) -> None:
+    """Print on stderr what was guessed of the files and should be checked."""
+    for guess in dataset.opened.guesses:
+        if not guess.sure and guess.why != dataset.opened.unlabelled:  # a refusal of the classes says that with options
+            warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
+
+
+def check_outputs(
+    arguments: argparse.Namespace,
+    outputs: Sequence[Path],
+    sources: Sequence[DataSource] = (),
+    *,
+    store: Path | None = None,
+) -> None:
+    """Refuse to write over an input or a store, before anything is read.
+
+    Parameters
+    ----------
+    outputs : sequence of Path
+        The files that will be written.
+    sources : sequence of DataSource
+        The data that are read.
+    store : Path, optional
+        A store that the arguments do not name as ``store``.
+
+    Raises
+    ------
+    UsageError
+        If an output is an input, a store, or a part of one.
+    """
+    from slide_gui.data.files import check_outputs
+    from slide_gui.experiments.database import store_files
+
+    stores = [each for each in (store, getattr(arguments, "store", None)) if each is not None]
+    with usage():
+        check_outputs(outputs, [*_inputs(arguments, sources), *(path for each in stores for path in store_files(each))])
+
+
+def refuse_existing(outputs: Iterable[Path]) -> None:
+    """Refuse to replace files that the user did not name.
+
+    Raises
+    ------
+    UsageError
+        If one of them exists.
+    """
+    for output in outputs:
+        if output.exists():
+            raise UsageError(f"{output} exists; name it with -o to replace it")
+
+
+def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Sequence[DataSource] = ()) -> None:
+    """Refuse a folder for outputs that holds files of the user, before anything is read.
+
+    Raises
+    ------
+    UsageError
+        If slide-gui did not write what is in it, or an input is in it.
+    """
+    from slide_gui.data.errors import DataError
+    from slide_gui.data.files import check_folder
+
+    if folder is None:
+        return
+    check_outputs(arguments, [folder], sources)
+    with usage():
+        check_folder(folder)
+        for each in _inputs(arguments, sources):
+            if folder.resolve() in each.resolve().parents:
+                raise DataError(f"the input {each} is in it; name another folder", str(folder))
+
+
+def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> list[Path]:
+    """Return the files and folders that a command reads."""
+    named = (getattr(arguments, name, None) for name in ("image", "provenance", "scheduler"))
+    return [*(path for source in sources for path in source.files()), *(Path(each) for each in named if each)]
 
 
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

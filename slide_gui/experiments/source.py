@@ -195,7 +195,7 @@ class DataSource:
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
             reading = asdict(self.reading)  # what later versions added stands there only where it says something
-            usual = {"left_out": (), "scaled": None}
+            usual = {"left_out": (), "scaled": None, "bins": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
             document["held_out"] = asdict(self.held_out)
@@ -216,6 +216,8 @@ class DataSource:
         words += [word for name in reading.left_out for word in ("--leave-out", name)]
         if reading.scaled is not None:
             words += ["--scale" if reading.scaled else "--no-scale"]
+        if reading.bins is not None:
+            words += ["--bins", reading.bins]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:
@@ -251,6 +253,17 @@ class DataSource:
         if self.key:
             return f"{_GENERATED if self.generated else ''}{self.key}"
         return os.pathsep.join(self.paths)
+
+    def files(self) -> list[Path]:
+        """Return the files and folders that are read; none where the data are generated."""
+        from slide_gui.data.catalogue import find
+        from slide_gui.data.entries import entries
+        from slide_gui.data.lazy import is_lazy
+
+        if self.key:
+            is_read = not self.generated and self.key in {entry.key for entry in entries()}
+            return (find(self.key) or []) if is_read else []
+        return [Path(path.partition("://")[2] if is_lazy(path) else path) for path in self.paths]
 
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
         """Read or generate the data set, and hold rows out where it has no test part.

@@ -30,7 +30,7 @@ from slide_gui.text import count, counted, fixed, label_names, significant
 if TYPE_CHECKING:
     from slide_gui.experiments.cluster import Cluster
 
-__all__ = ["Rival", "Trial", "plan_trial", "try_data"]
+__all__ = ["Rival", "Trial", "plan_trial", "trial_seconds", "try_data"]
 
 _SECONDS = 60.0
 _GRIDS = (
@@ -177,9 +177,7 @@ def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
     DataError
         If the data have no classes, or no rows to judge on.
     """
-    problem = dataset.why_no_classes
-    if problem:
-        raise DataError(problem, dataset.name)
+    dataset.check_classes()
     if len(dataset.test) == 0 or dataset.test_labels is None:
         raise DataError("has no test part, and nothing is held out; hold some rows out", dataset.name)
     shape = RunShape.of(dataset)
@@ -197,6 +195,13 @@ def plan_trial(dataset: Dataset, source: str = "") -> SweepSpec:
         if labels <= _FEWEST_LABELS:
             return sweep
         labels = max(labels // 2, _FEWEST_LABELS)
+
+
+def trial_seconds(sweep: SweepSpec, dataset: Dataset) -> float:
+    """Return what a trial takes on an ordinary computer: the runs of its sweep, then up to three on the test set."""
+    shape, specs = RunShape.of(dataset), {point.spec.hash: point.spec for point in sweep.points()}
+    last = [_final(spec, dataset) for spec in list(specs.values())[-3:]]
+    return sum(typical_seconds(spec, shape) for spec in (*specs.values(), *last))
 
 
 def try_data(

@@ -18,7 +18,7 @@ from slide_gui.cli import console, main
 from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import Reading
-from slide_gui.progress import NO_PROGRESS, Cancelled
+from slide_gui.progress import Cancelled, Stage
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "pooch", "PIL")
@@ -101,10 +101,21 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_that_the_bar_is_drawn_on_a_terminal_only_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress_bar("reading") as progress:
-        assert progress is NO_PROGRESS
+def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", file := io.StringIO())
+    clock = [100.0]
+    monkeypatch.setattr("slide_gui.cli.console.time.monotonic", lambda: clock[0])
+    with progress_bar("trying") as progress:
+        progress.report(0.0, Stage("comparing", 0, 8))
+        for step in range(220):
+            clock[0] += 0.1
+            progress.report(step / 400)
+    assert file.getvalue().splitlines() == ["trying 25 % comparing, 1 of 8", "trying 50 % comparing, 1 of 8"]
+
+
+def test_that_the_bar_is_drawn_on_a_terminal_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with progress_bar("reading") as progress:
@@ -157,7 +168,7 @@ sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path, sent: str) -> None:
     import numpy as np
 
-    np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 100), dtype=np.float32))
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 99), dtype=np.float32))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", INTERRUPTED, sent]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)

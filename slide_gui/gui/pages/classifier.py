@@ -235,7 +235,7 @@ class ClassifierPage(Page):
             self._show_result(controller.result)
         else:
             self.rate.setText("")
-            self.details.setText(problem)
+            self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
             self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
             self._clear()
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.data.dataset import Dataset
@@ -34,7 +34,7 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box
+from slide_gui.gui.widgets.controls import PlainLabel, StartPause, add_button, label, name_box
 from slide_gui.progress import Progress, Stage
 from slide_gui.text import counted, place_name
 
@@ -111,7 +111,7 @@ class CurvesPage(Page):
         self.course.setMinimumHeight(32)
         self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
-        self.sentence, self.bundle_button = QLabel(self), QPushButton("Export…", self)
+        self.sentence, self.bundle_button = PlainLabel("", self), QPushButton("Export…", self)
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setWordWrap(True)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -410,7 +410,7 @@ class CurvesPage(Page):
             folds = {each.point.spec.fingerprint for each in answers}
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
-            note = f"{f'mean of {len(draws)} splits and seeds'} · {note}"
+            note = f"mean of {len(draws)} splits and seeds, 95 % interval over {rate.covers} · {note}"
         errors = [each.validation_error for each in answers if each.validation_error is not None]
         validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
         by = describe_widths(known[key].chosen_by)

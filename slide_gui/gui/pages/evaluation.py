@@ -169,9 +169,8 @@ class _Several(QPushButton):
 
 
 _NOTES = (
-    "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by "
-    "Holm’s correction over the table; the corrected resampled t-test over splits, McNemar’s "
-    "on one."
+    "In brackets: 95 % interval given the training set, over test rows and splits (one split: rows). Marks: p < 0.05 "
+    "after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
 )
 _QUICK = "quick: 600 training rows, not the paper’s figures"
 

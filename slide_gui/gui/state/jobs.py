@@ -67,6 +67,8 @@ def sentence(error: Exception) -> str:
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is another
         return "There is not enough memory for this; close other programs, or use fewer rows or features."
     said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
+    if isinstance(error, OSError) and error.strerror:  # str() begins with "[Errno 28]", or "[Errno None]"
+        said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = str(said).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
 

@@ -29,7 +29,7 @@ from slide_gui.gui.state.library import RunLibrary
 from slide_gui.gui.state.task import Task
 from slide_gui.gui.state.workspace import Workspace, panel_parameters
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import dataset_title
+from slide_gui.text import about, dataset_title
 
 __all__ = ["RunController"]
 
@@ -138,6 +138,14 @@ class RunController(QObject):
             return None
         stack = self._workspace.state.parameters
         return RunSpec(dataset.fingerprint, source.argument, method, stack, svm, held_out=dataset.held_out)
+
+    def training_time(self, svm: SvmParameters, method: str) -> str:
+        """Return how long training the run takes, in a sentence; empty without labelled data."""
+        spec, dataset = self.spec_of(svm, method), self._workspace.dataset
+        if spec is None or dataset is None:
+            return ""
+        seconds = sum(typical_seconds(each, RunShape.of(dataset)) for each in on_every_fold(spec.checked(), dataset))
+        return f"Training takes {about(seconds)} on an ordinary computer."
 
     def bases(self) -> tuple[RunSpec, ...]:
         """Return runs of nothing in particular on the data that are open, one for each of their folds."""

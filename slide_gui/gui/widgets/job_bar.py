@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.layouts import flush
-from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.controls import PlainLabel, label
 from slide_gui.gui.widgets.motion import motion_allowed
 
 __all__ = ["JobBar"]
@@ -81,11 +81,11 @@ class JobBar(QWidget):
             each.setVisible(running)
 
 
-class _Elided(QLabel):
+class _Elided(PlainLabel):
     """A label that may be narrower than its text."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__("", parent)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
 
     def minimumSizeHint(self) -> QSize:
