@@ -118,7 +118,7 @@ def opened(closed_window: MainWindow, picture: Watch, tmp_path: Path) -> MainWin
             stack = StackParameters(noise=noise, depth=1)
             spec = RunSpec(dataset.fingerprint, source=source.argument, stack=stack, svm=svm, held_out=HeldOut())
             store.save(run(dataset, spec.checked()))
-            store.tag(spec.checked().hash, [f"{TAG}\x1b"])
+            store.tag(spec.checked().hash, [f"=1+1 {TAG}\x1b"])
     closed_window.resize(1280, 720)
     closed_window.show()
     closed_window.workspace.open(source)
@@ -148,6 +148,11 @@ def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: Main
             shown[page.name, view] = look_at(window)
             for table in window.pages.shown().tables():
                 shown["table", page.name, view] = table.text()
+    show_page(window, "runs")
+    window.pages.show_view("runs", 0)
+    for copy in (window.actions_by_name["copy_table"].trigger, window.pages.page("runs").run_table._copy):
+        copy()
+        assert "\t'=1+1 <img" in QApplication.clipboard().text()
     window.pages.page("runs").run_table.compare_requested.emit((first, second))
     wait(lambda: not window.lane.busy, 60)
     show_page(window, "runs")
