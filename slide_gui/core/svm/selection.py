@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from slide_gui.core.linear_algebra import take_rows
 from slide_gui.core.sampling import held_out_mask, stratified_subset
 from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
-from slide_gui.core.svm.kernel import Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
+from slide_gui.core.svm.kernel import COARSE, Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
 from slide_gui.core.svm.model import train
 from slide_gui.core.svm.pairs import class_scores, pairs_of
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy
@@ -219,7 +219,12 @@ def median_width_search(
     folds = stratified_folds(codes, n_folds, seed)
     sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
-    distances = Vectors(Embedding.of(Z, sizes, widths, pulse)(Z, progress=pulse)).distances(pulse)
+    embedding = Embedding.of(Z, sizes, widths, pulse)
+    vectors = Vectors(embedding(Z, progress=pulse))
+    if vectors.rounding > COARSE:
+        vectors = Vectors(embedding(Z, dtype=np.float64, progress=pulse))
+    distances = vectors.distances(pulse, np.float32)
+    del vectors
     options = SolverOptions(squared, 1.0, memory=memory // 2, seed=seed)
     judged = CrossValidation(distances, codes, folds, options)
     points: list[GridPoint] = []
@@ -308,7 +313,9 @@ def tune(
     for number, (scale, C) in enumerate(points):
         steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
         at_point = sizes, widths * scale, C, parameters
-        model = train(fitted, codes[inside], *at_point, medians=medians, weights=some, progress=steady.pulse)
+        model = train(
+            fitted, codes[inside], *at_point, medians=medians, weights=some, exact=False, progress=steady.pulse
+        )
         predicted = model.predict(judged, progress=steady.pulse)
         wrong = _total(predicted != codes[outside], _of(weights, outside))
         if wrong < fewest:
@@ -323,7 +330,7 @@ _HARDER = (1.0, 3.0, 10.0)  # of the learned C: what is smooth or squared likes 
 _FOLDS = 5
 _FEW = 250  # rows whose errors tell which points of a grid are worth all folds
 _BEST = 3
-_JUDGED = 200  # rows held out of the sample for the comparison: as many folds as have them
+_JUDGED = 200  # rows held out of the sample for the comparison: one fold, or two if that has fewer
 _MOST_JUDGED = 5000
 _BLOCK = 500
 _STEPS_A_ROW = 100  # pair steps of one training: what is not solved by then is evaluated as it is, and marked
@@ -363,8 +370,8 @@ def choose_widths(
     """Learn widths, compare them with median widths on rows that neither was learned on, and keep the better.
 
     If at least a fifth of all rows are outside the sample, both are learned on the sample and evaluated on up to 5 000
-    of the other rows. Otherwise folds of the sample are held out, as few of five as have 200 rows together: for each,
-    both are learned on the other rows and evaluated on the fold, and the better is learned again on the whole sample.
+    of the other rows. Otherwise a fifth of the sample is held out, or two in turn if a fifth has fewer than 200 rows: both
+    are learned on the other rows and evaluated on the fifth, and the better is learned again on the whole sample.
     Learning selects C, and the scale of the median widths, by cross-validation on the rows that it is given. The one
     with fewer errors on all held-out rows together is the better; the learned widths win ties.
 
@@ -421,7 +428,7 @@ class _Comparison:
         limited = replace(self._parameters, max_iter=_STEPS_A_ROW * len(fitted))
         for widths, best in both:
             given = fitted, sample.codes, sizes, widths, best.C, limited
-            model = train(*given, medians=sample.medians, weights=sample.weights, progress=steady.pulse)
+            model = train(*given, medians=sample.medians, weights=sample.weights, exact=False, progress=steady.pulse)
             blocks = [outside[top : top + _BLOCK] for top in range(0, len(outside), _BLOCK)]
             predicted = [model.predict(take_rows(Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
             wrong = np.concatenate(predicted) != codes[outside]
@@ -435,7 +442,7 @@ class _Comparison:
         learned, n = None, len(sample.codes)
         if np.bincount(sample.codes).min() > 2:
             folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed)
-            n_held_out = min(_FOLDS, -(-_JUDGED * _FOLDS // n))
+            n_held_out = 1 if n >= _FOLDS * _JUDGED else 2
             for fold in range(n_held_out):
                 part = self._progress.part(0.6 * fold / n_held_out, 0.6 * (fold + 1) / n_held_out)
                 steady = MonotonicProgress(part)
