@@ -274,7 +274,7 @@ def train(
     shares = tuple(shares_of(widths, medians).tolist())
     vectors = embedding(Z, support, progress=steady.pulse)
     coarse = np.finfo(np.float32).eps * squared_norms(vectors).max(initial=0.0) > COARSE
-    if coarse or np.linalg.norm(coefficients, axis=1).max() > _LARGE:
+    if coarse or len(codes) <= _SMALL or np.linalg.norm(coefficients, axis=1).max() > _LARGE:
         vectors = embedding(Z, support, np.float64, steady.pulse)
     return SvmModel(
         embedding,
