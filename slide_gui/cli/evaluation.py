@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
-from slide_gui.cli.options import add_cluster_options, check_folder, check_outputs, cluster_choice, opened_cluster
+from slide_gui.cli.options import (
+    add_cluster_options,
+    check_folder,
+    check_outputs,
+    cluster_choice,
+    opened_cluster,
+    warn_of_guesses,
+)
 from slide_gui.progress import NO_PROGRESS
 
 if TYPE_CHECKING:
@@ -44,7 +51,9 @@ def _loader(generated: bool, files: Mapping[str, str] | None = None) -> Callable
     def load(key: str, progress: Progress) -> Dataset:
         if key not in given:
             return DataSource(key=key, generated=generated).load(progress=progress)
-        return replace(DataSource.parse(given[key]).load(progress=progress), name=entry(key).title, key="")
+        dataset = DataSource.parse(given[key]).load(progress=progress)
+        warn_of_guesses(dataset)
+        return replace(dataset, name=entry(key).title, key="")
 
     return load
 

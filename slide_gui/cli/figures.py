@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
+from slide_gui.cli.console import Command, UsageError, print_answer, print_line, progress_bar, usage
 from slide_gui.cli.data import describe_model
 from slide_gui.cli.options import (
     add_data,
@@ -449,7 +449,7 @@ def _draw(arguments: argparse.Namespace) -> int:
     outputs = _outputs(arguments, provenance.figure)
     check_outputs(arguments, outputs, [provenance.source])
     if provenance.difference:
-        print(f"slide-gui: {arguments.provenance}: {provenance.difference}", file=sys.stderr)
+        print_line(f"slide-gui: {arguments.provenance}: {provenance.difference}", sys.stderr)
     from slide_gui.figures.export import save_export
 
     dataset = read_data(provenance.source, f"reading {provenance.source.argument}")

@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import UsageError, progress_bar, usage
+from slide_gui.cli.console import UsageError, progress_bar, usage, warn
 from slide_gui.text import counted
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ __all__ = [
     "run_choices",
     "stack_parameters",
     "svm_parameters",
+    "warn_of_guesses",
 ]
 
 
@@ -95,6 +96,12 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
         "--scale", dest="scaled", action="store_true", default=None, help="bring each feature of no picture to 0 … 1"
     )
     scales.add_argument("--no-scale", dest="scaled", action="store_false", help="keep the numbers as they are")
+    group.add_argument(
+        "--bins",
+        type=int,
+        metavar="K",
+        help="cut a quantity as label into K ranges with about equally many training rows; 0: each number is a class",
+    )
     group = parser.add_argument_group(
         "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."
     )
@@ -136,7 +143,7 @@ def read_options(arguments: argparse.Namespace) -> tuple[Reading, HeldOut | None
         shape = None if arguments.shape is None else _shape(arguments.shape)
         left_out = tuple(arguments.leave_out or ())
         given = arguments.label_column, arguments.header, shape, arguments.transposed, left_out, arguments.scaled
-        return Reading(*given).checked(), _held_out(arguments)
+        return Reading(*given, bins=arguments.bins).checked(), _held_out(arguments)
 
 
 def data_sources(
@@ -214,9 +221,18 @@ def _held_out(arguments: argparse.Namespace) -> HeldOut | None:
 
 
 def read_data(source: DataSource, label: str = "reading") -> Dataset:
-    """Return the data set, with a bar on stderr while it is read."""
+    """Return the data set, with a bar on stderr while it is read, and then what should be checked."""
     with progress_bar(label) as progress:
-        return source.load(progress=progress)
+        dataset = source.load(progress=progress)
+    warn_of_guesses(dataset)
+    return dataset
+
+
+def warn_of_guesses(dataset: Dataset) -> None:
+    """Print on stderr what was guessed of the files and should be checked."""
+    for guess in dataset.opened.guesses:
+        if not guess.sure and guess.why != dataset.opened.unlabelled:  # a refusal of the classes says that with options
+            warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 
 def check_outputs(

@@ -12,7 +12,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import DONE, FAILED, Command, UsageError, add_json, print_answer, progress_bar, usage
+from slide_gui.cli.console import (
+    DONE,
+    FAILED,
+    Command,
+    UsageError,
+    add_json,
+    announce,
+    print_answer,
+    progress_bar,
+    usage,
+)
 from slide_gui.cli.options import (
     add_cluster_options,
     add_data,
@@ -30,8 +40,7 @@ from slide_gui.cli.options import (
     stack_parameters,
     svm_parameters,
 )
-from slide_gui.data.errors import printable
-from slide_gui.text import dataset_title, label_names
+from slide_gui.text import dataset_title, label_names, printable
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -136,15 +145,20 @@ def _answer_folds(dataset: Dataset, results: Sequence[RunResult], arguments: arg
 
 def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
     """Return the result, from the store if it holds it; keep it there if it does not."""
+    from slide_gui.experiments.cost import RunShape, typical_seconds
     from slide_gui.experiments.run import run
 
+    seconds = typical_seconds(spec, RunShape.of(dataset))
     if output is None:
+        announce(seconds)
         with progress_bar("training") as progress:
             return run(dataset, spec, progress=progress)
     from slide_gui.experiments.store import RunStore
     from slide_gui.experiments.sweep import stored_or_run
 
     with RunStore(output) as store, progress_bar("training") as progress:
+        if not store.hashes(spec.hash):
+            announce(seconds)
         return stored_or_run(dataset, spec, store, progress=progress)
 
 
@@ -374,7 +388,7 @@ def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namesp
             )
         mean = _mean(state)
         spread = "" if dealt and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
-        yield f"mean test error {mean}{spread}"
+        yield f"mean test error {mean}, 95 % interval over {mean.covers}{spread}"
     if arguments.figure is not None:
         yield f"saved {arguments.figure}"
 
@@ -490,9 +504,11 @@ def _full_hash(store: RunStore, beginning: str) -> str:
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.stored_run import READABLE
+
     runs = store.runs()
     extra = ({"low": run.rate.low, "high": run.rate.high, "current": run.is_current} for run in runs)
-    document = [asdict(run) | more for run, more in zip(runs, extra, strict=True)] if arguments.json else None
+    document = [{name: getattr(run, name) for name in READABLE} | more for run, more in zip(runs, extra, strict=True)]
     return print_answer(arguments, document, _run_lines(runs))
 
 
@@ -537,7 +553,7 @@ def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Na
     for name, fault in report.faults.items():
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
-        yield printable(f"{arguments.store}: {damaged}")
+        yield f"{arguments.store}: {damaged}"
     yield f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole"
     if (report.faults or report.damage) and arguments.save_whole is None:
         yield f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"

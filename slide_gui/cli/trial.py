@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from slide_gui.cli.console import Command, print_answer, progress_bar
+from slide_gui.cli.console import Command, announce, print_answer, progress_bar
 from slide_gui.cli.options import (
     add_cluster_options,
     add_data,
@@ -34,12 +34,13 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
 
 def _try(arguments: argparse.Namespace) -> int:
     from slide_gui.data.files import folder_files
-    from slide_gui.experiments.trial import plan_trial, try_data
+    from slide_gui.experiments.trial import plan_trial, trial_seconds, try_data
 
     where, source = cluster_choice(arguments), data_source(arguments)
     check_folder(arguments, arguments.out, [source])
     dataset = read_data(source)
-    plan_trial(dataset)  # refuses what cannot be judged before a store is made
+    plan = plan_trial(dataset)  # refuses what cannot be judged before a store is made
+    announce(trial_seconds(plan, dataset))
     if arguments.out is not None:
         with folder_files(arguments.out):  # marks the folder, which may get the store, too
             pass

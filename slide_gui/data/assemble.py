@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,13 +14,19 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.data.entries import recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
-from slide_gui.data.readers.parts import Part
+from slide_gui.data.readers.parts import Part, looks_like_quantity, quantile_ranges, whole_labels
+from slide_gui.data.readers.tables import fits_float32
 from slide_gui.data.reading import AS_GUESSED, Guess, Opened, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import count, counted, label_names, plural
 
 __all__ = ["assemble"]
 
 _BLOCK = 1 << 20  # numbers
+_COMPARED = 2_000_000  # numbers whose rounding to float32 is looked at
+_SMALLEST = 1e-30  # below it float32 cannot hold inverses, squares and differences of numbers
+
+Scale = tuple[NDArray[np.float64], NDArray[np.float64]]  # of each feature, its smallest value and the size of its range
 
 
 def assemble(
@@ -27,9 +34,10 @@ def assemble(
 ) -> Dataset:
     """Make a data set of a training part and, if there is one, a test part.
 
-    A test part alone becomes the training part. Images of whole numbers are scaled to [0, 1] by the
-    smallest of 1, 16 and 255 that holds both parts (16 are the levels of scikit-learn's digits). Features that are no
-    picture are brought to [0, 1] one by one, as `Reading.scaled` says; all other numbers stay as they are.
+    A test part alone becomes the training part. Where both name their columns, these are matched by name, else by
+    position. Images of whole numbers are scaled to [0, 1] by the smallest of 1, 16 and 255 that holds both parts (16
+    are the levels of scikit-learn's digits). Features that are no picture are brought to [0, 1] one by one, as
+    `Reading.scaled` says; all other numbers stay as they are, except that those smaller than 1e-30 become 0.
 
     Parameters
     ----------
@@ -45,12 +53,11 @@ def assemble(
     Raises
     ------
     DataError
-        If there are several parts of one role, the parts do not agree in their features, or a number is
-        not finite as float32; or what was asked for does not fit them.
+        If there are several parts of one role, the parts do not agree in their features or have no class in
+        common, or a number is not finite as float32; or what was asked for does not fit them.
     """
     if not parts or not all(part.opened.columns for part in parts):
         _refuse_columns(reading, parts[0].place if parts else "")
-    parts = [_shaped(part, reading) for part in parts]
     by_role = {role: [part for part in parts if part.role == role] for role in ("train", "test")}
     for role, found in by_role.items():
         if len(found) > 1:
@@ -62,36 +69,45 @@ def assemble(
             )
     train = (by_role["train"] or by_role["test"])[0]
     test = by_role["test"][0] if by_role["train"] and by_role["test"] else None
+    if test is not None:
+        test = _shaped(_with_columns_of(train, test), reading)
+    train = _shaped(train, reading)
     if test is not None and (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
         raise DataError(
             f"has {_shape(test)}, expected {_shape(train)} as in the training part {train.place}",
             test.place,
         )
     check_memory(sum(4 * part.rows.size for part in parts), train.place)
-    scale = _full_scale([part for part in (train, test) if part is not None])
+    scaled = _is_scaled(train, reading)
+    scale = _ranges(train) if scaled else _full_scale([train] if test is None else [train, test])
     share = train.rows.shape[0] / (train.rows.shape[0] + (test.rows.shape[0] if test else 0))
+    merged = _merged(train, scale)  # before rows that are float32 already are scaled in place
     rows = _float32(train, scale, progress.part(0.0, share))
     empty = np.empty((0, rows.shape[1]), np.float32)
     test_rows = _float32(test, scale, progress.part(share, 1.0)) if test else empty
-    scaled = _is_scaled(train, rows, reading)
-    if scaled:
-        _to_unit_range(rows, test_rows)
-        if test is not None and not np.isfinite(test_rows).all():
-            raise DataError(
-                (
-                    f"holds values more than {np.finfo(np.float32).max:.1g} times as far from those of the "
-                    f"training part {train.place} "
-                    "as those are from one another; correct them, or leave the scaling out"
-                ),
-                test.place,
-            )
+    if scaled and test is not None and not np.isfinite(test_rows).all():
+        raise DataError(
+            (
+                f"holds values more than {np.finfo(np.float32).max:.1g} times as far from those of the "
+                f"training part {train.place} "
+                "as those are from one another; correct them, or leave the scaling out"
+            ),
+            test.place,
+        )
+    tiny = _without_tiny(rows, train.feature_names)
+    _without_tiny(test_rows, ())
     known = recognise([part.place for part in parts], rows.shape[0], test_rows.shape[0], rows.shape[1])
+    train, test = _with_classes(train, test, reading)
     names = _label_names(train, test)
     if test is not None and test.label_names != names:
         test = _renamed(test, names)
     if train.label_names != names:
         train = _renamed(train, names)
     opened = _said(train.opened, scaled, reading)
+    opened = replace(opened, guesses=(*opened.guesses, *merged, *tiny))
+    if test is not None:
+        guesses = (*_of_test_set(test, opened.guesses), *_unseen_classes(train, test, names))
+        opened = replace(opened, guesses=(*opened.guesses, *guesses))
     return Dataset(
         name=known.title if known else _name(paths),
         train=rows,
@@ -109,7 +125,79 @@ def assemble(
     )
 
 
-def _is_scaled(train: Part, rows: NDArray[np.float32], reading: Reading) -> bool:
+def _with_columns_of(train: Part, test: Part) -> Part:
+    """Return a test set with its columns in the order of the training set, by their names.
+
+    Raises
+    ------
+    DataError
+        If both name their columns and one has a column that the other lacks.
+    """
+    if not (train.feature_names and test.feature_names):
+        if (train.feature_names or test.feature_names) and test.rows.shape[1] == train.rows.shape[1]:
+            what = "columns of the training set and the test set matched by position"
+            why = f"{test.place if train.feature_names else train.place} has no column names"
+            return replace(test, opened=replace(test.opened, guesses=(*test.opened.guesses, Guess(what, why))))
+        return test
+    missing = [name for name in train.feature_names if name not in set(test.feature_names)]
+    extra = [name for name in test.feature_names if name not in set(train.feature_names)]
+    if missing or extra:
+        differences = [
+            f"{word} {plural('column', 'columns', len(names))} {_listed(names)}"
+            for word, names in (("lacks", missing), ("has the additional", extra))
+            if names
+        ]
+        raise DataError(
+            f"{' and '.join(differences)}, compared with the training set {train.place}; give both files the same "
+            "column names",
+            test.place,
+        )
+    if test.feature_names == train.feature_names:
+        return test
+    place = {name: column for column, name in enumerate(test.feature_names)}
+    rows = np.ascontiguousarray(test.rows[:, [place[name] for name in train.feature_names]])
+    return replace(test, rows=rows, feature_names=train.feature_names)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"“{name}”" for name in names[:6]) + (", …" if len(names) > 6 else "")
+
+
+def _of_test_set(test: Part, known: tuple[Guess, ...]) -> tuple[Guess, ...]:
+    """Return what was guessed of the test set alone."""
+    others = (guess for guess in test.opened.guesses if guess not in known)
+    return tuple(replace(guess, what=f"{Path(test.place).name}: {guess.what}") for guess in others)
+
+
+def _unseen_classes(train: Part, test: Part, names: tuple[str, ...]) -> tuple[Guess, ...]:
+    """Return a warning if test rows are of classes that no training row has.
+
+    Raises
+    ------
+    DataError
+        If that is so for all of them.
+    """
+    if train.labels is None or test.labels is None or not len(test.labels):
+        return ()
+    trained_on = np.unique(train.labels)
+    classes, counts = np.unique(test.labels, return_counts=True)
+    unseen = ~np.isin(classes, trained_on)
+    if not unseen.any():
+        return ()
+    lacking = label_names(classes[unseen].tolist(), names)
+    if unseen.all():
+        raise DataError(
+            f"none of its classes ({_listed(lacking)}) occurs in the training set {train.place}, which has "
+            f"{_listed(label_names(trained_on.tolist(), names))}; write the same classes in both",
+            test.place,
+        )
+    n = int(counts[unseen].sum())
+    said = ", ".join(f"{name}: {counted(int(k), 'row')}" for name, k in zip(lacking[:6], counts[unseen], strict=False))
+    what = f"{counted(n, 'test row')} of {len(test.labels)} in classes that the training set lacks"
+    return (Guess(what, f"{said}{', …' if len(lacking) > 6 else ''}; a classifier errs on each of them"),)
+
+
+def _is_scaled(train: Part, reading: Reading) -> bool:
     """Return whether each feature is to be brought to 0 … 1."""
     if train.image_shape is not None:
         if reading.scaled:
@@ -117,24 +205,77 @@ def _is_scaled(train: Part, rows: NDArray[np.float32], reading: Reading) -> bool
         return False
     if reading.scaled is not None:
         return reading.scaled
-    return bool(rows.size) and (float(rows.min()) < 0.0 or float(rows.max()) > 1.0)
+    with np.errstate(over="ignore", under="ignore"):  # 1 + 1e-16 is a rounding error, not another scale
+        low, high = np.float32(train.rows.min()), np.float32(train.rows.max())
+    return bool(low < 0.0 or not _SMALLEST <= (high or 1.0) <= 1.0)
 
 
-def _to_unit_range(rows: NDArray[np.float32], test_rows: NDArray[np.float32]) -> None:
-    """Bring each feature to 0 … 1 in the first part, the second by the same; one that does not vary becomes 0."""
-    low, high = rows.min(axis=0).astype(np.float64), rows.max(axis=0).astype(np.float64)
-    size = np.where(high > low, high - low, 1.0)
+def _ranges(train: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the smallest value of each feature and the size of its range; 1 for a feature that does not vary."""
+    low, high = (each(train.rows, axis=0).astype(np.float64) for each in (np.min, np.max))
+    with np.errstate(invalid="ignore"):  # a value that is not finite is refused when its row is converted
+        return low, np.where(high > low, high - low, 1.0)
+
+
+def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]:
+    """Return values scaled to the ranges of features in float64, or divided by a number, and rounded once."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if isinstance(scale, int):
+            single = values.astype(np.float32)
+            return single if scale == 1 else single / np.float32(scale)
+        return ((values - scale[0]) / scale[1]).astype(np.float32)
+
+
+def _merged(train: Part, scale: Scale | int) -> tuple[Guess, ...]:
+    """Return a warning if different values of a feature become equal in float32.
+
+    Among many values of fifteen digits a few always do, and nothing is lost. A feature counts if more than one in a
+    hundred of its different values do, on at most `_COMPARED` numbers.
+    """
+    n, d = train.rows.shape
+    values = train.rows[:: -(-n * d // _COMPARED)]
+    if isinstance(scale, int) and fits_float32(values):
+        return ()
+    before, after = _distinct(values), _distinct(_to_float32(values, scale))
+    columns = np.flatnonzero(before - after > 0.01 * before)
+    if not len(columns):
+        return ()
+    worst = int(columns[np.argmin((after / before)[columns])])
+    name = f"“{train.feature_names[worst]}”" if train.feature_names else str(worst + 1)
+    more = f" and of {counted(len(columns) - 1, 'more feature')}" if len(columns) > 1 else ""
+    remedy = "scale the features, or subtract a constant" if isinstance(scale, int) else "look for outliers"
+    why = f"{count(before[worst])} become {count(after[worst])} in float32, which holds seven digits; {remedy}"
+    return (Guess(f"different values of feature {name}{more} become equal", why),)
+
+
+def _distinct(values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return how many different values each column has."""
+    ranked = np.sort(values, axis=0)
+    return np.asarray(1 + np.count_nonzero(ranked[1:] != ranked[:-1], axis=0), np.int64)
+
+
+def _without_tiny(rows: NDArray[np.float32], names: tuple[str, ...]) -> tuple[Guess, ...]:
+    """Set values smaller than `_SMALLEST` to 0; return a warning if features had no other values."""
+    lost = np.zeros(rows.shape[1], bool)
     step = max(1, _BLOCK // rows.shape[1])
-    for part in (rows, test_rows):
-        for start in range(0, len(part), step):
-            block = part[start : start + step]
-            with np.errstate(over="ignore"):  # of what is not finite then the caller says where it is
-                block[...] = (block - low) / size
+    for start in range(0, len(rows), step):
+        block = rows[start : start + step]
+        tiny = (np.abs(block) < _SMALLEST) & (block != 0)
+        if tiny.any():
+            lost |= tiny.any(axis=0)
+            block[tiny] = 0
+    if lost.any():
+        lost &= ~rows.any(axis=0)
+    if not lost.any():
+        return ()
+    columns = [names[k] if names else str(k + 1) for k in np.flatnonzero(lost)]
+    what = f"{plural('feature', 'features', len(columns))} {_listed(columns)} set to 0"
+    return (Guess(what, f"all values are smaller than {_SMALLEST:g}; multiply them, or scale the features"),)
 
 
 def _said(opened: Opened, scaled: bool, reading: Reading) -> Opened:
     """Return how a file was read, with what became of the scale of its features."""
-    guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it", sure=True)
+    guess = Guess("each feature is brought to 0 … 1", "their values lie outside of it, or all are tiny", sure=True)
     guesses = (*opened.guesses, guess) if scaled and reading.scaled is None else opened.guesses
     return replace(opened, guesses=guesses, scaled=scaled)
 
@@ -172,6 +313,50 @@ def _sure(opened: Opened) -> Opened:
     return replace(opened, guesses=tuple(replace(guess, sure=True) for guess in opened.guesses))
 
 
+def _with_classes(train: Part, test: Part | None, reading: Reading) -> tuple[Part, Part | None]:
+    """Return parts whose labels are numbers of classes: cut into ranges as requested, and none if it is a quantity."""
+    parts = [train] if test is None else [train, test]
+    numbers = None if train.label_names else train.labels
+    if reading.bins:
+        if numbers is None or any(part.labels is None or part.label_names for part in parts):
+            raise DataError(
+                "has no labels that are numbers to cut into ranges; choose a column of numbers", train.place
+            )
+        limits, names = quantile_ranges(numbers, reading.bins, train.place)
+        parts = [replace(part, labels=_ranged(part, limits), label_names=names) for part in parts]
+    elif reading.bins is None and numbers is not None and looks_like_quantity(numbers):
+        opened, said = train.opened, _quantity(train, len(np.unique(numbers)))
+        guesses = (Guess("no classes", said), *opened.guesses)
+        parts = [replace(part, labels=None) for part in parts]
+        parts[0] = replace(parts[0], opened=replace(opened, guesses=guesses, unlabelled=said, quantity=True))
+    else:
+        parts = [
+            part if part.labels is None or part.label_names
+            else replace(part, labels=whole_labels(part.labels, part.place))
+            for part in parts
+        ]  # fmt: skip
+    return parts[0], parts[1] if len(parts) > 1 else None
+
+
+def _ranged(part: Part, limits: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the number of the range that each label is in."""
+    assert part.labels is not None
+    wrong = np.flatnonzero(~np.isfinite(part.labels))
+    if len(wrong):
+        raise DataError(f"the label of row {wrong[0] + 1} is {part.labels[wrong[0]]}, expected a number", part.place)
+    return np.searchsorted(limits, part.labels)
+
+
+def _quantity(train: Part, n_numbers: int) -> str:
+    """Return why labels that look like a quantity are no classes, with the remedies."""
+    column, names = train.opened.label_column, train.opened.columns
+    where = "The label" if column is None else f"The column '{names[column]}'"
+    return (
+        f"{where} has {count(n_numbers)} different numbers. It looks like a quantity, and slide-gui classifies. "
+        "Choose another label column, or cut it into three ranges"
+    )
+
+
 def _label_names(train: Part, test: Part | None) -> tuple[str, ...]:
     """Return the names of the classes of both parts, those of the training part first."""
     others = () if test is None else test.label_names
@@ -188,7 +373,7 @@ def _renamed(part: Part, names: tuple[str, ...]) -> Part:
     return replace(part, labels=place[part.labels])
 
 
-def _test_labels(train: Part, test: Part | None) -> NDArray[np.int64] | None:
+def _test_labels(train: Part, test: Part | None) -> NDArray[Any] | None:
     if test is not None:
         return test.labels
     return None if train.labels is None else np.empty(0, np.int64)
@@ -222,28 +407,22 @@ def _full_scale(parts: Sequence[Part]) -> int:
     return 16 if high <= 16 else 255
 
 
-def _float32(part: Part, scale: int, progress: Progress) -> NDArray[np.float32]:
-    """Convert, scale and check by blocks; rows that are float32 already are changed in place."""
-    found = part.rows
+def _float32(part: Part, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
+    """Check, scale and convert by blocks; rows that are float32 already are changed in place."""
+    found: NDArray[Any] = part.rows
     n, d = found.shape
-    rows: NDArray[np.float32]
-    rows = found if found.dtype == np.float32 and found.flags.c_contiguous else np.empty((n, d), np.float32)  # type: ignore[assignment]
+    rows = found if found.dtype == np.float32 and found.flags.c_contiguous else np.empty((n, d), np.float32)
     if rows is found and part.finite and scale == 1:
         return rows
     step = max(1, _BLOCK // d)
     for start in range(0, n, step):
-        block = rows[start : start + step]
-        with np.errstate(over="ignore"):
-            if rows is not found:
-                block[...] = found[start : start + step]
-            if scale != 1:
-                block /= np.float32(scale)
-        if not np.isfinite(block).all():
-            row, column = np.argwhere(~np.isfinite(block))[0]
+        block = found[start : start + step]
+        if not part.finite and not np.isfinite(single := _to_float32(block, 1)).all():
+            row, column = np.argwhere(~np.isfinite(single))[0]
             raise DataError(
-                f"row {start + row + 1}, feature {column + 1} is {found[start + row, column]}, expected a finite "
-                "number",
+                f"row {start + row + 1}, feature {column + 1} is {block[row, column]}, expected a finite number",
                 part.place,
             )
+        rows[start : start + step] = _to_float32(block, scale)
         progress.report(min(1.0, (start + step) / n))
     return rows

@@ -17,10 +17,11 @@ from slide_gui.data.readers.amat import read_amat, read_amat_zip
 from slide_gui.data.readers.archives import zip_members
 from slide_gui.data.readers.arrays import NPY_MAGIC, read_npy, read_npz
 from slide_gui.data.readers.csv import DELIMITERS, read_csv
+from slide_gui.data.readers.encoding import utf8_start
 from slide_gui.data.readers.idx import GZIP_MAGIC, is_idx_start, read_idx, read_start
 from slide_gui.data.readers.images import read_image_folder
 from slide_gui.data.readers.matlab import MATLAB_73, MATLAB_MAGIC, read_mat
-from slide_gui.data.readers.parts import Part, role_of, whole_labels
+from slide_gui.data.readers.parts import Part, role_of
 from slide_gui.data.reading import AS_GUESSED, Reading
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -86,6 +87,7 @@ def _read_folder(folder: Path, reading: Reading, progress: Progress) -> list[Par
 
 def _read_files(paths: Sequence[Path], reading: Reading, progress: Progress) -> list[Part]:
     """Read each file on its own, then join IDX images with their labels."""
+    paths = sorted(paths, key=lambda path: role_of(path.name) == "test")  # a test set is read like its training set
     sizes = [path.stat().st_size for path in paths]
     parts: list[Part] = []
     arrays: list[tuple[Path, NDArray[np.generic]]] = []
@@ -101,11 +103,12 @@ def _read_files(paths: Sequence[Path], reading: Reading, progress: Progress) -> 
         if is_idx_start(start):
             arrays.append((path, read_idx(path, progress=step)))
         else:
-            parts += _reader(path, start, reading)(path, step)
+            like = next((part for part in parts if role_of(path.name) == "test" and part.role == "train"), None)
+            parts += _reader(path, start, reading, like)(path, step)
     return parts + _join_idx(arrays)
 
 
-def _reader(path: Path, start: bytes, reading: Reading) -> Callable[[Path, Progress], list[Part]]:
+def _reader(path: Path, start: bytes, reading: Reading, like: Part | None) -> Callable[[Path, Progress], list[Part]]:
     """Choose by the first bytes, and only among texts by the name."""
     if start.startswith(_ZIP):
         if any(member.filename.endswith(".npy") for member in zip_members(path)):
@@ -124,14 +127,18 @@ def _reader(path: Path, start: bytes, reading: Reading) -> Callable[[Path, Progr
     with path.open("rb") as stream:
         if stream.read(2) == GZIP_MAGIC:
             raise DataError("is a gzip file without IDX data in it, or damaged; unpack or fetch it again", str(path))
+    start = utf8_start(start)
     if not _is_text(start):
         raise DataError(
             f"is of no known kind (it begins with {start[:8].hex(' ')}), expected {_KINDS}",
             str(path),
         )
-    first = next((line for line in start.splitlines() if line.strip() and not line.startswith(b"#")), b"")
-    if path.suffix.lower() != ".amat" and any(mark in first for mark in DELIMITERS):
-        return lambda p, progress: [read_csv(p, reading, progress=progress)]
+    suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
+    first = next((line for line in lines if not line.startswith(b"#")), None)
+    if first is None:  # all are comments, or rows of a class whose name begins with #
+        first = DELIMITERS[0] if suffix in (".csv", ".tsv") else b"".join(lines[-2:])  # the last is cut
+    if suffix != ".amat" and any(mark in first for mark in DELIMITERS):
+        return lambda p, progress: [read_csv(p, reading, like=like, progress=progress)]
     return lambda p, progress: [read_amat(p, progress=progress)]
 
 
@@ -169,7 +176,7 @@ def _idx_part(
         raise DataError(f"has {array.ndim} axes, expected n × rows × columns grey images", str(path))
     found = None
     if labels is not None:
-        found = whole_labels(labels[1], str(labels[0]))
+        found = labels[1]
         if found.size != array.shape[0]:
             raise DataError(
                 f"holds {found.size} labels, but {path.name} {array.shape[0]} images; open files that belong together",

@@ -15,6 +15,8 @@ NO_COLUMN = "none"
 LABEL_NAMES = ("label", "labels", "class", "y", "target")
 """A column of a table with one of these names is taken to hold the labels."""
 
+_MOST_BINS = 30
+
 
 @dataclass(frozen=True)
 class Reading:
@@ -34,7 +36,11 @@ class Reading:
         Columns of a table of text that are no features, by their names or numbers from 1.
     scaled : bool or None
         Whether each feature that is no pixel is brought to 0 … 1, its smallest and largest value in the training part;
-        guessed: where values lie outside of 0 … 1, which the threshold of the layers could not tell apart.
+        guessed: where values lie outside of 0 … 1, or all are smaller than 1e-30, which the threshold of the layers
+        could not tell apart.
+    bins : int or None
+        Into how many ranges with about equally many training rows a quantity is cut, each a class; 0: each number is a
+        class, even if the numbers look like a quantity.
     """
 
     label_column: str | None = None
@@ -43,6 +49,7 @@ class Reading:
     transposed: bool = False
     left_out: tuple[str, ...] = ()
     scaled: bool | None = None
+    bins: int | None = None
 
     def checked(self) -> Reading:
         """Return itself.
@@ -58,6 +65,10 @@ class Reading:
             raise ValueError("features that are no picture cannot be transposed; give the shape of the images")
         if self.scaled and self.shape:
             raise ValueError("pixels are on one scale already; scale features that are no picture")
+        if self.bins is not None and (
+            type(self.bins) is not int or not (self.bins == 0 or 2 <= self.bins <= _MOST_BINS)
+        ):
+            raise ValueError(f"bins is {self.bins!r}; it must be 2 to {_MOST_BINS} ranges, or 0 for none")
         if self.label_column is not None and not self.label_column.strip():
             raise ValueError("the label column has no name; give its name, its number from 1, or none")
         if any(not name.strip() for name in self.left_out):
@@ -111,6 +122,8 @@ class Opened:
         Which of the columns hold text, from 0.
     scaled : bool
         Whether each feature was brought to 0 … 1.
+    quantity : bool
+        Whether the labels looked like a quantity, so that there are no classes.
     """
 
     columns: tuple[str, ...] = ()
@@ -120,6 +133,7 @@ class Opened:
     unlabelled: str = ""
     text: tuple[int, ...] = ()
     scaled: bool = False
+    quantity: bool = False
 
     @property
     def sure(self) -> bool:

@@ -195,7 +195,7 @@ class DataSource:
         document |= {"seed": self.seed, "generated": self.generated}
         if self.reading != AS_GUESSED:
             reading = asdict(self.reading)  # what later versions added stands there only where it says something
-            usual = {"left_out": (), "scaled": None}
+            usual = {"left_out": (), "scaled": None, "bins": None}
             document["reading"] = {k: v for k, v in reading.items() if k not in usual or v != usual[k]}
         if self.held_out is not None:
             document["held_out"] = asdict(self.held_out)
@@ -216,6 +216,8 @@ class DataSource:
         words += [word for name in reading.left_out for word in ("--leave-out", name)]
         if reading.scaled is not None:
             words += ["--scale" if reading.scaled else "--no-scale"]
+        if reading.bins is not None:
+            words += ["--bins", reading.bins]
         if held_out is not None and held_out.folds:
             words += ["--folds", held_out.folds, "--fold", held_out.fold + 1, "--split-seed", held_out.seed]
         elif held_out is not None:

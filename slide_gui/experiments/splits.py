@@ -57,9 +57,8 @@ class Classes:
         DataError
             If the training rows have no labels, or all of them the same.
         """
-        problem = dataset.why_no_classes
-        if dataset.train_labels is None or problem:
-            raise DataError(problem, dataset.name)
+        dataset.check_classes()
+        assert dataset.train_labels is not None
         known = np.unique(dataset.train_labels)
         judged = np.empty(0, np.int64) if dataset.test_labels is None else dataset.test_labels
         labels = np.concatenate([known, np.setdiff1d(judged, known)])

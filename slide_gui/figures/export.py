@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +26,7 @@ from slide_gui.figures.tables import save_table
 from slide_gui.memory import check_free
 from slide_gui.plugins import EXPORTERS, Plugin, plugin, plugins
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import dataset_title
+from slide_gui.text import dataset_title, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,6 +57,7 @@ FORMATS = (".pdf", ".svg", ".png")
 BUILT_IN_FORMATS = (*(suffix[1:] for suffix in (*FORMATS, *ANIMATED)), "csv", "tex", "md", "bundle")
 """What is written here, which no exporter of another package may be named."""
 
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
 # Without dates, and for PNG without matplotlib's own stamp.
 _METADATA: dict[str, dict[str, Any]] = {
@@ -109,6 +111,8 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
         buffer = io.BytesIO()
         metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
+    if suffix == ".svg":
+        return _NO_XML.sub(lambda sign: printable(sign[0]), buffer.getvalue().decode()).encode()
     return buffer.getvalue()
 
 
@@ -304,7 +308,9 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     figures = [f"{export.name}{suffix}" for suffix in suffixes]
     texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
     contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
-    contents |= {name: text.encode() for name, text in texts.items()}
+    contents |= {
+        name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()
+    }  # file names in any bytes
     with folder_files(folder, [*figures, *contents]):
         for name in figures:
             save_export(folder / name, export, style)

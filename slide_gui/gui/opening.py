@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QMessageBox,
     QPushButton,
     QVBoxLayout,
@@ -27,7 +27,7 @@ from slide_gui.data.reading import NO_COLUMN, Reading
 from slide_gui.experiments.session import SUFFIX
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ElidedLabel
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel
 from slide_gui.text import count, label_names, told_apart
 
 __all__ = ["Opening", "ReadingPreview"]
@@ -104,6 +104,7 @@ class Opening(QObject):
     def _download_box(self) -> QMessageBox:
         if self._box is None:
             self._box = QMessageBox(self._window)
+            self._box.setTextFormat(Qt.TextFormat.PlainText)
             self._box.setWindowTitle("Download")
             yes = self._box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
             self._box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
@@ -143,7 +144,7 @@ class ReadingPreview(QFrame):
         self._workspace = workspace
         self.setProperty("role", "panel")
         self.setAccessibleName("How the files were read")
-        self._title, self._why = ElidedLabel("", self, "heading"), QLabel(self)
+        self._title, self._why = ElidedLabel("", self, "heading"), PlainLabel("", self)
         self._why.setProperty("role", "secondary")
         self._why.setWordWrap(True)
         self._table = QWidget(self)
@@ -163,6 +164,11 @@ class ReadingPreview(QFrame):
         self.open_button.setToolTip("Keep it so, also when the same file is opened again")
         self.try_button = QPushButton("Try on my data", self)
         self.try_button.setToolTip("Keep it so, and say in about a minute what SLIDE makes of it")
+        self.choose_button = QPushButton("Choose label column", self)
+        self.choose_button.clicked.connect(self._choose)
+        self.cut_button = QPushButton("Cut into three ranges", self)
+        self.cut_button.setToolTip("Each range holds about a third of the training rows, and becomes a class")
+        self.cut_button.clicked.connect(self._cut)
         self._arrange()
         self.shape.activated.connect(self._show_images)
         self.transposed.toggled.connect(self._show_images)
@@ -196,9 +202,11 @@ class ReadingPreview(QFrame):
         column.addWidget(self._table)
         column.addWidget(self._why)
         row = nested(column, QHBoxLayout(), spacing=8)
+        for button in (self.choose_button, self.cut_button):
+            row.addWidget(button)
         self._captions = {}
         for box in (self.label_column, self.shape):
-            caption = self._captions[box] = QLabel(box.accessibleName(), self)
+            caption = self._captions[box] = PlainLabel(box.accessibleName(), self)
             caption.setBuddy(box)
             row.addWidget(caption)
             row.addWidget(box)
@@ -238,8 +246,9 @@ class ReadingPreview(QFrame):
         else:
             columns = f"{count(dataset.n_features)} features"
         self._title.setText(f"{dataset.name}: {count(n)} rows, {columns}")
-        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses]
-        self._why.setText(f"Guessed: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed.")
+        guesses = [f"{guess.what}: {guess.why}" for guess in opened.guesses if guess.why != opened.unlabelled]
+        why = f"Please check: {' · '.join(guesses)}" if guesses else "Nothing had to be guessed."
+        self._why.setText(f"{opened.unlabelled}.\n{why}" if opened.quantity else why)
         self._fill_choices(dataset)
         self._show_images()
         self.show()
@@ -255,6 +264,8 @@ class ReadingPreview(QFrame):
         self.header.setChecked(bool(opened.header))
         for widget in (self.label_column, self._captions[self.label_column], self.header):
             widget.setVisible(bool(opened.columns))
+        self.choose_button.setVisible(opened.quantity and bool(opened.columns))
+        self.cut_button.setVisible(opened.quantity)
         self.shape.clear()
         self.shape.addItem("no picture", ())
         for rows in range(2, d):
@@ -328,10 +339,8 @@ class ReadingPreview(QFrame):
         self._cells[row][column].setText(text)
         self._cells[row][column].setVisible(bool(text))
 
-    def _cell(self) -> QLabel:
-        label = QLabel(self._table)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        return label
+    def _cell(self) -> PlainLabel:
+        return PlainLabel("", self._table)
 
     # What is asked ---------------------------------------------------------------------------------------------
 
@@ -361,11 +370,20 @@ class ReadingPreview(QFrame):
             if left_out and label is None and chosen in opened.text:
                 label = column
         scaled = before.scaled if self.scaled.isChecked() == opened.scaled else self.scaled.isChecked()
-        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled)
+        bins = before.bins if label == before.label_column else None
+        return Reading(label, header, sides, transposed, left_out, None if wanted else scaled, bins)
 
     @Slot()
     def _open(self) -> None:
         self._workspace.read_as(self.reading())
+
+    @Slot()
+    def _choose(self) -> None:
+        self.label_column.showPopup()
+
+    @Slot()
+    def _cut(self) -> None:
+        self._workspace.read_as(replace(self.reading(), bins=3))
 
     @Slot()
     def _try(self) -> None:

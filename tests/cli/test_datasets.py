@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -95,3 +96,37 @@ def test_that_demo_writes_the_figure_its_numbers_and_a_picture_of_the_window(app
     assert Path("out/window.png").read_bytes().startswith(b"\x89PNG")
     assert main(["weights", "generated:rectangles", "--depth", "4", "-o", "again.svg"]) == 0
     assert Path("again.svg").read_bytes() == Path("out/weights.svg").read_bytes()
+
+
+def test_that_a_guess_to_be_checked_is_one_line_on_stderr_and_others_are_in_the_description(capsys: Capture) -> None:
+    Path("x.csv").write_bytes("# made today\na,b,class\n.1,.2,Tür\n.3,.4,Tor\n.5,.6,Tür\n".encode("cp1252"))
+    assert main(["fit", "x.csv", "--depth", "1", "--json"]) == 0
+    assert capsys.readouterr().err == (
+        "slide-gui: x, please check: text read as Windows-1252 "
+        "(line 3 is not UTF-8; if letters are wrong, save the file as UTF-8)\n"
+    )
+    assert main(["datasets", "info", "x.csv", "--json"]) == 0
+    guesses = json.loads(capsys.readouterr().out)["guessed"]
+    assert [guess.partition(":")[0] for guess in guesses] == ["text read as Windows-1252", "1 comment line skipped"]
+
+
+def test_that_a_test_table_with_other_column_order_is_classified_as_the_training_table(capsys: Capture) -> None:
+    rows = np.random.default_rng(0).random((30, 2)).round(3).tolist()
+    for name, order in (("train", "a,b,class"), ("test", "b,class,a")):
+        values = [{"a": a, "b": b, "class": int(a > 0.5)} for a, b in rows]
+        lines = [",".join(str(row[column]) for column in order.split(",")) for row in values]
+        Path(f"x_{name}.csv").write_text("\n".join([order, *lines]) + "\n")
+    assert main(["train", "x_train.csv", "x_test.csv", "--depth", "1", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["error"] == said["train_error"] == 0
+
+
+@pytest.mark.parametrize("size", [1e-35, 1e-39, 1e-40, 1e-42])
+def test_that_tiny_values_bring_no_warning_of_numpy(size: float, capsys: Capture) -> None:
+    rows = np.random.default_rng(0).random((40, 4)) * size
+    lines = [",".join([*map(repr, row), str(k % 2)]) for k, row in enumerate(rows.tolist())]
+    Path("x.csv").write_text("a,b,c,d,class\n" + "\n".join(lines) + "\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert main(["train", "x.csv", "--depth", "2", "--widths", "median", "-C", "1", "--json"]) == 0
+    assert capsys.readouterr().err == ""

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from slide_gui.cli import console, main
 from slide_gui.cli.console import guarded, progress_bar
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.reading import Reading
-from slide_gui.progress import NO_PROGRESS, Cancelled
+from slide_gui.progress import Cancelled, Stage
 
 ROOT = Path(__file__).parents[2]
 HEAVY = ("numpy", "threadpoolctl", "matplotlib", "PySide6", "scipy", "sklearn", "pooch", "PIL")
@@ -62,12 +63,20 @@ def test_that_without_a_display_the_window_is_refused_in_one_sentence() -> None:
     assert done.stderr.count("\n") == 1
 
 
+def _caused_by_interrupt() -> Exception:
+    """Return what the import of a compiled module makes of Ctrl+C."""
+    error = ImportError("numpy failed to import")
+    error.__cause__ = KeyboardInterrupt()
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "code", "sentence"),
     [
         (console.UsageError("two"), 2, "two"),
         (ValueError("bad value"), 1, "bad value"),
         (KeyboardInterrupt(), 1, "cancelled"),
+        (_caused_by_interrupt(), 1, "cancelled"),
         (Cancelled(), 1, "cancelled"),
         (MemoryError(), 1, "not enough memory"),
         (FileNotFoundError(2, "No such file or directory", "x.csv"), 1, "x.csv: No such file"),
@@ -92,10 +101,21 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_that_the_bar_is_drawn_on_a_terminal_only_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stderr", io.StringIO())
-    with progress_bar("reading") as progress:
-        assert progress is NO_PROGRESS
+def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "stderr", file := io.StringIO())
+    clock = [100.0]
+    monkeypatch.setattr("slide_gui.cli.console.time.monotonic", lambda: clock[0])
+    with progress_bar("trying") as progress:
+        progress.report(0.0, Stage("comparing", 0, 8))
+        for step in range(220):
+            clock[0] += 0.1
+            progress.report(step / 400)
+    assert file.getvalue().splitlines() == ["trying 25 % comparing, 1 of 8", "trying 50 % comparing, 1 of 8"]
+
+
+def test_that_the_bar_is_drawn_on_a_terminal_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
     with progress_bar("reading") as progress:
@@ -108,6 +128,19 @@ def test_that_the_bar_is_drawn_on_a_terminal_only_and_wiped(monkeypatch: pytest.
     assert "100 %" in drawn[-3]
     assert drawn[-2].strip() == drawn[-1] == ""
     assert len(drawn) < 20
+
+
+def test_that_the_bar_shows_the_forecast_of_a_job_or_that_of_the_share_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, terminal = [100.0], Terminal()
+    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress_bar("sweep") as progress:
+        clock[0] += 10.0
+        progress.report(0.25)
+        assert terminal.getvalue().endswith("about 30 s left")
+        clock[0] += 1.0
+        progress.report(0.25, SimpleNamespace(seconds_left=300.0))
+        assert terminal.getvalue().endswith("about 5 min left")
 
 
 INTERRUPTED = """
@@ -135,12 +168,49 @@ sys.exit(main(["fit", "rows.npy", "--depth", "3", "-o", "m.npz"]))
 def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tmp_path: Path, sent: str) -> None:
     import numpy as np
 
-    np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 100), dtype=np.float32))
+    np.save(tmp_path / "rows.npy", np.random.default_rng(0).random((5000, 99), dtype=np.float32))
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-c", INTERRUPTED, sent]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == ["rows.npy"]
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == WANTED:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
+from slide_gui.cli import main
+WANTED, sys.argv[1:] = sys.argv[1], ["fit", "rectangles", "-o", "m.npz"]
+sys.meta_path.insert(0, Interrupting())
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("slide_gui.cli.console", 130),
+        ("dataclasses", 130),
+        ("slide_gui.cli.parser", 130),
+        ("argparse", 130),
+        ("numpy", 130),
+        ("numpy.linalg", 130),
+        ("slide_gui.experiments.model_file", 1),
+    ],
+)
+def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path: Path, module: str, code: int) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, module]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "slide-gui: cancelled\n")
+    assert os.listdir(tmp_path) == []
 
 
 def test_that_doctor_finds_this_installation_whole(capsys: Capture) -> None:

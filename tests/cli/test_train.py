@@ -381,7 +381,7 @@ def test_that_validation_rows_are_judged_where_a_test_part_came_with_the_data(da
         (["--folds", "50"], "40 rows, fewer than the 50 folds"),
         (["--folds", "3", "--fold", "4"], "unrecognized arguments: --fold 4"),
         (["--shape", "3by4"], "expected rows and columns"),
-        (["--label-column", "colour"], "no label column 'colour'"),
+        (["--label-column", "colour"], "no column 'colour'"),
         (["--held-out", "0"], "has no test rows; hold rows out"),
     ],
 )

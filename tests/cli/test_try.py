@@ -83,3 +83,57 @@ def test_that_what_cannot_be_tried_is_one_sentence(table: Path, capsys: Capture)
         assert said.out == ""
         assert said.err.startswith("slide-gui: ")
         assert said.err.count("\n") == 1
+
+
+def quantities(n: int) -> str:
+    random = np.random.default_rng(2)
+    rows = (f"{a:.4f},{b:.4f},{round(200 * a + 90 * b)}" for a, b in random.random((n, 2)))
+    return "\n".join(["age,bmi,progression", *rows]) + "\n"
+
+
+@pytest.mark.parametrize("command", [["try"], ["train"], ["sweep", "--store", "s.sqlite"]])
+def test_that_a_quantity_as_label_is_refused_with_its_remedies_before_anything_is_trained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text(quantities(400))
+    monkeypatch.setattr("slide_gui.experiments.run.represent", lambda *_: pytest.fail("trained"))
+    assert main([command[0], "d.csv", *command[1:]]) == 1
+    said = capsys.readouterr().err
+    assert "The column 'progression' has " in said
+    assert "different numbers. It looks like a quantity, and slide-gui classifies. Choose another label column" in said
+    assert "--bins 3" in said
+
+
+def test_that_three_ranges_of_a_quantity_are_classes_named_by_their_limits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text(quantities(120))
+    assert main(["try", "d.csv", "--bins", "3", "--out", "o", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["error"] < 0.3
+    assert "--bins 3" in Path("o/commands.txt").read_text()
+    assert read_session(Path("o/try.slide-session")).source.reading.bins == 3
+    assert main(["train", "d.csv", "--bins", "1"]) == 2
+    assert "bins is 1; it must be 2 to 30 ranges" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["try", "train"])
+def test_that_the_time_that_many_classes_take_is_shown_before_training(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture, command: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    labels = np.repeat(np.arange(50), 20)
+    np.savez("many.npz", X=np.random.default_rng(0).random((1000, 5)), y=labels)
+
+    def stop(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("slide_gui.experiments.run.run", stop)
+    monkeypatch.setattr("slide_gui.experiments.trial.answers_of", stop)
+    assert main([command, "many.npz"]) == 1
+    announced, cancelled = capsys.readouterr().err.splitlines()
+    assert announced.startswith("estimated time: about ")
+    assert announced.endswith(" min")
+    assert cancelled == "slide-gui: cancelled"

@@ -94,7 +94,41 @@ def test_that_plain_features_beyond_one_go_from_0_to_1_in_the_training_part(
     np.testing.assert_allclose(data.train[:, varies], ((before - low) / (high - low + ~varies))[:, varies], atol=1e-6)
     expected = (others.astype(np.float64) - low)[:, varies] / (high - low)[varies]
     np.testing.assert_allclose(data.test[:, varies], expected, rtol=1e-6, atol=1e-6)
-    assert [guess.sure for guess in data.opened.guesses] == [True]
+    assert data.opened.guesses[0].sure
+
+
+OFFSETS = np.array([[1.7e9, 0.1], [1.7e9 + 5, 0.2], [1.7e9, 0.3], [1.7e9 + 10, 0.4]])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+def test_that_features_are_scaled_before_they_are_rounded_and_the_test_set_likewise(dtype: type) -> None:
+    data = of(part(OFFSETS.astype(dtype), shape=None), part(OFFSETS[::-1].astype(dtype), "test", None))
+    assert data.train[:, 0].tolist() == [0, 0.5, 0, 1]
+    assert data.test[:, 0].tolist() == [1, 0, 0.5, 0]
+    assert all(guess.sure for guess in data.opened.guesses)
+
+
+@pytest.mark.parametrize("offset", [1.7e9, 0.5])
+def test_that_values_which_become_equal_in_float32_are_reported(offset: float) -> None:
+    values = np.column_stack([np.linspace(0, 1, 40), offset + 1e-9 * np.arange(40)])
+    if offset > 1:
+        values[:, 1] = offset + np.arange(40) % 2
+    data = of(part(values, shape=None, feature_names=("a", "time")), reading=Reading(scaled=False))
+    (guess,) = data.opened.guesses
+    assert guess.what == "different values of feature “time” become equal"
+    assert not guess.sure
+    assert not of(part(values[:, :1], shape=None)).opened.guesses
+
+
+def test_that_an_outlier_which_makes_scaled_values_equal_is_reported() -> None:
+    values = np.array([[0.0], [1.0], [2.0], [-1e12]])
+    assert any("4 become 2" in guess.why for guess in of(part(values, shape=None)).opened.guesses)
+
+
+def test_that_many_random_values_of_which_a_few_become_equal_are_not_reported() -> None:
+    values = np.random.default_rng(0).random((100_000, 1))
+    assert len(np.unique(values.astype(np.float32))) < len(values)
+    assert not of(part(values, shape=None)).opened.guesses
 
 
 def test_that_known_files_read_as_plain_features_say_how_these_were_scaled(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,3 +237,18 @@ def test_that_progress_rises_over_both_parts_to_one(monkeypatch: pytest.MonkeyPa
     listener = CancelAfter()
     assemble([part(np.zeros((3, 6))), part(np.zeros((1, 6)), "test")], PATHS, progress=listener)
     assert listener.fractions == [0.0, 0.25, 0.5, 0.75, 1.0]
+
+
+def test_that_tiny_values_become_0_and_a_feature_of_nothing_else_is_named() -> None:
+    values = np.array([[0.5, 1e-31, 1e-40], [0.25, 0.5, 0.0], [1e-45, -1e-39, 3e-39]], np.float32)
+    data = of(part(values.copy(), shape=None), reading=Reading(scaled=False))
+    assert data.train.tolist() == [[0.5, 0, 0], [0.25, 0.5, 0], [0, 0, 0]]
+    assert [(guess.what, guess.sure) for guess in data.opened.guesses] == [("feature “3” set to 0", False)]
+    named = of(part(values[:, 1:].copy(), shape=None, feature_names=("p", "q")), reading=Reading(scaled=False))
+    assert [guess.what for guess in named.opened.guesses] == ["feature “q” set to 0"]
+
+
+def test_that_features_that_are_all_tiny_are_scaled() -> None:
+    data = of(part(np.array([[1e-40, 2e-40], [3e-40, 0.0], [0.0, 1e-40]]), shape=None))
+    np.testing.assert_allclose(data.train, [[1 / 3, 1], [1, 0], [0, 0.5]], atol=1e-4)
+    assert data.opened.scaled

@@ -68,7 +68,7 @@ def test_that_numbers_from_2_to_the_31_on_are_no_labels(tmp_path: Path, label: i
     part = read_csv(write(tmp_path / "x.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n"))
     assert part.labels is None
     with pytest.raises(DataError, match=r"label of row 2 is .*, expected a whole number within ±2147483648"):
-        read_csv(write(tmp_path / "y.csv", f"a,b,c,d,label\n.1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n"))
+        open_data([write(tmp_path / "y.csv", f"a,b,c,d,label\n.1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n")])
     small = read_csv(write(tmp_path / "z.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{2**31 - 1}\n"))
     assert small.labels is not None
     assert small.labels.tolist() == [0, 2**31 - 1]
@@ -117,18 +117,22 @@ def test_that_a_square_image_without_names_has_no_labels(tmp_path: Path) -> None
         ("# one number a line\n\n5\n6\n", "line 3 has one column; expected numbers with commas"),
         ("1,2,0\n3,4,1\n5,0\n", "line 3 has 2 numbers, expected 3"),
         ("a,b,c,d,label\n1,2,3,4,0\n1,2,3\n", "line 3 has 3 numbers, expected 5"),
-        ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: found ''"),
-        ("1,2,3,4,0\n,,,,\n", "line 2, column 1: found ''"),
+        ("1,2,3,4,0\n1,2,,4,1\n", "line 2, column 3: the value is missing .found ''.; fill it in, or leave out"),
+        ("1,2,3,4,0\n,,,,\n", "line 2, column 1: the value is missing"),
         ("1,2,3,4,0\n1,2 3,,4,1\n", "line 2, column 2: found '2 3'"),
         ("1,2,3,4,0\n1,2,3,4\n", "line 2"),
-        ("1,2,3,4,0\n1,2,nan,4,1\n", "line 2, column 3: found 'nan'"),
+        ("1,2,3,4,0\n1,2,nan,4,1\n", "line 2, column 3: the value is missing .found 'nan'"),
         ("a,b,c,d,label\n1,2,3,4,0\n1,2,3,4,1\n1,2,3,4,dog\n", "line 4, column 5: found 'dog'"),
-        ("a,b,c,d,label\n1,2,3,4,0.5\n", "label of row 1"),
     ],
 )
 def test_that_damaged_tables_are_refused_with_their_line(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(DataError, match=said):
         read_csv(write(tmp_path / "x.csv", text))
+
+
+def test_that_a_label_between_whole_numbers_is_refused_with_its_row(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="label of row 1"):
+        open_data([write(tmp_path / "x.csv", "a,b,c,d,label\n1,2,3,4,0.5\n")])
 
 
 @settings(max_examples=60)
@@ -155,7 +159,7 @@ def test_that_names_of_columns_and_classes_are_kept(tmp_path: Path) -> None:
 
 
 def test_that_classes_in_text_need_no_line_of_names_and_no_last_column(tmp_path: Path) -> None:
-    part = read_csv(write(tmp_path / "x.csv", "1,b b,2,3,4\n5,a,6,7,8\n\n9, b  b ,6,7,8\n2,a,0,0,0\n"))
+    part = read_csv(write(tmp_path / "x.csv", "1,b b,2,3,4\n5,a,6,7,8\n\n9, b b ,6,7,8\n2,a,0,0,0\n"))
     assert part.label_names == ("a", "b b")
     assert part.labels.tolist() == [1, 0, 1, 0]
     assert part.rows.tolist() == [[1, 2, 3, 4], [5, 6, 7, 8], [9, 6, 7, 8], [2, 0, 0, 0]]
@@ -194,10 +198,10 @@ def test_that_header_and_label_column_are_guessed_wherever_they_stand(
     head = [mark.join([*names[:at], "kind", *names[at:]])] if has_header else []
     with tempfile.TemporaryDirectory() as folder:
         part = read_csv(write(Path(folder) / "x.csv", "\n".join([*head, *lines])))
-    kept = [" ".join(label.split()) for label in labels]
+    kept = [label.strip() for label in labels]
     assert [part.label_names[code] for code in part.labels] == kept
     assert list(part.label_names) == sorted(set(kept))
-    assert part.rows.tolist() == np.array(rows, np.float32).tolist()
+    assert part.rows.tolist() == np.array(rows, np.float64).tolist()
     assert part.feature_names == (tuple(names) if has_header else ())
     assert part.opened.header == has_header
     assert part.opened.label_column == at
@@ -230,9 +234,13 @@ def test_that_what_is_said_of_a_table_is_taken_before_any_guess(tmp_path: Path) 
         ("n,a,b,c,d,k\nx,1,2,3,4,p\ny,1,2,3,4,q\n", Reading("k"), "column “n” holds text beside the labels"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4,\n", Reading(), "line 3, column 5: the class is missing"),
         ("a,b,c,d,k\n1,2,3,4,p\n1,2,3,4\n", Reading(), "line 3 has 4 numbers, expected 5"),
-        ("a,b,c,d,k\n1,2,3,4,p\n1,2,?,4,q\n1,2,3,4,q\n", Reading(), "line 3, column 3: found '\\?'"),
-        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", Reading("e"), "no label column 'e'; it has columns a, b, c, d, k"),
-        ("1,2,3,4,0\n1,2,3,4,1\n", Reading("6"), "no label column '6'; it has 5 columns"),
+        (
+            "a,b,c,d,k\n1,2,3,4,p\n1,2,?,4,q\n1,2,3,4,q\n",
+            Reading(),
+            "line 3, column 3: the value is missing .found '\\?'",
+        ),
+        ("a,b,c,d,k\n1,2,3,4,0\n1,2,3,4,1\n", Reading("e"), "no column 'e'; it has columns a, b, c, d, k"),
+        ("1,2,3,4,0\n1,2,3,4,1\n", Reading("6"), "no column '6'; it has 5 columns"),
     ],
 )
 def test_that_columns_that_cannot_be_read_are_named(tmp_path: Path, text: str, reading: Reading, said: str) -> None:
@@ -312,7 +320,7 @@ def test_that_left_out_columns_may_hold_anything_and_faults_keep_their_places(tm
 @pytest.mark.parametrize(
     ("reading", "said"),
     [
-        (Reading("town", left_out=("street",)), "no label column 'street'"),
+        (Reading("town", left_out=("street",)), "no column 'street'"),
         (Reading("town", left_out=("2",)), "column “town” holds the labels; it cannot be left out"),
         (Reading("none", left_out=("name",)), "column “town” holds text, .* say so: --leave-out town"),
         (
@@ -370,3 +378,117 @@ def test_that_a_column_of_more_than_ten_thousand_different_texts_holds_no_classe
     assert len(part.label_names) == 10_000
     with pytest.raises(DataError, match="column “label” holds more than 10000 different texts, which are no classes"):
         read_csv(write(tmp_path / "x.csv", "".join(["a,label\n", *rows])))
+
+
+def notes(path: Path) -> list[str]:
+    return [guess.what for guess in read_csv(path).opened.guesses]
+
+
+@pytest.mark.parametrize("header", ["", "class,a,b\n", "# of 2024, by me\n\n# rows\nclass,a,b\n"])
+def test_that_classes_that_begin_with_a_number_sign_are_no_comments(tmp_path: Path, header: str) -> None:
+    rows = "".join(f"{'#one' if k < 5 else 'two'},.{k},.5\n" for k in range(9))
+    part = read_csv(write(tmp_path / "x.csv", header + rows))
+    assert [part.label_names[label] for label in part.labels] == ["#one"] * 5 + ["two"] * 4
+    alone = read_csv(write(tmp_path / "y.csv", header + "#one,.1,.5\n#two,.2,.5\n"))
+    assert (alone.label_names, len(alone.rows)) == (("#one", "#two"), 2)
+
+
+def test_that_skipped_comments_and_blank_lines_are_counted(tmp_path: Path) -> None:
+    text = "# by me\n\n# with a, comma\na,b,label\n\n.1,.2,0\n\n\n.3,.4,1\n"
+    path = write(tmp_path / "x.csv", text)
+    assert notes(path) == ["2 comment lines and 4 blank lines skipped"]
+    assert notes(write(tmp_path / "y.csv", "a,b,label\n.1,.2,0\n.3,.4,1\n")) == []
+    assert notes(write(tmp_path / "z.csv", "# x\na,b,label\n.1,.2,p\n\n.3,.4,q\n")) == [
+        "1 comment line and 1 blank line skipped"
+    ]
+
+
+@pytest.mark.parametrize(
+    "rows", [".1,.2,0\n# late\n.3,.4,1\n", ".1,.2,0\n#.5,.2,0\n.3,.4,1\n", ".1,.2,p\n# q\n.3,.4,q\n"]
+)
+def test_that_comments_after_the_first_row_are_refused(tmp_path: Path, rows: str) -> None:
+    with pytest.raises(DataError, match="line 3 begins with #, but comments may stand only before the first row"):
+        read_csv(write(tmp_path / "x.csv", "a,b,label\n" + rows))
+
+
+def test_that_names_in_the_last_comment_as_savetxt_writes_them_are_names_of_columns(tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "x.csv", [[0.5, 0.25, 1], [0.1, 0.2, 0]], delimiter=",", header="b,a,class")
+    part = read_csv(tmp_path / "x.csv")
+    assert part.feature_names == ("b", "a")
+    assert part.labels.tolist() == [1, 0]
+    assert [guess.what for guess in part.opened.guesses] == ["names of columns in the last comment line"]
+    assert read_csv(tmp_path / "x.csv", Reading(header=False)).feature_names == ()
+
+
+@pytest.mark.parametrize("mark", [";", "\t", ","])
+@pytest.mark.parametrize("kinds", ["01", "pq"])
+@pytest.mark.parametrize("header", [True, False])
+def test_that_decimal_commas_are_read_and_shown(tmp_path: Path, mark: str, kinds: str, header: bool) -> None:
+    quote = '"' if mark == "," else ""
+    cells = [["0,5", "-1,25e-1", "3"], ["1.234,75", ",5", "-1.000.000,5"], ["7", "0,125", "2,0"]]
+    lines = [mark.join([*(f"{quote}{cell}{quote}" for cell in row), kinds[k % 2]]) for k, row in enumerate(cells)]
+    head = [mark.join(["a", "b", "c", "class"])] if header else []
+    part = read_csv(write(tmp_path / "x.csv", "\n".join([*head, *lines]) + "\n"))
+    assert part.rows.tolist() == [[0.5, -0.125, 3.0], [1234.75, 0.5, -1000000.5], [7.0, 0.125, 2.0]]
+    assert part.labels.tolist() == [0, 1, 0]
+    (guess,) = (each for each in part.opened.guesses if "comma" in each.what)
+    assert (guess.what, guess.why, guess.sure) == ("commas read as decimal commas", "cells hold numbers like 0,5", True)
+
+
+def test_that_commas_that_may_separate_thousands_are_a_guess_to_be_checked(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", "a;b;label\n1,234;5;0\n12,345;6;1\n"))
+    assert part.rows.tolist() == [[np.float32(1.234), 5.0], [np.float32(12.345), 6.0]]
+    assert [guess.sure for guess in part.opened.guesses] == [False]
+    assert "if the commas separate thousands" in part.opened.guesses[0].why
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("a;b;label\n0,5;1.5;0\n0,25;2.5;1\n", "column “a” holds numbers like '0,5'; write them with a decimal point"),
+        ("a;b;label\n1,234.5;1;0\n2,345.5;2;1\n", "column “a” holds numbers like '1,234.5'; write them"),
+        ("a;b\n1,234.5;1\n2,345.5;2\n", "column “a” holds numbers like '1,234.5'; write them"),
+        (
+            "a;b;label\n" + "0,5;1;0\n1,5;2;1\n" * 150 + "2.5;1;0\n",
+            "line 302, column 1: found '2.5' in a table with decimal commas; write all numbers with decimal commas",
+        ),
+    ],
+)
+def test_that_numbers_with_points_and_commas_of_two_meanings_are_refused(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read_csv(write(tmp_path / "x.csv", text))
+
+
+@pytest.mark.parametrize("mark", ["NA", "?", "n/a", "NaN", "null", "", '""', " na "])
+def test_that_a_missing_class_is_refused_with_its_line(tmp_path: Path, mark: str) -> None:
+    with pytest.raises(DataError, match=r"line 3, column 3: the class is missing \(found .*\); fill it in, or leave"):
+        read_csv(write(tmp_path / "x.csv", f"a,b,class\n.1,.2,x\n.3,.4,{mark}\n.5,.6,y\n"))
+    with pytest.raises(DataError, match=r"line 3, column 3: the label is missing \(found .*\); fill it in, or leave"):
+        read_csv(write(tmp_path / "y.csv", f"a,b,class\n.1,.2,0\n.3,.4,{mark}\n.5,.6,1\n"))
+
+
+@pytest.mark.parametrize("missing", ["NA", "?", ""])
+def test_that_a_feature_of_missing_cells_is_no_column_of_classes_and_no_header(tmp_path: Path, missing: str) -> None:
+    rows = [f".1,{missing},.3,.4\n", f".2,{missing},.3,.4\n", ".3,.5,.3,.2\n"]
+    for text in ("a,b,c,d\n" + "".join(rows), "".join(rows)):
+        with pytest.raises(DataError, match=rf"line {1 + (text[0] == 'a')}, column 2: the value is missing \(found"):
+            read_csv(write(tmp_path / "x.csv", text))
+
+
+def test_that_the_names_of_counted_columns_may_have_an_empty_one_for_the_index(tmp_path: Path) -> None:
+    part = read_csv(write(tmp_path / "x.csv", ",0,1,2\n0,.5,.6,1\n1,.7,.8,0\n"))
+    assert part.feature_names == ("column 1", "0", "1")
+    assert part.labels.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".txt"])
+def test_that_many_lines_that_begin_with_a_number_sign_leave_a_table_a_table(tmp_path: Path, suffix: str) -> None:
+    rows = "".join(f"#one,.{k % 10},.5\n" for k in range(900)) + "two,.1,.2\n"
+    data = open_data([write(tmp_path / f"x{suffix}", rows)])
+    assert (data.label_names, data.train.shape) == (("#one", "two"), (901, 2))
+
+
+def test_that_a_table_may_begin_with_a_long_comment(tmp_path: Path) -> None:
+    data = open_data([write(tmp_path / "x.csv", "# words without end\n" * 500 + "a,b,label\n.1,.2,0\n.3,.4,1\n")])
+    assert data.feature_names == ("a", "b")
+    assert data.opened.guesses[0].what == "500 comment lines skipped"

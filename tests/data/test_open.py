@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
+from scipy.io import savemat
 
 from slide_gui.data import limits
 from slide_gui.data.errors import DataError
@@ -28,7 +29,7 @@ def mnist_like(folder: Path, n: int = 6, suffix: str = "") -> list[Path]:
         for part, count in (("train", n), ("t10k", n // 2))
         for what, array in (
             ("images-idx3", random.integers(0, 256, (count, 28, 28), np.uint8)),
-            ("labels-idx1", random.integers(0, 10, count, np.uint8)),
+            ("labels-idx1", np.arange(count, dtype=np.uint8)),
         )
     ]
 
@@ -88,7 +89,7 @@ def test_that_training_and_test_text_files_are_combined(tmp_path: Path) -> None:
 
 
 def test_that_a_single_file_is_all_training(tmp_path: Path) -> None:
-    data = open_data([write_amat(tmp_path / "mine.amat", np.eye(16), np.arange(16))])
+    data = open_data([write_amat(tmp_path / "mine.amat", np.eye(16), np.arange(16) % 4)])
     assert data.name == "mine"
     assert data.train.shape == (16, 16)
     assert data.test.shape == (0, 16)
@@ -310,3 +311,188 @@ def test_that_hidden_files_of_a_folder_are_passed_over(tmp_path: Path) -> None:
     for name, value in (("x.csv", 1), ("._x.csv", 2)):
         (tmp_path / name).write_text(f"a,b,c,label\n{value},0,.5,0\n0,.5,1,1\n")
     assert open_data([tmp_path]).train.tolist() == [[1, 0, 0.5], [0, 0.5, 1]]
+
+
+def pair(folder: Path, train: str, test: str) -> list[Path]:
+    """Write a training table and a test table."""
+    for name, text in (("x_train.csv", train), ("x_test.csv", test)):
+        (folder / name).write_text(text)
+    return [folder / "x_test.csv", folder / "x_train.csv"]
+
+
+TRAIN = "a,b,class\n.1,.2,0\n.3,.4,1\n.5,.6,0\n"
+
+
+@pytest.mark.parametrize(
+    "test",
+    ["a,b,class\n.7,.8,1\n.9,1,0\n", "b,a,class\n.8,.7,1\n1,.9,0\n", "class,b,a\n1,.8,.7\n0,1,.9\n"],
+)
+def test_that_columns_of_two_tables_are_joined_by_name(tmp_path: Path, test: str) -> None:
+    data = open_data(pair(tmp_path, TRAIN, test))
+    assert data.feature_names == ("a", "b")
+    assert data.train.tolist() == np.float32([[0.1, 0.2], [0.3, 0.4], [0.5, 0.6]]).tolist()
+    assert data.test.tolist() == np.float32([[0.7, 0.8], [0.9, 1]]).tolist()
+    assert data.test_labels.tolist() == [1, 0]
+    assert data.opened.guesses == ()
+
+
+def test_that_a_guessed_label_column_is_found_by_its_name_in_the_test_table(tmp_path: Path) -> None:
+    train = "a,b,kind\n.1,.2,0\n.3,.4,1\n"
+    data = open_data(pair(tmp_path, train, "kind,b,a\n1,0,.5\n1,1,.25\n"))
+    assert data.test.tolist() == [[0.5, 0.0], [0.25, 1.0]]
+    assert data.test_labels.tolist() == [1, 1]
+    left_out = open_data(
+        pair(tmp_path, "id," + train.replace("\n.", "\n7,."), "b,kind,a\n0,1,.5\n"), Reading(left_out=("1",))
+    )
+    assert left_out.feature_names == ("a", "b")
+    assert left_out.test.tolist() == [[0.5, 0.0]]
+
+
+@pytest.mark.parametrize("name", ["Class", "label", "species"])
+def test_that_the_labels_of_the_two_tables_may_have_different_names(tmp_path: Path, name: str) -> None:
+    train, test = f"a,b,{name}\n.1,.2,p\n.3,.4,q\n", "class,b,a\nq,0,.5\n"
+    data = open_data(pair(tmp_path, train, test))
+    assert data.test.tolist() == [[0.5, 0.0]]
+    assert data.test_labels.tolist() == [1]
+
+
+def test_that_a_test_table_of_an_unlabelled_training_table_has_no_labels(tmp_path: Path) -> None:
+    for head in ("", "a,b,c\n"):
+        data = open_data(pair(tmp_path, head + ".1,.2,.5\n.3,.4,.6\n", head + ".1,.2,1\n.3,.4,0\n"))
+        assert (data.train.shape, data.test.shape) == ((2, 3), (2, 3))
+        assert data.test_labels is None
+
+
+@pytest.mark.parametrize(("train", "test"), [(TRAIN, "b,a\n1,.5\n0,.25\n"), (".1,.2,0\n.3,.4,1\n", ".5,1\n.25,0\n")])
+def test_that_a_test_table_without_the_label_column_has_no_labels(tmp_path: Path, train: str, test: str) -> None:
+    data = open_data(pair(tmp_path, train, test))
+    assert data.train_labels is not None
+    assert data.test_labels is None
+    assert data.test.tolist() == [[0.5, 1.0], [0.25, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("test", "said"),
+    [
+        ("a,c,class\n.7,.8,1\n", "lacks column “b” and has the additional column “c”, compared with the training set"),
+        ("a,b,c,d,class\n.7,.8,1,1,1\n", r"x_test\.csv: has the additional columns “c”, “d”, compared with"),
+        (
+            "a,class\n.7,1\n",
+            "lacks column “b”, compared with the training set .*; give both files the same column names",
+        ),
+        ("A,b,class\n.7,.8,1\n", "lacks column “a” and has the additional column “A”"),
+    ],
+)
+def test_that_tables_of_other_columns_are_refused_by_name(tmp_path: Path, test: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        open_data(pair(tmp_path, TRAIN, test))
+
+
+def test_that_tables_without_names_are_joined_by_position_and_one_without_them_is_a_guess(tmp_path: Path) -> None:
+    rows = TRAIN.partition("\n")[2]
+    both = open_data(pair(tmp_path, rows, rows))
+    assert both.test.tolist() == both.train.tolist()
+    one = open_data(pair(tmp_path, TRAIN, rows))
+    assert one.test.tolist() == one.train.tolist()
+    (guess,) = (each for each in one.opened.guesses if "matched by position" in each.what)
+    assert not guess.sure
+    assert guess.why.endswith("x_test.csv has no column names")
+    assert not any("position" in each.what for each in both.opened.guesses)
+
+
+def test_that_what_was_guessed_of_the_test_table_alone_names_it(tmp_path: Path) -> None:
+    data = open_data(pair(tmp_path, TRAIN, "\n" + TRAIN))
+    assert [guess.what for guess in data.opened.guesses] == ["x_test.csv: 1 blank line skipped"]
+
+
+def test_that_a_test_set_of_other_classes_is_refused_and_of_some_others_is_a_warning(tmp_path: Path) -> None:
+    train = "a,b,class\n.1,.2,p\n.3,.4,q\n"
+    with pytest.raises(DataError, match=r"x_test\.csv: none of its classes \(“P”, “Q”\) occurs in .*“p”, “q”; write"):
+        open_data(pair(tmp_path, train, train.replace("p", "P").replace("q", "Q")))
+    data = open_data(pair(tmp_path, train, train + ".1,.1,r\n.2,.1,r\n.3,.1,other\n"))
+    (guess,) = data.opened.guesses
+    assert guess.what == "3 test rows of 5 in classes that the training set lacks"
+    assert guess.why == "other: 1 row, r: 2 rows; a classifier errs on each of them"
+    assert not data.opened.sure
+    with pytest.raises(DataError, match="none of its classes"):
+        open_data(pair(tmp_path, TRAIN, TRAIN.replace(",0\n", ",7\n").replace(",1\n", ",8\n")))
+    np.savez(tmp_path / "x.npz", X_train=np.eye(4), y_train=[0, 1, 0, 1], X_test=np.eye(4), y_test=[1, 5, 5, 0])
+    (guess,) = (each for each in open_data([tmp_path / "x.npz"]).opened.guesses if "lacks" in each.what)
+    assert (guess.what[:16], guess.why[:9]) == ("2 test rows of 4", "5: 2 rows")
+
+
+def test_that_missing_labels_in_arrays_of_text_are_refused(tmp_path: Path) -> None:
+    for text in ("nan", "?", "NA"):
+        np.savez(tmp_path / "x.npz", X=np.eye(3), y=["a", "b", text])
+        with pytest.raises(
+            DataError, match=r"label of row 3 is missing \(found '.*'\); fill it in, or leave the row out"
+        ):
+            open_data([tmp_path / "x.npz"])
+
+
+QUANTITY = np.rint(np.random.default_rng(0).gamma(3, 50, 200)) / 2
+
+
+def write_quantity(folder: Path, kind: str) -> Path:
+    path, values = folder / f"x.{kind}", np.random.default_rng(1).random((200, 5))
+    if kind == "npz":
+        np.savez(path, X=values, y=QUANTITY)
+    elif kind == "mat":
+        savemat(path, {"X": values, "y": QUANTITY})
+    else:
+        mark, head = (" ", "") if kind == "amat" else (",", "a,b,c,d,e,target\n")
+        rows = zip(values.tolist(), QUANTITY.tolist(), strict=True)
+        path.write_text(head + "".join(mark.join(map(repr, [*row, label])) + "\n" for row, label in rows))
+    return path
+
+
+@pytest.mark.parametrize("kind", ["csv", "amat", "npz", "mat"])
+def test_that_a_quantity_as_label_gives_no_classes_until_it_is_cut_into_ranges(tmp_path: Path, kind: str) -> None:
+    path, many = write_quantity(tmp_path, kind), len(np.unique(QUANTITY))
+    data = open_data([path])
+    assert data.train_labels is None
+    assert data.n_features == 5
+    assert not data.opened.sure
+    where = "The column 'target'" if kind == "csv" else "The label"
+    with pytest.raises(DataError, match=f"{where} has {many} different numbers. It looks like a quantity.*--bins 3"):
+        data.check_classes()
+    cut = open_data([path], Reading(bins=3))
+    counts = np.bincount(cut.train_labels)
+    assert counts.max() - counts.min() <= 4
+    assert cut.label_names[1] == f"above {np.sort(QUANTITY)[66]:g} to {np.sort(QUANTITY)[133]:g}"
+    assert (QUANTITY[cut.train_labels == 0].max(), cut.n_features) == (np.sort(QUANTITY)[66], 5)
+
+
+def test_that_ranges_are_those_of_the_training_set_and_0_makes_each_number_a_class(tmp_path: Path) -> None:
+    train, test = tmp_path / "a_train.npz", tmp_path / "a_test.npz"
+    np.savez(train, X=np.eye(300, 5), y=np.arange(300) * 3)
+    np.savez(test, X=np.eye(4, 5), y=[-50, 297, 298, 5000])
+    data = open_data([train, test], Reading(bins=3))
+    assert data.test_labels.tolist() == [0, 0, 1, 2]
+    each = open_data([train, test], Reading(bins=0))
+    assert (len(np.unique(each.train_labels)), each.why_no_classes) == (300, "")
+
+
+def test_that_only_numbers_are_cut_into_ranges(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("a,b,class\n1,2,cat\n3,4,dog\n")
+    with pytest.raises(DataError, match="has no labels that are numbers to cut into ranges"):
+        open_data([tmp_path / "x.csv"], Reading(bins=3))
+    with pytest.raises(ValueError, match="bins is 1; it must be 2 to 30 ranges, or 0"):
+        Reading(bins=1).checked()
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "amat", "npz", "npy", "mat"])
+def test_that_time_stamps_keep_their_seconds_in_every_kind_of_file(tmp_path: Path, kind: str) -> None:
+    values = np.array([[1.7e9, 0.5, 3], [1.7e9 + 5, 0.25, 4], [1.7e9, 0.75, 5], [1.7e9 + 10, 0.1, 6]])
+    path, labels = tmp_path / f"x.{kind}", [0, 1, 0, 1]
+    if kind in ("csv", "tsv", "amat"):
+        mark = {"csv": ",", "tsv": "\t", "amat": " "}[kind]
+        rows = zip(values.tolist(), labels, strict=True)
+        path.write_text("".join(mark.join(map(repr, [*row, label])) + "\n" for row, label in rows))
+    elif kind == "npz":
+        np.savez(path, X=values, y=labels)
+    elif kind == "npy":
+        np.save(path, values)
+    else:
+        savemat(path, {"X": values})
+    assert open_data([path]).train[:, 0].tolist() == [0, 0.5, 0, 1]

@@ -7,7 +7,14 @@ import pytest
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.arrays import known_names, parts_from_named
-from slide_gui.data.readers.parts import named_labels, role_of, square_shape, whole_labels
+from slide_gui.data.readers.parts import (
+    looks_like_quantity,
+    named_labels,
+    quantile_ranges,
+    role_of,
+    square_shape,
+    whole_labels,
+)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +54,50 @@ def test_that_labels_are_whole_numbers_of_any_type_and_the_first_that_is_not_is_
             whole_labels(np.array([0.0, 1.0, wrong, wrong]), "here")
     with pytest.raises(DataError, match="labels are complex128, expected whole numbers"):
         whole_labels(np.array([1j]), "here")
+
+
+@pytest.mark.parametrize(
+    "classes",
+    [
+        np.repeat(np.arange(50), 20),
+        np.repeat(np.arange(40), 10),  # Olivetti faces
+        np.repeat(np.arange(40), 3),
+        np.repeat([65, 70, *range(97, 130)], 4),  # letters by their codes
+        np.repeat(np.arange(1, 103), np.arange(40, 142)),  # from 1 and of unequal size
+        np.arange(8),
+        np.repeat(np.arange(10), 2),
+        np.array([0.5, 1.5]),
+    ],
+)
+def test_that_class_numbers_are_not_taken_for_a_quantity(classes: np.ndarray) -> None:
+    assert not looks_like_quantity(np.random.default_rng(0).permutation(classes))
+
+
+DRAWN = np.random.default_rng(0)
+
+
+@pytest.mark.parametrize(
+    "quantity",
+    [
+        np.rint(DRAWN.gamma(3, 50, 442)),
+        np.rint(DRAWN.normal(45, 12, 20_000)),  # ages: most values in many rows
+        DRAWN.random(500),
+        np.round(DRAWN.random(5_000), 2),
+        DRAWN.permutation(500),
+        np.rint(DRAWN.normal(50, 20, 30)),
+        np.repeat(np.arange(40), 20) / 4,
+    ],
+)
+def test_that_many_measured_numbers_look_like_a_quantity(quantity: np.ndarray) -> None:
+    assert looks_like_quantity(quantity)
+
+
+def test_that_ranges_hold_equally_many_values_and_are_named_by_their_limits() -> None:
+    limits, names = quantile_ranges(np.arange(1, 301), 3, "here")
+    assert limits.tolist() == [100, 200]
+    assert names == ("up to 100", "above 100 to 200", "above 200")
+    with pytest.raises(DataError, match="here: has labels that fall into fewer than 3 ranges"):
+        quantile_ranges(np.array([0, 0, 0, 0, 1]), 3, "here")
 
 
 def test_that_ten_thousand_different_texts_are_classes_and_more_are_not() -> None:

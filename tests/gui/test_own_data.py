@@ -219,6 +219,7 @@ def test_that_a_table_of_two_columns_of_text_is_opened_with_a_guess_that_can_be_
     preview.open_button.click()
     wait(lambda: len(window.workspace.dataset.label_names) == 4 and not window.lane.busy)
     assert not preview.isVisible()
+    assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
     assert window.workspace.source.reading.left_out == ("town",)
     assert window.workspace.dataset.feature_names == ("a", "b", "c", "d", "e")
     window.actions_by_name["undo"].trigger()
@@ -240,3 +241,47 @@ def test_that_features_beyond_one_are_scaled_unless_a_person_wants_them_as_they_
     assert window.workspace.source.reading == Reading(scaled=False)
     window.actions_by_name["undo"].trigger()
     wait(lambda: window.workspace.dataset.train.max() == 1 and not window.lane.busy)
+
+
+def test_that_a_quantity_as_label_offers_another_column_and_three_ranges(window, tmp_path, monkeypatch):
+    shown_popup = []
+    rows = [f"{k % 7},{k % 2},{(37 * k) % 101 + k % 3}\n" for k in range(150)]
+    (tmp_path / "d.csv").write_text("age,sex,progression\n" + "".join(rows))
+    drop(window, tmp_path / "d.csv")
+    wait(lambda: window.workspace.dataset.name == "d" and not window.lane.busy)
+    preview = window.reading_preview
+    assert preview.isVisible()
+    shown = next(each.text() for each in preview.findChildren(QLabel) if "quantity" in each.text())
+    assert "The column 'progression' has " in shown
+    assert "Choose another label column, or cut it into three ranges.\n" in shown
+    assert window.workspace.dataset.train_labels is None
+    assert "It looks like a quantity" in window.session.runs.why_not()
+    monkeypatch.setattr(preview.label_column, "showPopup", lambda: shown_popup.append(True))
+    preview.choose_button.click()
+    assert shown_popup == [True]
+    preview.cut_button.click()
+    wait(lambda: window.workspace.dataset.train_labels is not None and not window.lane.busy)
+    assert len(window.workspace.dataset.label_names) == 3
+    assert window.workspace.source.reading.bins == 3
+    assert not preview.isVisible()
+    assert window.session.runs.training_time(window.session.runs.svm, "slide-svm").startswith("Training takes about ")
+    window.actions_by_name["undo"].trigger()
+    wait(lambda: window.workspace.dataset.train_labels is None and not window.lane.busy)
+    preview.label_column.setCurrentIndex(preview.label_column.findData("2"))
+    preview.open_button.click()
+    wait(lambda: window.workspace.dataset.train_labels is not None and not window.lane.busy)
+    assert window.workspace.source.reading == Reading(label_column="2")
+
+
+def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_nothing_else_is_refused(window, tmp_path):
+    rows = "".join(f"0.{k},0.{9 - k},{'ab'[k % 2]}\n" for k in range(10))
+    (tmp_path / "x_train.csv").write_text("p,q,class\n" + rows)
+    (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows + "0.5,0.5,c\n")
+    drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
+    wait(lambda: window.workspace.dataset.n_features == 2 and not window.lane.busy)
+    assert window.reading_preview.isVisible()
+    shown = " ".join(label.text() for label in window.reading_preview.findChildren(QLabel))
+    assert "1 test row of 11 in classes that the training set lacks: c: 1 row" in shown
+    (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows.replace("a", "A").replace("b", "B"))
+    drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
+    assert "none of its classes (“A”, “B”) occurs in the training set" in said(window)

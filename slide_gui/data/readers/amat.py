@@ -9,7 +9,8 @@ from typing import BinaryIO, cast
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.readers.archives import member_stream, zip_members
-from slide_gui.data.readers.parts import Part, role_of, square_guess, square_shape, whole_labels
+from slide_gui.data.readers.encoding import unmarked_stream
+from slide_gui.data.readers.parts import Part, role_of, skipped_guess, square_guess, square_shape
 from slide_gui.data.readers.tables import read_table
 from slide_gui.data.reading import Opened
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -22,13 +23,13 @@ def read_amat(path: Path, *, progress: Progress = NO_PROGRESS) -> Part:
 
     A d that is a perfect square makes square images. Numbers of sixteen characters (``%16.7e``, as in the
     benchmark files) are read by blocks at once, any others number by number; both give
-    ``float32(float(text))``.
+    ``float(text)``. Lines before the first row that begin with ``#`` are comments.
 
     Raises
     ------
     DataError
         If the file is empty, a line has the wrong width (the message names the line), a number is not
-        finite, or a label is not whole.
+        finite.
     """
     with path.open("rb") as stream:
         return _read(stream, path.stat().st_size, str(path), path.name, progress)
@@ -67,9 +68,10 @@ def _read_member(path: Path, member: zipfile.ZipInfo, progress: Progress) -> Par
 
 
 def _read(stream: BinaryIO, size: int, place: str, name: str, progress: Progress) -> Part:
+    stream, size = unmarked_stream(stream, size, place)
     table = read_table(stream, size, place, progress=progress)
-    labels = whole_labels(table.column, place)
     shape = square_shape(table.rows.shape[1])
     # The format is of images: there is nothing to ask.
-    opened = Opened(guesses=tuple(replace(guess, sure=True) for guess in square_guess(shape)))
-    return Part(table.rows, labels, shape, place, role_of(name), finite=True, opened=opened)
+    square = tuple(replace(guess, sure=True) for guess in square_guess(shape))
+    opened = Opened(guesses=(*skipped_guess(table.comments, table.blanks), *square))
+    return Part(table.rows, table.column, shape, place, role_of(name), finite=True, opened=opened)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
 from slide_gui.data.readers.archives import member_stream, zip_members
-from slide_gui.data.readers.parts import Part, named_labels, role_of, square_guess, square_shape, whole_labels
+from slide_gui.data.readers.parts import Part, named_labels, role_of, square_guess, square_shape
 from slide_gui.data.reading import Opened
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -87,7 +87,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
     """Make parts of arrays whose names `known_names` understands.
 
     Rows are (n, d) features or (n, h, w) images, also with one channel (n, h, w, 1) or (n, 1, h, w); labels
-    are vectors of n whole numbers, or of n texts.
+    are vectors of n numbers, or of n texts.
 
     Raises
     ------
@@ -134,7 +134,7 @@ def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], 
     return array, square_shape(array.shape[1], SMALLEST_SQUARE)
 
 
-def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[str, ...]]:
     """Return labels and, where they are texts, the names of the classes."""
     if array.size == 0 or array.size != max(array.shape, default=0):
         raise DataError(
@@ -142,7 +142,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.int64], 
             place,
         )
     if array.dtype.kind not in "US":
-        return whole_labels(array.ravel(), place), ()
+        return array.ravel(), ()
     flat = np.ascontiguousarray(array.ravel())
     codes = flat.view(np.uint32) if array.dtype.kind == "U" else np.empty(0, np.uint32)
     try:
@@ -150,7 +150,7 @@ def _labels(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.int64], 
             raise ValueError  # before NumPy makes text of it, which ends in a SystemError
         texts = [each.decode() if isinstance(each, bytes) else str(each) for each in flat.tolist()]
     except ValueError:
-        raise DataError("holds labels that are no text; save them again", place) from None
+        raise DataError("holds labels that are not text in UTF-8; save them as str", place) from None
     return named_labels(texts, place)
 
 

@@ -5,24 +5,33 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import isqrt
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NOT_SAID, Guess, Opened
+from slide_gui.text import counted
 
 __all__ = [
     "LABEL_BOUND",
     "MOST_CLASSES",
     "Part",
+    "is_missing",
+    "looks_like_quantity",
     "named_labels",
+    "quantile_ranges",
     "role_of",
+    "skipped_guess",
     "square_guess",
     "square_shape",
     "whole_labels",
 ]
+
+_MISSING = frozenset(("", "?", "na", "n/a", "#n/a", "<na>", "nan", "null"))
 
 LABEL_BOUND = 2**31
 """Labels are smaller than this in size: whatever holds them next, they fit, and sums of them do."""
@@ -36,8 +45,8 @@ class Part:
     ----------
     rows : ndarray of shape (n, d)
         Any real dtype.
-    labels : ndarray of shape (n,), int64, or None
-        None where the file has none.
+    labels : ndarray of shape (n,), or None
+        Numbers of any real dtype, numbers of the `label_names` if there are any; None if the file has no labels.
     image_shape : tuple of (rows, columns), or None
         None for plain features.
     place : str
@@ -55,7 +64,7 @@ class Part:
     """
 
     rows: NDArray[np.generic]
-    labels: NDArray[np.int64] | None
+    labels: NDArray[Any] | None
     image_shape: tuple[int, int] | None
     place: str
     role: str = "train"
@@ -85,6 +94,18 @@ def square_guess(image_shape: tuple[int, int] | None) -> tuple[Guess, ...]:
     return (Guess(f"images of {side} × {side} pixels", f"{d} features make a square", of_shape=True),)
 
 
+def skipped_guess(comments: int, blanks: int) -> tuple[Guess, ...]:
+    """Return a note on the lines of a table that are not rows, if there are any."""
+    lines = [counted(n, f"{kind} line") for n, kind in ((comments, "comment"), (blanks, "blank")) if n]
+    why = "lines before the first row that begin with # are comments" if comments else "they hold no cells"
+    return (Guess(f"{' and '.join(lines)} skipped", why, sure=True),) if lines else ()
+
+
+def is_missing(cell: str) -> bool:
+    """Return True if a cell is empty or holds a usual mark of a missing value, such as NA or ?."""
+    return cell.strip().lower() in _MISSING
+
+
 MOST_CLASSES = 10_000
 """More different texts than this are no classes."""
 
@@ -95,16 +116,78 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     Raises
     ------
     DataError
-        If a name is missing, or there are too many to be classes.
+        If a name is missing (empty, NA, ?, …), or there are too many to be classes.
     """
-    names = [" ".join(text.split()) for text in texts]
-    if "" in names:
-        raise DataError(f"the label of row {names.index('') + 1} is missing; fill it in or take the row out", place)
+    names = [text.strip() for text in texts]
+    missing = next((row for row, name in enumerate(names, start=1) if is_missing(name)), None)
+    if missing is not None:
+        raise DataError(
+            f"the label of row {missing} is missing (found {names[missing - 1]!r}); fill it in, or leave the row out",
+            place,
+        )
     known = tuple(sorted(set(names)))
     if len(known) > MOST_CLASSES:
         raise DataError(f"holds more than {MOST_CLASSES} different texts, which are no classes", place)
     number = {name: code for code, name in enumerate(known)}
     return np.array([number[name] for name in names], np.int64), known
+
+
+_MANY, _SEVERAL, _RARE = 30, 10, 5
+
+
+def looks_like_quantity(values: NDArray[Any]) -> bool:
+    """Return True if labels are many different numbers that look measured rather than assigned to classes.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Numbers of any real dtype.
+    """
+    numbers, counts = np.unique(values, return_counts=True)
+    rare = bool(np.median(counts) < _RARE)  # most of the numbers belong to fewer than five rows
+    # A few rows of each of ten classes are a small data set.
+    if len(numbers) <= (_SEVERAL if rare else _MANY):
+        return False
+    if (np.rint(numbers) != numbers).any():
+        return True
+    # Class numbers are names, so people assign them without gaps from 0 or 1, or collect about as many rows for each.
+    # Measured numbers have gaps, begin anywhere, and some of them occur once.
+    consecutive = numbers[0] in (0, 1) and numbers[-1] - numbers[0] == len(numbers) - 1
+    even = counts.min() >= 2 and counts.max() <= 3 * counts.min()
+    return not (even or (consecutive and not rare))
+
+
+def quantile_ranges(values: NDArray[Any], n_ranges: int, place: str) -> tuple[NDArray[Any], tuple[str, ...]]:
+    """Return the limits between ranges that hold about equally many of the values, and the names of the ranges.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Finite numbers.
+    n_ranges : int
+        2 or more.
+    place : str
+        The file, for the message.
+
+    Returns
+    -------
+    limits : ndarray of shape (n_ranges − 1,)
+        A value belongs to the range before the first limit that is not less.
+    names : tuple of str
+
+    Raises
+    ------
+    DataError
+        If the values have too few different numbers.
+    """
+    shares = np.arange(1, n_ranges) / n_ranges
+    limits = np.unique(np.quantile(values, shares, method="inverted_cdf"))
+    limits = limits[limits < values.max()]
+    if len(limits) < n_ranges - 1:
+        raise DataError(f"has labels that fall into fewer than {n_ranges} ranges; ask for fewer ranges", place)
+    shown = [f"{limit:.10g}" for limit in limits]
+    between = (f"above {low} to {high}" for low, high in pairwise(shown))
+    return limits, (f"up to {shown[0]}", *between, f"above {shown[-1]}")
 
 
 def whole_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]:
@@ -129,6 +212,8 @@ def whole_labels(values: NDArray[np.generic], place: str) -> NDArray[np.int64]:
         wrong = ~((np.rint(numbers) == numbers) & (np.abs(numbers) < LABEL_BOUND))
     if wrong.any():
         row = int(np.argmax(wrong))
+        if np.isnan(numbers[row]):
+            raise DataError(f"the label of row {row + 1} is missing (nan); fill it in, or leave the row out", place)
         raise DataError(
             f"the label of row {row + 1} is {numbers[row]:.10g}, expected a whole number within ±{LABEL_BOUND}",
             place,

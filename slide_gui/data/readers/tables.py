@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import check_memory
+from slide_gui.data.readers.parts import is_missing
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
-__all__ = ["Table", "decode", "read_table"]
+__all__ = ["LATE_COMMENT", "Table", "decode", "fits_float32", "read_table"]
 
+
+LATE_COMMENT = "begins with #, but comments may stand only before the first row; leave the line out"
 
 CELL = 16
 _ZERO = np.frombuffer(b"   0.0000000e+00", np.uint8)
@@ -123,6 +127,8 @@ def _scaled(digits: NDArray[np.uint64], power: NDArray[np.int64], cells: NDArray
     return values
 
 
+_BLANK_LINES = re.compile(rb"(?:[ \t\r\v\f]*\n)*+")
+_BEGINNING = re.compile(rb"(?:#[^\n]*\n|[ \t\r\v\f]*\n)*+")
 _BLOCK = 1 << 18  # bytes: the block and what is computed from it stay in the processor's cache
 _LONGEST_LINE = 1 << 24
 
@@ -138,14 +144,18 @@ class Table:
 
     Attributes
     ----------
-    rows : ndarray of shape (n, columns − 1), float32
-        All columns but one.
+    rows : ndarray of shape (n, columns − 1), float32 or float64
+        All columns but one; float32 if that holds every number exactly.
     column : ndarray of shape (n,), float64
         The column kept apart, which may hold labels.
+    comments, blanks : int
+        How many lines of each kind were skipped.
     """
 
-    rows: NDArray[np.float32]
+    rows: NDArray[np.floating]
     column: NDArray[np.float64]
+    comments: int = 0
+    blanks: int = 0
 
 
 def read_table(
@@ -161,7 +171,7 @@ def read_table(
 ) -> Table:
     """Read numbers, one row a line, all rows of the same width.
 
-    Blank lines and lines that begin with ``#`` are passed over.
+    Blank lines are skipped. So are, unless there is a delimiter, lines before the first row that begin with ``#``.
 
     Parameters
     ----------
@@ -190,6 +200,7 @@ def read_table(
     """
     sink: _Sink | None = None
     rest, done, line, step = b"", 0, first_line, _BLOCK
+    comments = blanks = 0
     while True:
         # Up to the end of a line, so that the next block begins with one; a very long line by doubling.
         chunk = stream.read(max(step - len(rest), len(rest), 1))
@@ -197,17 +208,30 @@ def read_table(
         text, rest = _whole_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers a line", place)
+        if sink is None:
+            text, begins, before = _without_beginning(text, _BLANK_LINES if delimiter else _BEGINNING)
+            comments, blanks, line = comments + begins, blanks + before, line + begins + before
         if text and sink is None:
             sink = _start(text, size, place, columns, apart)
-            step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes if sink else step
-        if text:
-            line = _take(sink, text, delimiter, place, line)
+            step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes
+        if text and sink is not None:
+            rows = sink.filled
+            after = _take(sink, text, delimiter, place, line)
+            blanks += after - line - (sink.filled - rows)
+            line = after
         progress.report(min(1.0, done / size) if size else 1.0)
         if not chunk:
             break
     if sink is None or sink.filled == 0:
         raise DataError("holds no rows of numbers; expected one row a line", place)
-    return sink.table()
+    return sink.table(comments, blanks)
+
+
+def _without_beginning(text: bytes, pattern: re.Pattern[bytes]) -> tuple[bytes, int, int]:
+    """Return whole lines from the first row on, and how many comments and blank lines come before it."""
+    beginning = cast(re.Match[bytes], pattern.match(text))[0]  # it matches nothing, too
+    comments = len(re.findall(rb"^#", beginning, re.MULTILINE))
+    return text[len(beginning) :], comments, beginning.count(b"\n") - comments
 
 
 def _whole_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
@@ -218,76 +242,85 @@ def _whole_lines(text: bytes, last: bool) -> tuple[bytes, bytes]:
     return text[:cut], text[cut:]
 
 
+def fits_float32(values: NDArray[np.generic]) -> bool:
+    """Return True if float32 holds every value exactly."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values.dtype in (bool, np.float32) or bool((values.astype(np.float32) == values).all())
+
+
 class _Sink:
-    """Rows collected in place: the array grows by moving its memory, never by a second copy."""
+    """Rows collected in place: the array grows by moving its memory, never by a second copy.
+
+    The rows are float32 until a number comes that float32 does not hold exactly. Rounding a column of time stamps
+    before it is scaled would make equal what lies seconds apart.
+    """
 
     def __init__(self, columns: int, apart: int, expected: int, line_bytes: int, place: str) -> None:
         self.columns, self.line_bytes, self.filled = columns, line_bytes, 0
-        self._apart, self._place = apart % columns, place
+        self.apart, self._place = apart % columns, place
         check_memory(4 * expected * columns, place)
-        self._rows = np.empty((expected, columns - 1), np.float32)
+        self._rows: NDArray[np.floating] = np.empty((expected, columns - 1), np.float32)
         self._column = np.empty(expected, np.float64)
 
     def append(self, block: NDArray[np.bool_] | NDArray[np.float64]) -> None:
         start, stop = self.filled, self.filled + block.shape[0]
         if stop > self._rows.shape[0]:
             self._resize(stop + stop // 4)
-        k = self._apart
-        with np.errstate(over="ignore"):
-            self._rows[start:stop, :k] = block[:, :k]
-            self._rows[start:stop, k:] = block[:, k + 1 :]
+        k = self.apart
+        if self._rows.dtype == np.float32 and not fits_float32(block):
+            self._widen()
+        self._rows[start:stop, :k] = block[:, :k]
+        self._rows[start:stop, k:] = block[:, k + 1 :]
         self._column[start:stop] = block[:, k]
         self.filled = stop
 
-    def table(self) -> Table:
+    def table(self, comments: int, blanks: int) -> Table:
         self._resize(self.filled)
-        return Table(self._rows, self._column)
+        return Table(self._rows, self._column, comments, blanks)
+
+    def _widen(self) -> None:
+        check_memory(8 * self._rows.shape[0] * self.columns, self._place)
+        rows = np.empty(self._rows.shape, np.float64)
+        rows[: self.filled] = self._rows[: self.filled]
+        self._rows = rows
 
     def _resize(self, rows: int) -> None:
-        check_memory(4 * rows * self.columns, self._place)
+        check_memory(self._rows.itemsize * rows * self.columns, self._place)
         self._rows.resize((rows, self.columns - 1), refcheck=False)
         self._column.resize(rows, refcheck=False)
 
 
-def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sink | None:
-    """Learn the width from the first row; None if the text holds only blank lines and comments."""
-    for row in text.splitlines(keepends=True):
-        if not row.strip() or row.startswith(b"#"):
-            continue
-        columns = columns or len(row.split())
-        if columns < 2:
-            raise DataError(
-                (
-                    "its rows have one column, expected a feature or more and a label (785 columns for "
-                    "images of 28 × 28)"
-                ),
-                place,
-            )
-        # A number takes at least a digit and a separator; one row more for a last line without newline.
-        expected = min(size // len(row), size // (2 * columns)) + 1
-        return _Sink(columns, apart, expected, len(row), place)
-    return None
+def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sink:
+    """Learn the width from the first row, with which the text begins."""
+    row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
+    columns = columns or len(row.split())
+    if columns < 2:
+        raise DataError(
+            "its rows have one column, expected a feature or more and a label (785 columns for images of 28 × 28)",
+            place,
+        )
+    # A number takes at least a digit and a separator; one row more for a last line without newline.
+    expected = min(size // len(row), size // (2 * columns)) + 1
+    return _Sink(columns, apart, expected, len(row), place)
 
 
-def _take(sink: _Sink | None, text: bytes, delimiter: bytes, place: str, line: int) -> int:
+def _take(sink: _Sink, text: bytes, delimiter: bytes, place: str, line: int) -> int:
     """Append the rows of whole lines; return the number of the next line."""
-    if sink is None:
-        return line + text.count(b"\n")
     width = CELL * sink.columns + 1
     if not delimiter and len(text) % width == 0:
         block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), sink.columns)
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
             sink.append(block)
             return line + len(block)
-    numbers, lines = _parse(text, sink.columns, delimiter, place, line)
+    numbers, lines = _parse(text, sink.columns, delimiter, sink.apart, place, line)
     sink.append(numbers)
     return line + lines
 
 
-def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -> tuple[NDArray[np.float64], int]:
+def _parse(
+    text: bytes, columns: int, delimiter: bytes, apart: int, place: str, line: int
+) -> tuple[NDArray[np.float64], int]:
     """Read any whitespace- or delimiter-separated numbers; return them and the count of lines."""
-    if b"#" in text:
-        text = b"".join(b"\n" if row.startswith(b"#") else row for row in text.splitlines(keepends=True))
     if delimiter:
         text = text.replace(b'"', b" ")
     codes = np.frombuffer(text, np.uint8)
@@ -306,11 +339,13 @@ def _parse(text: bytes, columns: int, delimiter: bytes, place: str, line: int) -
     wrong = filled & (counts != columns)
     if wrong.any():
         at = int(np.argmax(wrong))
+        if text[begins[at] : begins[at] + 1] == b"#":
+            raise DataError(f"line {line + at} {LATE_COMMENT}", place)
         raise DataError(
             f"line {line + at} has {counted(counts[at], 'number')}, expected {columns}",
             place,
         )
-    numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, place, underscores=b"_" in text)
+    numbers = _floats(tokens, columns, np.flatnonzero(filled) + line, apart, place, underscores=b"_" in text)
     return numbers.reshape(-1, columns), ends.size
 
 
@@ -323,7 +358,7 @@ def _between(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[
 
 
 def _floats(
-    tokens: list[bytes], columns: int, lines: NDArray[np.int64], place: str, *, underscores: bool
+    tokens: list[bytes], columns: int, lines: NDArray[np.int64], apart: int, place: str, *, underscores: bool
 ) -> NDArray[np.float64]:
     """Convert all tokens, or say which line holds the one that is no finite number.
 
@@ -343,10 +378,15 @@ def _floats(
         except ValueError:
             good = False
         if not good:
-            shown = token.strip()[:20].decode("ascii", "replace")
-            raise DataError(
-                f"line {lines[index // columns]}, column {index % columns + 1}: found {shown!r}, expected a "
-                "finite number",
-                place,
-            )
+            row, column = divmod(index, columns)
+            shown = token.strip()[:20].decode("utf-8", "backslashreplace")
+            if column == 0 and shown.startswith("#"):
+                raise DataError(f"line {lines[row]} {LATE_COMMENT}", place)
+            if not is_missing(shown):
+                problem = f"found {shown!r}, expected a finite number"
+            elif column == apart:
+                problem = f"the label is missing (found {shown!r}); fill it in, or leave the row out"
+            else:
+                problem = f"the value is missing (found {shown!r}); fill it in, or leave out the row or the column"
+            raise DataError(f"line {lines[row]}, column {column + 1}: {problem}", place)
     raise AssertionError("one of the tokens is no finite number")

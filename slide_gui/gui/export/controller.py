@@ -16,6 +16,7 @@ from slide_gui.data.files import check_outputs
 from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.state.jobs import Lane, Problem, sentence
 from slide_gui.progress import Progress
+from slide_gui.text import spreadsheet_text
 
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
@@ -138,7 +139,7 @@ class ExportController(QObject):
     def copy_table(self, text: str, why_nothing: str) -> None:
         """Put numbers on the clipboard; without any, say why there is nothing."""
         if text:
-            QApplication.clipboard().setText(text)
+            QApplication.clipboard().setText(spreadsheet_text(text))
         else:
             self.problem.emit(Problem("Nothing to copy yet", why_nothing))
 
