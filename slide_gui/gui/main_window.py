@@ -245,6 +245,7 @@ class MainWindow(QMainWindow):
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = self._known_folders
+        self.keeper.inputs = self._inputs
         self.reading_preview = ReadingPreview(self.workspace, self)
         central = QWidget(self)
         layout = flush(QVBoxLayout(central), 0)
