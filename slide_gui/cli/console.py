@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TextIO
 
-from slide_gui.progress import Cancelled, Progress, Stage
+from slide_gui.progress import Cancelled, Progress, Stage, TimeLeft
 from slide_gui.text import about, printable, time_left
 
 __all__ = [
@@ -182,16 +182,21 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
 
 class _Words(Progress):
-    """Holds what is said of a computation: its label, and what its last payload says."""
+    """Holds what is said of a computation: its label, what its last payload says, and the time left."""
 
     def __init__(self, label: str) -> None:
-        self._label, self._words = printable(label), ""
+        self._label, self._title = printable(label), ""
+        self._known: float | None = None
+        self._begun, self._time_left = time.monotonic(), TimeLeft()
 
     def _hear(self, payload: object) -> None:
         if payload is not None:
-            title, left = getattr(payload, "title", ""), getattr(payload, "seconds_left", None)
-            title = str(payload) if isinstance(payload, Stage) else title
-            self._words = f"{title}, about {time_left(left)}" if left else title
+            self._title = str(payload) if isinstance(payload, Stage) else getattr(payload, "title", "")
+            self._known = getattr(payload, "seconds_left", None)
+
+    def _words(self, fraction: float) -> str:
+        left = time_left(self._time_left.seconds(time.monotonic() - self._begun, fraction, self._known))
+        return ", ".join(filter(None, (self._title, left and f"about {left}")))
 
 
 class _Lines(_Words):
@@ -204,7 +209,7 @@ class _Lines(_Words):
         now = time.monotonic()
         if now - self._printed >= _BETWEEN_LINES:
             self._printed = now
-            print_line(f"{self._label} {100 * fraction:.0f} % {self._words}".rstrip(), sys.stderr)
+            print_line(f"{self._label} {100 * fraction:.0f} % {self._words(fraction)}".rstrip(), sys.stderr)
 
 
 class _Bar(_Words):
@@ -219,7 +224,8 @@ class _Bar(_Words):
             return
         self._drawn = now
         fraction = min(max(fraction, 0.0), 1.0)
-        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {self._words}"
+        words = self._words(fraction)
+        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {words}"
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         sys.stderr.write(f"\r{line}")

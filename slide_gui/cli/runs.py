@@ -29,11 +29,13 @@ from slide_gui.cli.options import (
     add_method_options,
     add_run_options,
     add_stack_options,
+    check_outputs,
     cluster_choice,
     data_source,
     opened_cluster,
     picture_session,
     read_data,
+    refuse_existing,
     run_choices,
     stack_parameters,
     svm_parameters,
@@ -99,6 +101,7 @@ def _train(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.spec import RunSpec, on_every_fold
 
     source = data_source(arguments, judges=arguments.evaluate)
+    check_outputs(arguments, arguments.figure, [source], store=arguments.output)
     place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
     with usage():  # before the data are read
         asked = RunSpec("", source.argument, **place).checked()
@@ -285,6 +288,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.sweep import plan_sweep, run_sweep
 
     source = data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
+    check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
     with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
     dataset = read_data(source)
@@ -414,6 +418,7 @@ def _sweep_labels(
     from slide_gui.experiments.sweep import run_points
 
     source = data_source(arguments, judges=arguments.evaluate)
+    check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
     stack = replace(stack_parameters(arguments), noise=noises[0], depth=depths[0])
     base = RunSpec("", source.argument, stack=stack, svm=svm_parameters(arguments), **choices)
     numbers, seeds = _parse_counts(counts), arguments.seeds or [arguments.seed]
@@ -469,9 +474,12 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
                 "--save-whole", type=Path, metavar="NEW", help="save the runs that are whole to this new store"
             )
         if task is _export:
-            command.add_argument("-o", "--output", type=Path, default=Path("runs.csv"), help="the table (runs.csv)")
+            command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table (runs.csv)")
         add_json(command)
         command.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
+
+
+_WRITTEN = ("output", "save_whole")
 
 
 def _with_store(arguments: argparse.Namespace) -> int:
@@ -479,6 +487,10 @@ def _with_store(arguments: argparse.Namespace) -> int:
 
     if not arguments.store.is_file():
         raise UsageError(f"{str(arguments.store)!r}: there is no such store of runs")
+    if arguments.task is _export and arguments.output is None:
+        arguments.output = Path("runs.csv")
+        refuse_existing([arguments.output])
+    check_outputs(arguments, [path for name in _WRITTEN if (path := getattr(arguments, name, None)) is not None])
     with RunStore(arguments.store, read_only=arguments.read_only) as store:
         code: int = arguments.task(store, arguments)
         return code

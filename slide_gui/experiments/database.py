@@ -21,7 +21,7 @@ from typing import Any
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["Database", "StoreReplaced", "checked_by"]
+__all__ = ["Database", "StoreReplaced", "checked_by", "store_files"]
 
 _WAIT = 60.0  # seconds for another process's lock
 _LARGEST = 64 << 20  # bytes of one value
@@ -39,6 +39,12 @@ _WORLD = {
 }
 _FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter where SQLite quotes what is no UTF-8
 _PROBE = 64 << 10  # bytes; SQLite needs half of it beside the file to open it
+
+
+def store_files(path: Path) -> list[Path]:
+    """Return all places of a store of runs: the file, what SQLite keeps beside it, and the folder of its arrays."""
+    paths = {path, Path(os.path.realpath(path))}  # for a symbolic link both
+    return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
 
 
 class StoreReplaced(OSError):

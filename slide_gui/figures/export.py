@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.data.files import write_whole
+from slide_gui.data.files import folder_files, write_whole
 from slide_gui.data.reading import AS_GUESSED
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
@@ -285,7 +285,8 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     Parameters
     ----------
     folder : Path
-        Made if it is missing; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, and what `extra` holds.
+        New, empty, or one that holds a bundle; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, what `extra`
+        holds, and a record of these files.
 
     Returns
     -------
@@ -296,23 +297,26 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     ------
     ValueError
         If nothing makes this export again.
+    DataError
+        If the folder holds other files, or files of a bundle that were changed.
     OSError
         If the folder cannot be written to.
     """
     if export.commands is None or export.script is None:
         raise ValueError(f"{export.name}: this is a table alone; it has no bundle")
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
-    paths = [folder / f"{export.name}{suffix}" for suffix in suffixes]
-    for path in paths:
-        save_export(path, export, style)
+    figures = [f"{export.name}{suffix}" for suffix in suffixes]
     texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
-    for name, text in texts.items():
-        content = text.encode("utf-8", "surrogateescape")  # file names that are no UTF-8 byte for byte
-        write_whole(folder / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
-    if session:
-        write_whole(folder / f"{export.name}{SUFFIX}", lambda file: file.write(file_content(session)))
-        paths.append(folder / f"{export.name}{SUFFIX}")
-    return [*paths, *(folder / name for name in texts)]
+    contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
+    contents |= {
+        name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()
+    }  # file names in any bytes
+    with folder_files(folder, [*figures, *contents]):
+        for name in figures:
+            save_export(folder / name, export, style)
+        for name, content in contents.items():
+            write_whole(folder / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+    return [folder / name for name in (*figures, *contents)]
 
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
@@ -348,7 +352,7 @@ def style_words(style: Style) -> list[str]:
 
 _SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
-{beside}Start it in the folder from which the data's paths start.
+{beside}Start it in the folder from which the data's paths start. The files are written next to this script.
 """
 
 from pathlib import Path
@@ -370,7 +374,7 @@ if model.fingerprint != {fingerprint!r}:
     raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
 {body}
 for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(Path("{name}" + suffix), export, STYLE)
+    save_export(Path(__file__).with_name("{name}" + suffix), export, STYLE)
 '''
 
 

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.database import store_files
 from slide_gui.experiments.session import SUFFIX
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.actions import Commands
@@ -223,7 +224,7 @@ class MainWindow(QMainWindow):
         self.workspace.choices = FileChoices(settings)
         self.recent = RecentFiles(settings, self)
         self.opening = Opening(self.workspace, settings, self)
-        self.exports = ExportController(self.lane, settings, self)
+        self.exports = ExportController(self.lane, settings, self, self._inputs)
         self.lateness = LatenessMonitor(self)
         self.faults = FaultReporter(self)
         self.commands = Commands(self, self)
@@ -356,6 +357,11 @@ class MainWindow(QMainWindow):
         path = self.opening.ask_where_to_save()
         if path is not None:
             self.keeper.save(path)
+
+    def _inputs(self) -> Callable[[], list[Path]]:
+        """Return what lists the files of the open data and of the store."""
+        source, store = self.workspace.source, self.session.library.path
+        return lambda: [*([] if source is None else source.files()), *store_files(store)]
 
     @Slot(object)
     def _ask_to_locate(self, missing: tuple[Path, str]) -> None:

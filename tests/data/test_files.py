@@ -208,5 +208,5 @@ def test_that_a_store_that_cannot_grow_names_the_store(
     monkeypatch.setattr(os, "fsync", full)
     words = ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "-o", "runs.sqlite"]
     assert main(words) == 1
-    assert capsys.readouterr().err == "slide-gui: runs.sqlite: a run cannot be kept (No space left on device)\n"
+    assert capsys.readouterr().err == "slide-gui: runs.sqlite: the run cannot be saved (No space left on device)\n"
     assert os.listdir("runs.sqlite.arrays") == []

@@ -146,3 +146,19 @@ def test_that_one_page_shows_no_time_left_beside_that_of_the_status_bar(window, 
     settle()
     assert "left" not in curves.course.text()
     window.session.runs.sweep.stop()
+
+
+def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch):
+    monkeypatch.setattr(runs_module, "_is_light", lambda spec, dataset: True)
+    monkeypatch.setattr(runs_module, "_MOST_SECONDS", 60.0)
+    curves = show_page(window, "curves")
+    window.session.runs.start_trial()
+    wait(lambda: not window.session.runs.trial.running, 100)
+    window.workspace.set_parameters(noise=0.42, depth=4)
+    wait(lambda: window.session.runs.estimated is not None and not window.lane.busy, 60)
+    trial = window.session.runs.trial.latest
+    assert f"on {trial.result.n_test} held-out rows" in curves.sentence.text()
+    n = trial.answers[0].rate.n
+    assert f"curves: error on {n} validation rows in each of" in curves.course.text()
+    assert f"estimate: error on {n} validation rows" in curves.course.text()
+    assert n != trial.result.n_test

@@ -15,18 +15,18 @@ from slide_gui.core.svm.kernel import (
     widths_from,
 )
 from slide_gui.core.svm.model import Solve, SvmModel, one_after_the_other, train
-from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
+from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import (
     C_GRID,
     GLOBAL_SCALES,
     MOST_ROWS,
     NEAR_CS,
     NEAR_SCALES,
+    choose_widths,
     enough_fresh,
-    guarded,
     tune,
 )
-from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -183,18 +183,16 @@ def _choose(
         parameters.starts,
         seed=parameters.seed,
         memory=parameters.memory,
-        near=parameters.near,
+        near=() if parameters.near is None else (parameters.near,),
     )
     sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights)
-    learned = learn_on(sample, options, progress=progress.part(0.0, 0.8))
-    squared, memory, seed = LOSSES[parameters.loss].squared, parameters.memory, parameters.seed
-    part = progress.part(0.8, 0.9)
-    widths, C, chosen = guarded(sample, learned, squared=squared, C=given, memory=memory, seed=seed, progress=part)
-    if parameters.retune and enough_fresh(len(sample.rows), len(codes)):
-        del sample
+    part, seen = progress.part(0.0, 0.9), sample.rows
+    found = choose_widths(Z, codes, sizes, sample, options, parameters, weights=weights, progress=part)
+    widths, C = found.widths, found.C
+    del sample
+    if parameters.retune and enough_fresh(len(seen), len(codes)):
         Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
         part = progress.part(0.9, 1.0)
-        near, seen = (NEAR_SCALES, Cs), learned.subset
-        scale, C = tune(Z, codes, sizes, widths, *near, parameters, part, learned_on=seen, weights=weights)
+        scale, C = tune(Z, codes, sizes, widths, NEAR_SCALES, Cs, parameters, part, learned_on=seen, weights=weights)
         widths = widths * scale
-    return widths, C, learned.history, chosen
+    return widths, C, found.history, found.chosen

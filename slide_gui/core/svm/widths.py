@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -39,15 +39,15 @@ class WidthOptions:
     subset_size : int
         Learn on a stratified subset of at most so many points.
     starts : int
-        How many of the best starting points of a grid to descend from.
+        How many of the best starting points of a grid to descend from; at most one if there are others `near`.
     max_iter : int
         Most iterations of L-BFGS-B a start.
     seed : int
         Of the subset and of the points held out.
     memory : int
         Bytes for the matrices of distances and kernel values.
-    near : (widths, C) or None
-        Start here too (a neighbouring problem's answer), beside the best point of the grid.
+    near : tuple of (widths, C)
+        Start here too (at the solutions of neighbouring problems).
     """
 
     criterion: str = AUTO
@@ -57,7 +57,7 @@ class WidthOptions:
     max_iter: int = 50
     seed: int = 0
     memory: int = 1 << 31
-    near: tuple[tuple[float, ...], float] | None = None
+    near: tuple[tuple[tuple[float, ...], float], ...] = ()
 
 
 class Objective:
@@ -393,6 +393,14 @@ class WidthsSample:
         distances = layer_distances(sample, sizes, steady.pulse)
         return cls(rows, codes[rows], medians, distances, None if weights is None else weights[rows])
 
+    def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
+        """Return the sample of some of these rows, given by their positions; with the same medians."""
+        distances = np.empty((len(self.distances), len(some), len(some)))
+        for target, whole in zip(distances, self.distances, strict=True):
+            target[:] = take_submatrix(whole, some, progress)
+        weights = None if self.weights is None else self.weights[some]
+        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights)
+
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², (n, n)."""
         exponents = np.empty(self.distances.shape[1:], np.float32)
@@ -452,6 +460,8 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
         share = rest.part(done / len(starts), (done + 1) / len(starts))
         objective.starts.clear()
         _Descent(objective, sample.medians, number, origin, begin, share, history, patience).run()
+    if not history and options.near:
+        return learn_on(sample, replace(options, near=()), progress=steady)
     if not history:
         raise ValueError(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} "
@@ -495,16 +505,16 @@ def _descended(
 
 
 def _origins(objective: Objective, medians: Array, progress: Progress) -> list[Array]:
-    """Return the best starting points of the grid scale × C, best first, judged on a few hundred points.
+    """Return the best starting points of the grid scale × C, best first, evaluated on a few hundred points.
 
-    A neighbour's answer comes before them, and one of them stays beside it: a valley followed along the
-    neighbours may end in a poor one.
+    The solutions of neighbouring problems come before them. One point of the grid stays if one is asked for: a valley
+    that is followed along the neighbours may end in a poor one.
     """
     options = objective.options
-    near = []
-    if options.near is not None:
-        log_widths = np.log(np.asarray(options.near[0], dtype=np.float64))
-        near = [log_widths if options.C is not None else np.append(log_widths, np.log(options.near[1]))]
+    near = [np.log([*widths, C])[: len(widths) + (options.C is None)] for widths, C in options.near]
+    n_starts = min(1, options.starts) if near else max(1, options.starts)
+    if n_starts == 0:
+        return near
     small = _part(objective, _START_ROWS)
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
     judged = []
@@ -516,4 +526,4 @@ def _origins(objective: Objective, medians: Array, progress: Progress) -> list[A
         value, _ = small(theta)
         judged.append((value, theta))
     judged = sorted((entry for entry in judged if np.isfinite(entry[0])), key=lambda entry: entry[0])
-    return [*near, *(theta for _, theta in judged[: 1 if near else max(1, options.starts)])]
+    return [*near, *(theta for _, theta in judged[:n_starts])]

@@ -434,7 +434,8 @@ class CurvesPage(Page):
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused)
         self.estimate_button.setVisible(controller.offered is not None and not running)
-        parts = [_decided(points), self._best(points, setting), self._elsewhere(points, setting)]
+        parts = [_decided(points), _rows(points, self._part())]
+        parts += [self._best(points, setting), self._elsewhere(points, setting)]
         if running and sweep is None:
             parts.insert(0, "looking for what is there already…")
         elif running and sweep is not None:
@@ -457,7 +458,11 @@ class CurvesPage(Page):
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         rate = self._final_rate()
         best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
-        return best if rate is None else f"{best}, {f'trained again on all rows: test error {rate}'}"
+        return (
+            best
+            if rate is None
+            else f"{best}, trained again on all rows: test error {rate} on {counted(rate.n, 'row')}"
+        )
 
     def _final_rate(self) -> ErrorRate | None:
         """Return the test error of what was chosen, trained again on the whole training part, where it is known."""
@@ -487,6 +492,18 @@ def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progre
     from slide_gui.figures.run_exports import trial_export
 
     return trial_export(trial, dataset, source)
+
+
+def _rows(points: Iterable[ErrorPoint], part: str) -> str:
+    """Return on which rows the errors are; an estimate may be on fewer than the points of the curves."""
+    texts = []
+    for state, name in (("done", "curves"), ("running", "point under way"), ("refining", "estimate")):
+        rates = [point.rate for point in points if point.state == state and point.rate is not None]
+        if rates:
+            most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
+            each = f" in each of {most.n_splits} splits" if most.n_splits > 1 else ""
+            texts.append(f"{name}: error on {counted(most.n, f'{part} row')}{each}")
+    return "; ".join(texts)
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:

@@ -169,9 +169,8 @@ class _Several(QPushButton):
 
 
 _NOTES = (
-    "In brackets: 95 % interval over test rows and splits, of one split over test rows only, for the training set "
-    "used. Marks: p < 0.05 after Holm’s correction over the table, by a t-test over rows and splits or, for one split, "
-    "by McNemar’s test."
+    "In brackets: 95 % interval given the training set, over test rows and splits (one split: rows). Marks: p < 0.05 "
+    "after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
 )
 _QUICK = "quick: 600 training rows, not the paper’s figures"
 

@@ -6,7 +6,6 @@ only while the job is wanted: a cancelled or superseded job delivers nothing.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from slide_gui.blas import set_threads
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled, Progress, TimeLeft
 
 __all__ = ["JobStatus", "Lane", "Problem", "sentence"]
 
@@ -74,38 +73,6 @@ def sentence(error: Exception) -> str:
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-_RISE = 1.2
-"""From the middle on, no time left is told that is more than this times the least before it."""
-
-
-class TimeLeft:
-    """What is told of the time that a job will still take."""
-
-    def __init__(self) -> None:
-        self._least = math.inf
-
-    def told(self, spent: float, fraction: float, known: float | None) -> float | None:
-        """Return the seconds left; None while they cannot be told.
-
-        Parameters
-        ----------
-        spent : float
-            Seconds since it began.
-        fraction : float
-            Share done.
-        known : float or None
-            What the job itself says; None: what is done so far says it.
-        """
-        left = known
-        if left is None and fraction > 0.02 and spent > 0.5:
-            left = spent * (1 - fraction) / fraction
-        if left is None or fraction < 0.5:
-            return left
-        left = min(left, _RISE * self._least)
-        self._least = min(self._least, left)
-        return left
-
-
 class _Job(Progress):
     """One request, and the progress that its function reports to."""
 
@@ -157,7 +124,7 @@ class _Job(Progress):
 
     def status(self) -> JobStatus:
         spent = time.monotonic() - self.started
-        left = self.time_left.told(spent, self.fraction, self.seconds_left)
+        left = self.time_left.seconds(spent, self.fraction, self.seconds_left)
         return JobStatus(self.title, self.fraction, left, self.number)
 
 

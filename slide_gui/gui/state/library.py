@@ -103,13 +103,13 @@ class RunLibrary(QObject):
         elif keys in self._deleted:
             self._deleted.remove(keys)
 
-        def change_store(store: RunStore) -> None:
+        def hide(store: RunStore) -> None:
             if deleted:
                 self._hidden[keys] = store.delete(keys)
             else:  # the lane makes one change after the other
                 store.delete(self._hidden.pop(keys, []), undo=True)
 
-        self._change_and_read(change_store)
+        self._change_and_read(hide)
 
     @property
     def can_undelete(self) -> bool:
