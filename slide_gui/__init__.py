@@ -3,7 +3,9 @@
 ``import slide_gui`` is cheap; the estimators are imported when first asked for.
 """
 
-from typing import Any
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # without `typing`, whose import takes as long as that of everything else here
+    from typing import Any
 
 __version__ = "0.1.0"
 __all__ = [
@@ -24,7 +26,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name in _HOMES:
         from importlib import import_module
 

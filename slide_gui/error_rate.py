@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import stdev
 
 __all__ = ["LEVEL", "ErrorRate"]
 
@@ -22,13 +22,17 @@ class ErrorRate:
     Attributes
     ----------
     low, high : float
-        Ends of the interval, within 0 and 1. It lies symmetrically about a mean, but not about the error of one run.
+        Ends of the interval, within 0 and 1.
     n : int
         Rows judged, in each run.
     n_splits : int
         Runs averaged.
     spread : float
         Standard deviation between the runs (k − 1); 0 for one.
+    covers : {"rows", "rows and splits", "splits"}
+        The variation that the interval includes. "rows": Wilson's interval for one run. "rows and splits": all runs
+        share their test rows. "splits": the test rows differ between the runs, and the interval treats these as
+        independent.
     """
 
     error: float
@@ -37,6 +41,7 @@ class ErrorRate:
     n: int
     n_splits: int = 1
     spread: float = 0.0
+    covers: str = "rows"
 
     @classmethod
     def of_run(cls, error: float, n: int) -> ErrorRate:
@@ -77,32 +82,40 @@ class ErrorRate:
         return cls.of_run(sum(round(rate.error * rate.n) for rate in rates) / n if n else 0.0, n)
 
     @classmethod
-    def of_splits(cls, errors: Sequence[float], n: int) -> ErrorRate:
-        """Return the mean error of k runs, each on n rows, with Student's interval on k − 1 degrees of freedom.
+    def of_splits(cls, rates: Sequence[ErrorRate]) -> ErrorRate:
+        """Return the mean error of runs whose test rows differ, or are unknown.
 
-        Runs that all have the same error say no more than one of them: the interval is Wilson's then.
+        The interval is Student's with k − 1 degrees of freedom for k runs, and is never narrower than Wilson's interval
+        for the rows of the smallest run. Runs that share their test rows need `statistics.splits_rate` instead.
 
         Raises
         ------
         ValueError
-            If there are no errors, or no rows.
+            If there are no runs.
 
         Examples
         --------
-        >>> print(ErrorRate.of_splits([0.010, 0.012, 0.014], 50_000))
+        >>> print(ErrorRate.of_splits([ErrorRate.of_run(wrong / 50_000, 50_000) for wrong in (500, 600, 700)]))
         1.20 % (0.70–1.70)
         """
-        if not errors:
+        if not rates:
             raise ValueError("there are no errors to average")
-        k, error = len(errors), float(fmean(errors))
-        spread = float(stdev(errors)) if k > 1 else 0.0
-        if spread == 0.0:
-            one = cls.of_run(error, n)
-            return cls(error, one.low, one.high, n, k)
+        k, errors = len(rates), [rate.error for rate in rates]
+        if k == 1:
+            return rates[0]
         from scipy.special import stdtrit  # late: scipy takes a while to import
 
+        spread = float(stdev(errors))
+        error = sum(round(rate.error * rate.n) for rate in rates) / sum(rate.n for rate in rates)
         half = float(stdtrit(k - 1, 1.0 - LEVEL / 2)) * spread / math.sqrt(k)
-        return cls(error, max(0.0, error - half), min(1.0, error + half), n, k, spread)
+        return cls.of_mean(error, half, min(rate.n for rate in rates), k, spread, "splits")
+
+    @classmethod
+    def of_mean(cls, error: float, half: float, n: int, n_splits: int, spread: float, covers: str) -> ErrorRate:
+        """Return a mean with an interval of ± `half`, widened where Wilson's interval for n rows reaches further."""
+        least = cls.of_run(error, n)
+        low, high = max(0.0, min(error - half, least.low)), min(1.0, max(error + half, least.high))
+        return cls(error, low, high, n, n_splits, spread, covers)
 
     @property
     def value(self) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-__all__ = ["NO_PROGRESS", "Cancelled", "Listener", "MonotonicProgress", "Progress", "Stage"]
+__all__ = ["NO_PROGRESS", "Cancelled", "Listener", "MonotonicProgress", "Progress", "Stage", "TimeLeft"]
 
 
 class Cancelled(Exception):
@@ -98,3 +99,35 @@ class Stage:
         if not self.total:
             return self.name
         return f"{self.name}, {self.done + 1} of {self.total}"
+
+
+_RISE = 1.2
+"""From the middle on, no time left is more than this times the least before it."""
+
+
+class TimeLeft:
+    """The time that a job will still take, as window and command line show it."""
+
+    def __init__(self) -> None:
+        self._least = math.inf
+
+    def seconds(self, spent: float, fraction: float, known: float | None) -> float | None:
+        """Return the seconds left; None while they are not known.
+
+        Parameters
+        ----------
+        spent : float
+            Seconds since it began.
+        fraction : float
+            Share done.
+        known : float or None
+            The job's own forecast; None: that of the share done so far.
+        """
+        left = known
+        if left is None and fraction > 0.02 and spent > 0.5:
+            left = spent * (1 - fraction) / fraction
+        if left is None or fraction < 0.5:
+            return left
+        left = min(left, _RISE * self._least)
+        self._least = min(self._least, left)
+        return left

@@ -5,7 +5,10 @@ Numbers have a true minus and thin spaces in their thousands; what is no number 
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,8 +18,10 @@ __all__ = [
     "THIN",
     "TextColumn",
     "about",
+    "clean_name",
     "count",
     "counted",
+    "csv_text",
     "dataset_title",
     "duration",
     "fixed",
@@ -29,7 +34,9 @@ __all__ = [
     "plain",
     "plural",
     "power",
+    "printable",
     "significant",
+    "spreadsheet_text",
     "time_left",
     "told_apart",
 ]
@@ -39,6 +46,10 @@ NONE = "–"
 """Stands where there is no number."""
 
 _MINUTES, _HOURS = 90, 5400  # seconds from which a rough time is said in them
+_LONGEST_NAME = 100  # letters
+_FORMULA = re.compile(r"[=+\-@\t\r\n＝＋－＠]")  # how OWASP says that a formula may begin
+_NUMBER = re.compile(r"[+-]?\d+(\.\d+)?([eE][+-]?\d+)?%?", re.ASCII)
+_JOINERS = "\u200c\u200d"  # Persian, Indic scripts and emoji need them
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -219,6 +230,46 @@ def pixel_name(
     return f"{column}, {row}" if transposed else f"{row}, {column}"
 
 
+def printable(text: str) -> str:
+    r"""Return a text on one line: line breaks and all control and formatting characters become escape sequences.
+
+    The result cannot steer a terminal or a text layout, and is valid in XML and UTF-8. Spaces of all widths stay.
+
+    Examples
+    --------
+    >>> printable("bell\a, red\x1b[31m, Tür")
+    'bell\\x07, red\\x1b[31m, Tür'
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if _is_shown(sign) else ascii(sign)[1:-1] for sign in text)
+
+
+def _is_shown(sign: str) -> bool:
+    return sign.isprintable() or sign in _JOINERS or unicodedata.category(sign) == "Zs"
+
+
+def clean_name(name: str) -> str:
+    r"""Return a name from a file as the program uses it: printable, and at most 100 letters long.
+
+    A name that is both already is returned unchanged. Any other gets a part of its SHA-256 at the end, so that
+    different names stay different.
+
+    Examples
+    --------
+    >>> clean_name("<b>R&D</b>"), clean_name("a\nb")
+    ('<b>R&D</b>', 'a\\nb [7e18f73731]')
+    >>> clean_name("W" * 3000)
+    'WWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWWW…WWWWWWWWWWWWWWWWWWWW [978ffb132a]'
+    """
+    shown = printable(name)
+    if shown == name and len(name) <= _LONGEST_NAME:
+        return name
+    if len(shown) > _LONGEST_NAME - 20:
+        shown = f"{shown[:50]}…{shown[-20:]}"
+    return f"{shown} [{hashlib.sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}]"
+
+
 def label_names(labels: Iterable[int], known: Sequence[str]) -> tuple[str, ...]:
     """Return the names of labels: those of the data set, numbers where it has none.
 
@@ -285,6 +336,22 @@ def plain(text: str) -> str:
     '-1000'
     """
     return text.replace(THIN, "").replace("−", "-")
+
+
+def csv_text(text: str) -> str:
+    """Return a text for a cell that a spreadsheet may open: an apostrophe goes before what would start a formula.
+
+    Examples
+    --------
+    >>> csv_text("=1+1"), csv_text("-2"), csv_text("a=b")
+    ("'=1+1", '-2', 'a=b')
+    """
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def spreadsheet_text(table: str) -> str:
+    """Return a table separated by tabs for the clipboard, each cell as `csv_text` returns it."""
+    return "\n".join("\t".join(map(csv_text, line.split("\t"))) for line in table.split("\n"))
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,14 @@ def picture(kind: str, **further: Any) -> bytes:
     return buffer.getvalue()
 
 
+CSVS = (
+    csv(True, False),
+    csv(False, True, ";"),
+    csv(True, True, "\t"),
+    csv(True, True, ";").replace(b".", b","),
+    csv(True, True).decode().encode("utf-16"),
+    b"# comment\n" + csv(True, True).decode().replace("\ufeff", "").replace(NAMES[0], "été").encode("cp1252"),
+)
 AMAT = amat_text(ROWS[:4], LABELS[:4]).encode()
 ARRAYS_OF_NPZ = {"X.npy": npy(ROWS.astype(np.float32)), "y.npy": npy(LABELS)}
 TEXTS_OF_NPZ = {"X_train.npy": npy(PIXELS), "y_train.npy": npy(NAMES), "X_test.npy": npy(PIXELS[:3])}
@@ -230,7 +238,7 @@ DATA = [
     file("amat, whatever it begins with", "x.amat", AMAT, read_amat, changed_text),
     file("amat in zip", "x.zip", zipped({"a_train.amat": AMAT, "a_test.amat": AMAT}), opened),
     file("amat in zip inside", "x.zip", zipped({"a.amat": AMAT}), opened, in_zip({"a.amat": AMAT}, changed_text)),
-    file("csv", "x.csv", (csv(True, False), csv(False, True, ";"), csv(True, True, "\t")), opened, changed_text),
+    file("csv", "x.csv", CSVS, opened, changed_text),
     file("csv, whatever it begins with", "x.csv", (csv(True, True), csv(False, False)), read_csv, changed_text),
     file("csv read otherwise", "x.csv", csv(True, True), read_csv_otherwise, changed_text),
     file("idx", "train-images-idx3-ubyte", (IDX, idx_bytes(ROWS)), opened),

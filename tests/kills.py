@@ -54,7 +54,7 @@ Tell = Callable[[str], None]
 _MOST_TOLD = 6  # acknowledgements until a kill
 _INSTANTS = ("fsync", "rename", "replace")  # functions of `os` before which kills come, too
 _UNUSUAL = 0.4  # noise beyond which changes of a session are, none of which is as usual
-_COUNTS = ("kills", "acknowledged", "lost", "corrupt", "orphans", "different", "failed", "rounds")
+_COUNTS = ("kills", "acknowledged", "lost", "corrupt", "left over", "different", "failed", "rounds")
 
 
 class Work(ABC):
@@ -78,7 +78,7 @@ class Work(ABC):
 
     @abstractmethod
     def look(self, folder: Path, told: set[str]) -> dict[str, int]:
-        """Begin anew as the program does, and count what was told and is lost, what is corrupt, and orphans."""
+        """Begin anew as the program does, and count what was told and is lost, what is corrupt, and temporary files."""
 
     def different(self, folder: Path) -> int:
         """Return how many results of work that is done are not those of work that nobody disturbed, to the bit."""
@@ -117,10 +117,9 @@ class InStore(Work):
         with RunStore(folder / "runs.sqlite") as store:
             self.swept += store.swept
             stored = {line.hash for line in store.runs()}
-            files = {entry.name for entry in os.scandir(store.folder)}
             report = store.check()
             corrupt = len(report.faults) + len(report.damage)
-            return {"lost": len(told - stored), "corrupt": corrupt, "orphans": len(files) - len(stored)}
+            return {"lost": len(told - stored), "corrupt": corrupt, "left over": left_over(store.folder)}
 
     @cached_property
     def undisturbed(self) -> dict[str, RunResult]:
@@ -232,7 +231,7 @@ class Saves(Work):
                 tell(f"{kind} {version}")
 
     def look(self, folder: Path, told: set[str]) -> dict[str, int]:
-        counts = {"lost": 0, "corrupt": 0, "orphans": 0}
+        counts = {"lost": 0, "corrupt": 0, "left over": 0}
         before = left_over(folder)
         versions = {}
         for kind in self.kinds:
@@ -244,8 +243,8 @@ class Saves(Work):
             kind, version = each.split()
             counts["lost"] += versions.get(kind, 0) < int(version)
         save_text(folder / "other.md", "the next that is saved there")
-        counts["orphans"] = left_over(folder)
-        self.swept += before - counts["orphans"]
+        counts["left over"] = left_over(folder)
+        self.swept += before - counts["left over"]
         return counts
 
     def different(self, folder: Path) -> int:
@@ -296,9 +295,9 @@ class Downloads(Work):
         there = {path.name for path in folder.glob("*.bin")}
         corrupt = sum((folder / name).read_bytes() != self.content(int(Path(name).stem)) for name in there)
         save_text(folder / "other.md", "the next that is put there")
-        orphans = left_over(folder)
-        self.swept += before - orphans
-        return {"lost": len(told - there), "corrupt": corrupt, "orphans": orphans}
+        remaining = left_over(folder)
+        self.swept += before - remaining
+        return {"lost": len(told - there), "corrupt": corrupt, "left over": remaining}
 
     def different(self, folder: Path) -> int:
         return len({file.name for file in self.files} ^ {path.name for path in folder.glob("*.bin")})
@@ -400,9 +399,9 @@ class Sessions(Work):
         lost = sum(int(each) > number for each in told)
         if before:
             save_text(folder / "session" / "other.md", "the next that is saved there")
-        orphans = left_over(folder)
-        self.swept += before - orphans
-        return {"lost": lost, "corrupt": corrupt, "orphans": orphans}
+        remaining = left_over(folder)
+        self.swept += before - remaining
+        return {"lost": lost, "corrupt": corrupt, "left over": remaining}
 
     def different(self, folder: Path) -> int:
         return self.number(folder) != self.n_changes
@@ -589,7 +588,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     counts = run_kills(asked.kills, asked.seed, say, before)
     return int(
-        any(each[name] for each in counts.values() for name in ("lost", "corrupt", "orphans", "different", "failed"))
+        any(each[name] for each in counts.values() for name in ("lost", "corrupt", "left over", "different", "failed"))
     )
 
 

@@ -26,23 +26,32 @@ def test_that_no_error_in_a_hundred_is_not_certainty() -> None:
     assert str(ErrorRate.of_run(0.0, 100)) == "0.00 % (0.00–3.70)"
 
 
-def test_that_the_interval_of_a_mean_is_students() -> None:
-    errors = [0.1, 0.2, 0.3]
-    found = ErrorRate.of_splits(errors, 400)
+def of_splits(errors: list[float], n: int) -> ErrorRate:
+    return ErrorRate.of_splits([ErrorRate.of_run(error, n) for error in errors])
+
+
+def test_that_the_interval_of_a_mean_over_other_rows_each_time_is_students() -> None:
+    found = of_splits([0.1, 0.2, 0.3], 400)
     half = t.ppf(0.975, 2) * 0.1 / math.sqrt(3)
     assert (found.error, found.spread, found.n_splits, found.n) == (pytest.approx(0.2), pytest.approx(0.1), 3, 400)
-    assert (found.low, found.high) == (0.0, pytest.approx(0.2 + half))
-    ten = np.random.default_rng(0).normal(0.3, 0.01, 10).tolist()
+    assert (found.low, found.high, found.covers) == (0.0, pytest.approx(0.2 + half), "splits")
+    ten = [wrong / 10_000 for wrong in (3012, 2893, 3100, 2950, 2700, 3205, 3333, 2845, 3060, 2902)]
     wide = t.interval(0.95, 9, np.mean(ten), np.std(ten, ddof=1) / math.sqrt(10))
-    assert (ErrorRate.of_splits(ten, 50).low, ErrorRate.of_splits(ten, 50).high) == pytest.approx(wide)
+    assert (of_splits(ten, 10_000).low, of_splits(ten, 10_000).high) == pytest.approx(wide)
 
 
-def test_that_one_split_and_splits_that_are_all_alike_have_the_interval_of_one_run() -> None:
+def test_that_a_mean_is_never_said_more_exactly_than_one_run_with_as_many_rows() -> None:
     one = ErrorRate.of_run(0.02, 300)
-    assert ErrorRate.of_splits([0.02], 300) == one
-    alike = ErrorRate.of_splits([0.02] * 3, 300)
-    assert (alike.low, alike.high, alike.n_splits) == (one.low, one.high, 3)
-    assert ErrorRate.of_splits([0.0, 0.0], 100).high > 0.03
+    assert of_splits([0.02], 300) == one
+    for errors in ([0.02] * 3, [0.02, 0.02, 0.02, 0.02, 7 / 300, 5 / 300]):
+        found = of_splits(errors, 300)
+        assert (found.error, found.low, found.high) == pytest.approx((0.02, one.low, one.high))
+    assert of_splits([0.0, 0.0], 100).high > 0.03
+
+
+def test_that_equal_counts_of_errors_have_the_same_mean_to_the_bit() -> None:
+    means = {of_splits([wrong / 240 for wrong in errors], 240).error for errors in ((0, 0, 5), (0, 2, 3), (3, 1, 1))}
+    assert means == {5 / 720}
 
 
 def test_that_it_is_put_into_words_in_one_way() -> None:
@@ -55,7 +64,7 @@ def test_that_nothing_has_no_rate() -> None:
     with pytest.raises(ValueError, match="there are 0"):
         ErrorRate.of_run(0.0, 0)
     with pytest.raises(ValueError, match="no errors"):
-        ErrorRate.of_splits([], 10)
+        ErrorRate.of_splits([])
 
 
 def test_that_scipy_waits_until_a_mean_is_asked_for() -> None:

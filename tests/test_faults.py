@@ -26,6 +26,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.download import fetch
 from slide_gui.data.entries import RemoteFile
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import RECORD
 from slide_gui.experiments.model_file import fit_model, load_model, save_model
 from slide_gui.experiments.run import run
 from slide_gui.experiments.session import SUFFIX, SessionRecord, picture_text, read_session, write_session
@@ -167,7 +168,7 @@ def read_download(folder: Path) -> set[int]:
 
 
 RUNS = ("runs.sqlite",)
-BUNDLED = ("a.csv", "commands.txt", "a.py", "x.json", f"a{SUFFIX}")
+BUNDLED = ("a.csv", "commands.txt", "a.py", "x.json", f"a{SUFFIX}", RECORD)
 SAVINGS = {
     "session": Saving(lambda folder, v: write_session(record(v), folder / f"a{SUFFIX}"), read_record, (f"a{SUFFIX}",)),
     "model": Saving(lambda folder, v: save_model(folder / "a.npz", MODELS[v]), read_model, ("a.npz",)),

@@ -27,7 +27,7 @@ class Careless(Work):
 
     def look(self, folder: Path, told: set[str]) -> dict[str, int]:
         there = {path.stem for path in folder.glob("*.part")}
-        return {"lost": len(told - there), "corrupt": 0, "orphans": len(there)}
+        return {"lost": len(told - there), "corrupt": 0, "left over": len(there)}
 
 
 class Done(Careless):
@@ -51,7 +51,7 @@ def test_that_the_killer_notices_what_is_lost_and_left_over(tmp_path: Path) -> N
     assert killer.counts["kills"] == 10
     assert killer.counts["acknowledged"] > 0
     assert killer.counts["lost"] > 0
-    assert killer.counts["orphans"] > 0
+    assert killer.counts["left over"] > 0
     assert killer.counts["rounds"] == 0
 
 
@@ -70,6 +70,6 @@ def test_that_killed_saves_lose_and_damage_nothing_and_leave_nothing(tmp_path: P
         killer.kill()
     killer.finish()
     counts = killer.counts
-    assert (counts["lost"], counts["corrupt"], counts["orphans"], counts["different"]) == (0, 0, 0, 0)
+    assert (counts["lost"], counts["corrupt"], counts["left over"], counts["different"]) == (0, 0, 0, 0)
     assert counts["acknowledged"] > 0
     assert counts["rounds"] > 0

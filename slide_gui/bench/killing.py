@@ -41,7 +41,7 @@ def kills() -> list[Measurement]:
     return [
         absolute("kills-lost", counts["lost"], "points", 0, note),
         absolute("kills-corrupt", counts["corrupt"], "points", 0, note),
-        absolute("kills-orphans", counts["orphans"], "files", 0, note),
+        absolute("kills-left-over", counts["left_over"], "files", 0, note),
     ]
 
 
@@ -94,16 +94,16 @@ def main(folder: Path, n: int) -> dict[str, int]:
     Returns
     -------
     dict
-        ``lost``: runs that were told and are not there, ``corrupt``: rows that are not to be trusted, ``orphans``:
-        files without rows after a restart, each summed over all kills; ``swept``: files of broken saves removed by
-        restarts; ``faults``: runs that had to be made again at the end.
+        ``lost``: runs that were told and are not there, ``corrupt``: rows that are not to be trusted, ``left_over``:
+        temporary files after a restart, each summed over all kills; ``swept``: temporary files removed by restarts;
+        ``faults``: runs that had to be made again at the end.
     """
     dataset, path = _data(), folder / "runs.sqlite"
     sweeps = _sweeps(dataset.fingerprint)
     wanted = {point.spec.hash for sweep in sweeps for point in sweep.points()}
     times = random.Random(n)
     told: set[str] = set()
-    counts = dict.fromkeys(("kills", "lost", "corrupt", "orphans", "swept", "finished", "faults"), 0)
+    counts = dict.fromkeys(("kills", "lost", "corrupt", "left_over", "swept", "finished", "faults"), 0)
     while counts["kills"] < n:
         reader, writer = os.pipe()
         child = os.fork()
@@ -136,11 +136,10 @@ def main(folder: Path, n: int) -> dict[str, int]:
 def _look(store: RunStore, told: set[str], counts: dict[str, int]) -> set[str]:
     """Add what is wrong in a store that was just opened to the counts, and return the runs it holds."""
     stored = {line.hash for line in store.runs()}
-    files = {entry.name for entry in os.scandir(store.folder)}
     counts["swept"] += store.swept
     counts["lost"] += len(told - stored)
     counts["corrupt"] += len(store.check().faults)
-    counts["orphans"] += len(files) - len(stored)
+    counts["left_over"] += len(list(store.folder.glob("*.part")))
     return stored
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -13,11 +14,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TextIO
 
-from slide_gui.data.errors import printable
-from slide_gui.progress import Cancelled, Progress, Stage
-from slide_gui.text import about, time_left
+from slide_gui.progress import Cancelled, Progress, Stage, TimeLeft
+from slide_gui.text import about, printable, time_left
 
 __all__ = [
     "DONE",
@@ -27,9 +27,10 @@ __all__ = [
     "UsageError",
     "add_json",
     "announce",
-    "ended_by_sigterm",
     "guarded",
+    "interruptible",
     "print_answer",
+    "print_line",
     "progress_bar",
     "usage",
     "warn",
@@ -78,15 +79,19 @@ def usage() -> Iterator[None]:
 
 
 @contextmanager
-def ended_by_sigterm() -> Iterator[None]:
+def interruptible() -> Iterator[None]:
     """Let SIGTERM, which batch systems send, end a command as Ctrl+C does: in one sentence, its workers with it."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
         yield
         return
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    before = signal.getsignal(signal.SIGINT)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
     try:
         yield
     finally:
+        signal.signal(signal.SIGINT, before)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
@@ -113,17 +118,31 @@ def guarded(command: Callable[[], int]) -> int:
     except ValueError as error:  # DataError among them
         return _say(str(error), FAILED)
     except Exception as error:
+        if _was_interrupted(error):
+            return _say("cancelled", FAILED)
         return _say(f"unexpected {type(error).__name__}: {error}; please report it", FAILED)
 
 
 def warn(sentence: str) -> None:
     """Print a sentence on stderr."""
-    print(f"slide-gui: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+    print_line(f"slide-gui: {' '.join(sentence.split())}", sys.stderr)
+
+
+def _was_interrupted(error: BaseException | None) -> bool:
+    """Return whether an error came of KeyboardInterrupt, which compiled modules turn into others in their import."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _say(sentence: str, code: int) -> int:
     warn(sentence)
     return code
+
+
+def print_line(text: str, stream: TextIO | None = None) -> None:
+    """Print text of one or more lines, by default on stdout; nothing in it can steer the terminal."""
+    print("\n".join(map(printable, text.split("\n"))), file=stream)
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -134,10 +153,12 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 def print_answer(arguments: argparse.Namespace, document: Any, lines: Iterable[str]) -> int:
     """Print the JSON document where --json asks for it, else the lines; return the exit code of what is done."""
     if arguments.json:
-        print(json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False))
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
+        # JSON escapes keep control characters and halves of surrogate pairs exact, and off the terminal.
+        print(re.sub(r"[^\n -~]", lambda sign: sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1], text))
     else:
         for line in lines:
-            print(line)
+            print_line(line)
     return DONE
 
 
@@ -161,16 +182,21 @@ def progress_bar(label: str) -> Iterator[Progress]:
 
 
 class _Words(Progress):
-    """Holds what is said of a computation: its label, and what its last payload says."""
+    """Holds what is said of a computation: its label, what its last payload says, and the time left."""
 
     def __init__(self, label: str) -> None:
-        self._label, self._words = label, ""
+        self._label, self._title = printable(label), ""
+        self._known: float | None = None
+        self._begun, self._time_left = time.monotonic(), TimeLeft()
 
     def _hear(self, payload: object) -> None:
         if payload is not None:
-            title, left = getattr(payload, "title", ""), getattr(payload, "seconds_left", None)
-            title = str(payload) if isinstance(payload, Stage) else title
-            self._words = f"{title}, about {time_left(left)}" if left else title
+            self._title = str(payload) if isinstance(payload, Stage) else getattr(payload, "title", "")
+            self._known = getattr(payload, "seconds_left", None)
+
+    def _words(self, fraction: float) -> str:
+        left = time_left(self._time_left.seconds(time.monotonic() - self._begun, fraction, self._known))
+        return ", ".join(filter(None, (self._title, left and f"about {left}")))
 
 
 class _Lines(_Words):
@@ -183,7 +209,7 @@ class _Lines(_Words):
         now = time.monotonic()
         if now - self._printed >= _BETWEEN_LINES:
             self._printed = now
-            print(f"{self._label} {100 * fraction:.0f} % {self._words}".rstrip(), file=sys.stderr, flush=True)
+            print_line(f"{self._label} {100 * fraction:.0f} % {self._words(fraction)}".rstrip(), sys.stderr)
 
 
 class _Bar(_Words):
@@ -198,7 +224,8 @@ class _Bar(_Words):
             return
         self._drawn = now
         fraction = min(max(fraction, 0.0), 1.0)
-        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {self._words}"
+        words = self._words(fraction)
+        line = f"{self._label} {'█' * round(20 * fraction):·<20} {100 * fraction:3.0f} % {words}"
         line = line[: shutil.get_terminal_size().columns - 1]
         self._width = max(self._width, len(line))
         sys.stderr.write(f"\r{line}")

@@ -16,6 +16,7 @@ from slide_gui.cli.options import (
     add_data,
     add_data_options,
     add_stack_options,
+    check_outputs,
     cluster_choice,
     data_source,
     fit_data,
@@ -179,8 +180,16 @@ def describe_model(model: FittedModel) -> dict[str, Any]:
 
 def _fit(arguments: argparse.Namespace) -> int:
     parameters = stack_parameters(arguments)
-    from slide_gui.experiments.model_file import save_model
+    from slide_gui.data.lazy import is_lazy
+    from slide_gui.experiments.model_file import is_model_file, save_model
+    from slide_gui.experiments.source import DataSource
 
+    if arguments.output is not None:
+        lazy = any(map(is_lazy, arguments.data))  # their names hold a colon, which separates paths elsewhere
+        source = DataSource(paths=tuple(arguments.data)) if lazy else DataSource.of(arguments.data)
+        check_outputs(arguments, [arguments.output], [source])
+        if arguments.output.is_file() and arguments.output.stat().st_size and not is_model_file(arguments.output):
+            raise UsageError(f"{arguments.output} exists and is not a model of slide-gui; choose another output")
     model = _fitted(arguments, parameters)
     output = None if arguments.output is None else str(arguments.output)
     if output is not None:

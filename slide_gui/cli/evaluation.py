@@ -9,7 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
-from slide_gui.cli.options import add_cluster_options, cluster_choice, opened_cluster, warn_of_guesses
+from slide_gui.cli.options import (
+    add_cluster_options,
+    check_folder,
+    check_outputs,
+    cluster_choice,
+    opened_cluster,
+    warn_of_guesses,
+)
 from slide_gui.progress import NO_PROGRESS
 
 if TYPE_CHECKING:
@@ -80,6 +87,7 @@ def _benchmark(arguments: argparse.Namespace) -> int:
         if path.suffix.lower() not in _SUFFIXES:
             raise UsageError(f"--tables {str(path)!r} must end in {', '.join(_SUFFIXES)}")
     from slide_gui.experiments.evaluation.protocol import plan
+    from slide_gui.experiments.source import DataSource
 
     files = dict(word.split("=", 1) for word in arguments.data if "=" in word)
     if not all(files.values()):
@@ -91,6 +99,8 @@ def _benchmark(arguments: argparse.Namespace) -> int:
     with usage():
         where = cluster_choice(arguments)
         cells = plan("quick" if arguments.quick else "full", keys, arguments.methods, arguments.splits)
+    read = {*files.values(), *({cell.data for cell in cells} - files.keys())}
+    check_outputs(arguments, arguments.tables, [DataSource.parse(text) for text in read])
     load = _loader(arguments.generated, files)
     from slide_gui.experiments.evaluation.run import run_evaluation
     from slide_gui.experiments.evaluation.table import info_of, stored_evaluation
@@ -180,6 +190,7 @@ def _reproduce_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _reproduce(arguments: argparse.Namespace) -> int:
+    from slide_gui.data.files import folder_files
     from slide_gui.experiments.store import RunStore
     from slide_gui.reproduction.plan import reproduction_scale
     from slide_gui.reproduction.run import reproduce
@@ -188,7 +199,9 @@ def _reproduce(arguments: argparse.Namespace) -> int:
         scale = reproduction_scale(arguments.quick, arguments.splits)
         where = cluster_choice(arguments)
     folder: Path = arguments.out
-    folder.mkdir(parents=True, exist_ok=True)
+    check_folder(arguments, folder)
+    with folder_files(folder):  # marks it before the store is made in it
+        pass
 
     def seen(items: tuple[ReproducedItem, ...]) -> None:
         _write_page(folder, items, scale, complete=False)
@@ -204,11 +217,13 @@ def _reproduce(arguments: argparse.Namespace) -> int:
 
 
 def _write_page(folder: Path, items: tuple[ReproducedItem, ...], scale: ReproductionScale, *, complete: bool) -> Path:
+    from slide_gui.data.files import folder_files
     from slide_gui.figures.evaluation import save_text
     from slide_gui.reproduction.page import reading_page
 
     page = folder / "index.html"
-    save_text(page, reading_page(items, scale.left_out, complete))
+    with folder_files(folder, [page.name]):
+        save_text(page, reading_page(items, scale.left_out, complete))
     return page
 
 

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from slide_gui.cli.console import Command, UsageError, print_answer, progress_bar, usage
+from slide_gui.cli.console import Command, UsageError, print_answer, print_line, progress_bar, usage
 from slide_gui.cli.data import describe_model
 from slide_gui.cli.options import (
     add_data,
     add_data_options,
     add_image_options,
     add_stack_options,
+    check_folder,
+    check_outputs,
     choice_help,
     chosen_image,
     data_source,
@@ -23,6 +25,7 @@ from slide_gui.cli.options import (
     fit_data,
     picture_session,
     read_data,
+    refuse_existing,
     stack_parameters,
 )
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -96,11 +99,23 @@ def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = 
         if wanted not in formats:
             raise UsageError(f"--format {wanted!r} is none of {', '.join(formats)}")
     if arguments.format:
-        return [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
-    if output.suffix.lower() not in {f".{each}" for each in formats}:
+        outputs = [output.with_suffix(f".{wanted}") for wanted in dict.fromkeys(arguments.format)]
+    elif output.suffix.lower() not in {f".{each}" for each in formats}:
         *others, last = (f".{each}" for each in formats)
         raise UsageError(f"{str(output)!r} must end in {', '.join(others)} or {last}")
-    return [output]
+    else:
+        outputs = [output]
+    if arguments.output is None and getattr(arguments, "bundle", None) is None:
+        refuse_existing(outputs)
+    return outputs
+
+
+def _check_places(arguments: argparse.Namespace, outputs: Sequence[Path], sources: Sequence[DataSource]) -> None:
+    """Refuse outputs that would replace an input, or a bundle in a folder of the user's files."""
+    if arguments.bundle is None:
+        check_outputs(arguments, outputs, sources)
+    else:
+        check_folder(arguments, arguments.bundle, sources)
 
 
 def _write(
@@ -182,6 +197,7 @@ def _weights(arguments: argparse.Namespace) -> int:
     if parameters.depth == 0:
         raise UsageError("depth is 0; a weight figure needs at least one layer")
     sources = data_sources(arguments, [[text] for text in arguments.data])
+    _check_places(arguments, outputs, sources)
     wanted = _pixels_by_data(arguments.pixels, len(sources))
     models, weights, datasets = [], [], []
     for source, texts in zip(sources, wanted, strict=True):
@@ -311,6 +327,7 @@ def _flow(arguments: argparse.Namespace) -> int:
     from slide_gui.figures.flow import flow_export
 
     source = data_source(arguments)
+    _check_places(arguments, outputs, [source])
     dataset = read_data(source, f"reading {source.argument}")
     image, name = chosen_image(dataset, arguments)
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
@@ -366,6 +383,7 @@ def _copies(arguments: argparse.Namespace) -> int:
     if shown not in counts:
         raise UsageError(f"shown is {shown}; it must be one of {', '.join(map(str, counts))}")
     source = data_source(arguments)
+    _check_places(arguments, outputs, [source])
     dataset = read_data(source, f"reading {source.argument}")
     model = fit_data(dataset, parameters, f"fitting {dataset.name}")
     shape = model.image_shape
@@ -429,8 +447,9 @@ def _draw(arguments: argparse.Namespace) -> int:
         known = ", ".join(figure_names())
         raise DataError(f"asks for the figure {provenance.figure!r}, expected {known}", str(arguments.provenance))
     outputs = _outputs(arguments, provenance.figure)
+    check_outputs(arguments, outputs, [provenance.source])
     if provenance.difference:
-        print(f"slide-gui: {arguments.provenance}: {provenance.difference}", file=sys.stderr)
+        print_line(f"slide-gui: {arguments.provenance}: {provenance.difference}", sys.stderr)
     from slide_gui.figures.export import save_export
 
     dataset = read_data(provenance.source, f"reading {provenance.source.argument}")
@@ -452,6 +471,7 @@ def _demo_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _demo(arguments: argparse.Namespace) -> int:
+    check_folder(arguments, arguments.out)
     with progress_bar("demo") as progress:
         saved = [str(path) for path in headless(arguments.out, progress=progress)]
     return print_answer(arguments, {"outputs": saved}, (f"saved {path}" for path in saved))
@@ -463,7 +483,7 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     Parameters
     ----------
     out : Path
-        Folder for weights.pdf, .svg, .png and .csv, and window.png; made if it is missing.
+        Folder for weights.pdf, .svg, .png and .csv, and window.png; new, empty, or one that this function filled.
 
     Returns
     -------
@@ -471,6 +491,7 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
         What was written.
     """
     from slide_gui.core.slide.stack import StackParameters
+    from slide_gui.data.files import folder_files
     from slide_gui.experiments.inspection.rows import default_pixels, weight_rows
     from slide_gui.experiments.model_file import fit_model
     from slide_gui.experiments.source import DataSource
@@ -485,14 +506,15 @@ def headless(out: Path, *, progress: Progress = NO_PROGRESS) -> list[Path]:
     style = Style()
     session = _session(source, model, style, _PINNED, pins=weights[0].pixels)
     paths = [out / f"weights{suffix}" for suffix in FORMATS]
-    for number, path in enumerate(paths, start=1):
-        save_figure(lambda figure: draw_weights(figure, weights, style), path, style, session)
-        progress.report(0.6 + 0.3 * number / len(paths))
-    weights_csv(out / "weights.csv", weights)
-    os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # empty counts as unset
-    from slide_gui.gui.app import take_screenshot
+    with folder_files(out, [*(path.name for path in paths), "weights.csv", "window.png"]):
+        for number, path in enumerate(paths, start=1):
+            save_figure(lambda figure: draw_weights(figure, weights, style), path, style, session)
+            progress.report(0.6 + 0.3 * number / len(paths))
+        weights_csv(out / "weights.csv", weights)
+        os.environ["QT_QPA_PLATFORM"] = os.environ.get("QT_QPA_PLATFORM") or "offscreen"  # empty counts as unset
+        from slide_gui.gui.app import take_screenshot
 
-    take_screenshot(out / "window.png")
+        take_screenshot(out / "window.png")
     progress.report(1.0)
     return [*paths, out / "weights.csv", out / "window.png"]
 

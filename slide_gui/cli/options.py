@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
@@ -36,6 +36,8 @@ __all__ = [
     "add_method_options",
     "add_run_options",
     "add_stack_options",
+    "check_folder",
+    "check_outputs",
     "choice_help",
     "chosen_image",
     "cluster_choice",
@@ -47,6 +49,7 @@ __all__ = [
     "picture_session",
     "read_data",
     "read_options",
+    "refuse_existing",
     "run_choices",
     "stack_parameters",
     "svm_parameters",
@@ -236,6 +239,77 @@ def warn_of_guesses(dataset: Dataset) -> None:
     for guess in dataset.checks:
         if not guess.sure and guess.why != dataset.opened.unlabelled:  # a refusal of the classes says that with options
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
+
+
+def check_outputs(
+    arguments: argparse.Namespace,
+    outputs: Sequence[Path],
+    sources: Sequence[DataSource] = (),
+    *,
+    store: Path | None = None,
+) -> None:
+    """Refuse to write over an input or a store, before anything is read.
+
+    Parameters
+    ----------
+    outputs : sequence of Path
+        The files that will be written.
+    sources : sequence of DataSource
+        The data that are read.
+    store : Path, optional
+        A store that the arguments do not name as ``store``.
+
+    Raises
+    ------
+    UsageError
+        If an output is an input, a store, or a part of one.
+    """
+    from slide_gui.data.files import check_outputs
+    from slide_gui.experiments.database import store_files
+
+    stores = [each for each in (store, getattr(arguments, "store", None)) if each is not None]
+    with usage():
+        check_outputs(outputs, [*_inputs(arguments, sources), *(path for each in stores for path in store_files(each))])
+
+
+def refuse_existing(outputs: Iterable[Path]) -> None:
+    """Refuse to replace files that the user did not name.
+
+    Raises
+    ------
+    UsageError
+        If one of them exists.
+    """
+    for output in outputs:
+        if output.exists():
+            raise UsageError(f"{output} exists; name it with -o to replace it")
+
+
+def check_folder(arguments: argparse.Namespace, folder: Path | None, sources: Sequence[DataSource] = ()) -> None:
+    """Refuse a folder for outputs that holds files of the user, before anything is read.
+
+    Raises
+    ------
+    UsageError
+        If slide-gui did not write what is in it, or an input is in it.
+    """
+    from slide_gui.data.errors import DataError
+    from slide_gui.data.files import check_folder
+
+    if folder is None:
+        return
+    check_outputs(arguments, [folder], sources)
+    with usage():
+        check_folder(folder)
+        for each in _inputs(arguments, sources):
+            if folder.resolve() in each.resolve().parents:
+                raise DataError(f"the input {each} is in it; name another folder", str(folder))
+
+
+def _inputs(arguments: argparse.Namespace, sources: Sequence[DataSource]) -> list[Path]:
+    """Return the files and folders that a command reads."""
+    named = (getattr(arguments, name, None) for name in ("image", "provenance", "scheduler"))
+    return [*(path for source in sources for path in source.files()), *(Path(each) for each in named if each)]
 
 
 def add_image_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:

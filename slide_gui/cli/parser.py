@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from slide_gui import __version__
 from slide_gui.blas import set_threads
 from slide_gui.cli import bench, data, decision, doctor, evaluation, figures, licences, runs, trial
-from slide_gui.cli.console import DONE, Command, UsageError, add_json, ended_by_sigterm
+from slide_gui.cli.console import DONE, Command, UsageError, add_json, interruptible
 from slide_gui.cli.options import add_data_options, files_source
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def run(arguments: Sequence[str]) -> int:
         return int(end.code or DONE)
     if parsed.computes:
         set_threads()
-    with ended_by_sigterm():
+    with interruptible():
         code: int = parsed.run(parsed)
     return code
 

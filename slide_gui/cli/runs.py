@@ -29,17 +29,18 @@ from slide_gui.cli.options import (
     add_method_options,
     add_run_options,
     add_stack_options,
+    check_outputs,
     cluster_choice,
     data_source,
     opened_cluster,
     picture_session,
     read_data,
+    refuse_existing,
     run_choices,
     stack_parameters,
     svm_parameters,
 )
-from slide_gui.data.errors import printable
-from slide_gui.text import dataset_title, label_names
+from slide_gui.text import dataset_title, label_names, printable
 
 if TYPE_CHECKING:
     from slide_gui.data.dataset import Dataset
@@ -100,6 +101,7 @@ def _train(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.spec import RunSpec, on_every_fold
 
     source = data_source(arguments, judges=arguments.evaluate)
+    check_outputs(arguments, arguments.figure, [source], store=arguments.output)
     place = {"stack": stack, "svm": svm, "split": arguments.split, "seed": arguments.seed, **run_choices(arguments)}
     with usage():  # before the data are read
         asked = RunSpec("", source.argument, **place).checked()
@@ -286,6 +288,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     from slide_gui.experiments.sweep import plan_sweep, run_sweep
 
     source = data_source(arguments, judges="test" if arguments.choose else arguments.evaluate)
+    check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
     with usage():
         SweepSpec("", source.argument, **axes).points()  # before the data are read
     dataset = read_data(source)
@@ -385,7 +388,7 @@ def _sweep_lines(dataset: Dataset, state: SweepState, arguments: argparse.Namesp
             )
         mean = _mean(state)
         spread = "" if dealt and mean.n_splits == 1 else f", spread between splits {100 * mean.spread:.2f}"
-        yield f"mean test error {mean}{spread}"
+        yield f"mean test error {mean}, 95 % interval over {mean.covers}{spread}"
     if arguments.figure is not None:
         yield f"saved {arguments.figure}"
 
@@ -415,6 +418,7 @@ def _sweep_labels(
     from slide_gui.experiments.sweep import run_points
 
     source = data_source(arguments, judges=arguments.evaluate)
+    check_outputs(arguments, [path for path in [arguments.figure] if path is not None], [source])
     stack = replace(stack_parameters(arguments), noise=noises[0], depth=depths[0])
     base = RunSpec("", source.argument, stack=stack, svm=svm_parameters(arguments), **choices)
     numbers, seeds = _parse_counts(counts), arguments.seeds or [arguments.seed]
@@ -470,9 +474,12 @@ def _runs_options(parser: argparse.ArgumentParser) -> None:
                 "--save-whole", type=Path, metavar="NEW", help="save the runs that are whole to this new store"
             )
         if task is _export:
-            command.add_argument("-o", "--output", type=Path, default=Path("runs.csv"), help="the table (runs.csv)")
+            command.add_argument("-o", "--output", type=Path, metavar="FILE", help="the table (runs.csv)")
         add_json(command)
         command.set_defaults(run=_with_store, task=task, read_only=task not in (_delete, _restore))
+
+
+_WRITTEN = ("output", "save_whole")
 
 
 def _with_store(arguments: argparse.Namespace) -> int:
@@ -480,6 +487,10 @@ def _with_store(arguments: argparse.Namespace) -> int:
 
     if not arguments.store.is_file():
         raise UsageError(f"{str(arguments.store)!r}: there is no such store of runs")
+    if arguments.task is _export and arguments.output is None:
+        arguments.output = Path("runs.csv")
+        refuse_existing([arguments.output])
+    check_outputs(arguments, [path for name in _WRITTEN if (path := getattr(arguments, name, None)) is not None])
     with RunStore(arguments.store, read_only=arguments.read_only) as store:
         code: int = arguments.task(store, arguments)
         return code
@@ -493,9 +504,11 @@ def _full_hash(store: RunStore, beginning: str) -> str:
 
 
 def _list(store: RunStore, arguments: argparse.Namespace) -> int:
+    from slide_gui.experiments.stored_run import READABLE
+
     runs = store.runs()
     extra = ({"low": run.rate.low, "high": run.rate.high, "current": run.is_current} for run in runs)
-    document = [asdict(run) | more for run, more in zip(runs, extra, strict=True)] if arguments.json else None
+    document = [{name: getattr(run, name) for name in READABLE} | more for run, more in zip(runs, extra, strict=True)]
     return print_answer(arguments, document, _run_lines(runs))
 
 
@@ -540,7 +553,7 @@ def _report_lines(report: StoreReport, saved: int | None, arguments: argparse.Na
     for name, fault in report.faults.items():
         yield f"{name[:12]}  {fault}"
     for damaged in report.damage:
-        yield printable(f"{arguments.store}: {damaged}")
+        yield f"{arguments.store}: {damaged}"
     yield f"{report.n_runs} runs, {len(report.faults)} damaged, the results of {len(report.whole)} whole"
     if (report.faults or report.damage) and arguments.save_whole is None:
         yield f"save those: slide-gui runs check {shlex.quote(str(arguments.store))} --save-whole NEW"

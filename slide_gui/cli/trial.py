@@ -9,6 +9,7 @@ from slide_gui.cli.console import Command, announce, print_answer, progress_bar
 from slide_gui.cli.options import (
     add_cluster_options,
     add_data,
+    check_folder,
     cluster_choice,
     data_source,
     opened_cluster,
@@ -32,12 +33,17 @@ def _try_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _try(arguments: argparse.Namespace) -> int:
+    from slide_gui.data.files import folder_files
     from slide_gui.experiments.trial import plan_trial, trial_seconds, try_data
 
     where, source = cluster_choice(arguments), data_source(arguments)
+    check_folder(arguments, arguments.out, [source])
     dataset = read_data(source)
     plan = plan_trial(dataset)  # refuses what cannot be judged before a store is made
     announce(trial_seconds(plan, dataset))
+    if arguments.out is not None:
+        with folder_files(arguments.out):  # marks the folder, which may get the store, too
+            pass
     with opened_cluster(where) as cluster, progress_bar("trying") as progress:
         if arguments.store is None:
             trial = try_data(dataset, source, progress=progress, cluster=cluster)

@@ -216,8 +216,8 @@ def _is_scaled(train: Part, reading: Reading) -> bool:
     if reading.scaled is not None:
         return reading.scaled
     with np.errstate(over="ignore", under="ignore"):  # 1 + 1e-16 is a rounding error, not another scale
-        low, high = np.float32(train.rows.min()), np.float32(train.rows.max())
-    return bool(low < 0.0 or not _SMALLEST <= (high or 1.0) <= 1.0)
+        low, high = float(train.rows.min()), float(train.rows.max())
+        return bool(np.float32(low) < 0.0 or np.float32(high) > 1.0 or 0.0 < max(-low, high) < _SMALLEST)
 
 
 def _ranges(train: Part) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

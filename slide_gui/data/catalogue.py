@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from slide_gui.data.dataset import Dataset
-from slide_gui.data.download import fetch
+from slide_gui.data.download import fetch, matches
 from slide_gui.data.entries import Entry, RemoteFile, added_dataset, entries, entry, recognise
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
@@ -149,10 +149,13 @@ def download(
     KeyError
         If there is no such data set.
     DataError
-        If a file could not be fetched whole, or its hash is wrong.
+        If a file could not be fetched whole, or its hash is wrong, or another file of its name is there.
     """
     wanted = entry(key)
     target = data_folders()[0] / key
+    for file in wanted.files:
+        if (target / file.name).exists() and not matches(target / file.name, file):
+            raise DataError("is there, but is not the file of the catalogue; move it away", str(target / file.name))
     share = 1 / len(wanted.files)
     return [
         fetch(

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.reading import NOT_SAID, Guess, Opened
-from slide_gui.text import count, counted, dataset_title, label_names
+from slide_gui.text import clean_name, count, counted, dataset_title, label_names
 
 __all__ = ["Dataset", "HeldOut"]
 
@@ -85,7 +85,7 @@ class Dataset:
     ----------
     name : str
         What the person calls it, e.g. ``"Rectangles"``; generated data have the name of what they stand for, or their
-        own.
+        own. This and all names below are kept as `slide_gui.text.clean_name` returns them.
     train, test : ndarray of shape (n, d) and (m, d), float32
         One row a sample; pixels in row-major order, in [0, 1] for images. Read-only; ``m`` may be 0.
     train_labels, test_labels : ndarray of shape (n,) and (m,), int64, or None
@@ -139,6 +139,9 @@ class Dataset:
     test_groups: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", clean_name(self.name))
+        for each in ("label_names", "feature_names"):
+            object.__setattr__(self, each, _cleaned(getattr(self, each), self.name))
         _check(self)
         for array in (self.train, self.test, self.train_labels, self.test_labels):
             if array is not None:
@@ -220,6 +223,15 @@ class Dataset:
         if self.groups is not None:
             digest.update(np.ascontiguousarray(self.groups).data)
         return digest.hexdigest()
+
+
+def _cleaned(names: tuple[str, ...], place: str) -> tuple[str, ...]:
+    """Return the names as `clean_name` does; no two that differ may become one."""
+    clean = tuple(map(clean_name, names))
+    if len(set(clean)) < len(set(names)):
+        again = next(name for k, name in enumerate(clean) if name in clean[:k])
+        raise DataError(f"two different names are both shown as {again}; rename one of them", place)
+    return clean
 
 
 def _check(data: Dataset) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-__all__ = ["DataError", "printable"]
+from slide_gui.text import printable
+
+__all__ = ["DataError"]
 
 _LONGEST = 1500  # letters of a sentence, its place not counted
 
@@ -24,8 +26,3 @@ class DataError(ValueError):
         if len(message) > _LONGEST:  # what a file says is quoted, and may be long
             message = f"{message[: _LONGEST // 2]} … {message[-_LONGEST // 2 :]}"
         super().__init__(f"{printable(place)}: {message}" if place else message)
-
-
-def printable(text: str) -> str:
-    """Return a text on one line, with what a file's own names could do to a terminal written out."""
-    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)

@@ -1,24 +1,36 @@
-"""Files that are written whole or not at all; what a killed process left half written goes with the next file.
+"""Files that are written whole or not at all, and never over what belongs to the user.
 
-A file being written has a temporary name, and is locked by whoever writes it: one that nobody locks was left behind.
+A file being written has a temporary name, and is locked by whoever writes it: one that nobody locks was left behind by
+a killed process, and is removed with the next file. A folder that gets several files has a record of them, so that
+only files that the program wrote, and nobody changed since, are ever replaced there.
 """
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import re
 import secrets
-from collections.abc import Callable
-from contextlib import suppress
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
+from slide_gui.data.errors import DataError
+
 with suppress(ImportError):
     import fcntl
 
-__all__ = ["write_whole"]
+__all__ = ["RECORD", "check_folder", "check_outputs", "folder_files", "write_whole"]
+
+RECORD = "slide-gui.sha256"
+"""Name of the record of a folder: the SHA-256 of each file that the program wrote there, as `sha256sum -c` reads it."""
+
+_UNFINISHED = "0" * 64  # in place of the SHA-256 of a file that is being written
+_SQLITE = b"SQLite format 3\0"
 
 _LOCKABLE = os.name != "nt"  # on Windows nothing is swept: whose a file is cannot be told there
 _PART = re.compile(r"\.[0-9a-f]{16}\.part")
@@ -28,14 +40,14 @@ _MOST_LISTED = 10_000  # entries of a folder that are looked at
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file under a temporary name, then rename it, so that no reader ever sees half of it.
 
-    What stood at `path` stays as it was if `write` fails or is cancelled. The file gets the permissions that the
-    process gives to any new file (its umask), for it is made to be shared. What processes that were killed left half
-    written in the folder is removed.
+    What stood at `path` stays as it was if `write` fails or is cancelled. A file that is replaced keeps its permissions
+    and, where the system allows it, its owner; a new one gets those that the process gives to any new file (its umask).
+    What processes that were killed left half written in the folder is removed.
 
     Parameters
     ----------
     path : Path
-        Its folder is made if it is missing.
+        Its folder is made if it is missing. A symbolic link stays; the file that it names is written.
     write : callable
         Gets the open binary file, whose ``name`` is the temporary one.
 
@@ -48,17 +60,20 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         raise OSError(errno.EINVAL, "is there already, and no file; name another", str(path))
     part: Path | None = None
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(path.parent)
-        with _new_part(path.parent) as file:
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        _sweep(target.parent)
+        with _new_part(target.parent) as file:
             part = Path(file.name)
+            if _LOCKABLE and target.exists():
+                _copy_permissions(target, file)
             write(file)
             file.flush()
             os.fsync(file.fileno())
             if _LOCKABLE:  # while it is locked; elsewhere what is open cannot be renamed
-                os.replace(part, path)
+                os.replace(part, target)
         if not _LOCKABLE:
-            os.replace(part, path)
+            os.replace(part, target)
     except BaseException as error:
         if part is not None:
             with suppress(OSError):
@@ -66,6 +81,109 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         if isinstance(error, OSError) and error.errno is not None and _is_part(error.filename):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
+
+
+def check_outputs(outputs: Iterable[Path], inputs: Sequence[Path]) -> None:
+    """Refuse to write over what is read, or over any store of runs.
+
+    Files are compared by what they are, not by their names: links and other spellings are found.
+
+    Parameters
+    ----------
+    outputs : iterable of Path
+        The files that are going to be written.
+    inputs : sequence of Path
+        Files that are read or hold results, and folders that nothing may be written into.
+
+    Raises
+    ------
+    DataError
+        If an output is one of the inputs, lies in a folder among them, or is an SQLite database.
+    """
+    for output in outputs:
+        for each in inputs:
+            if _is_same(output, each):
+                raise DataError("is an input; choose another output", str(output))
+            if each.is_dir() and each.resolve() in output.resolve().parents:
+                raise DataError(f"lies in {each}, which is read; choose an output outside it", str(output))
+        if output.is_file():
+            with output.open("rb") as file:
+                if file.read(len(_SQLITE)) == _SQLITE:
+                    raise DataError("is a database; choose another output", str(output))
+
+
+def _is_same(first: Path, second: Path) -> bool:
+    if first.exists() and second.exists():
+        return first.samefile(second)
+    return str(first.resolve()).casefold() == str(second.resolve()).casefold()  # some systems ignore the case
+
+
+def check_folder(folder: Path) -> dict[str, str]:
+    """Return what the record of a folder says: name → SHA-256; nothing for a folder that is new or empty.
+
+    Raises
+    ------
+    DataError
+        If it is not a folder, or holds files but no record.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            is_used = any(_PART.fullmatch(entry.name) is None for entry in entries)
+    except FileNotFoundError:
+        return {}
+    except NotADirectoryError:
+        raise DataError("is a file; name a new folder", str(folder)) from None
+    record = folder / RECORD
+    if not record.is_file():
+        if is_used:
+            raise DataError("holds files that slide-gui did not write; name a new or an empty folder", str(folder))
+        return {}
+    lines = (line.partition("  ") for line in record.read_text(encoding="utf-8", errors="replace").splitlines())
+    return {name: digest for digest, _, name in lines}
+
+
+@contextmanager
+def folder_files(folder: Path, names: Sequence[str] = ()) -> Iterator[None]:
+    """Give a context in which these files may be written into a folder; the record then has their SHA-256.
+
+    The record names them before they are written, so that what a killed process left is replaced the next time.
+
+    Raises
+    ------
+    DataError
+        As `check_folder`, and if one of the files is there that the program did not write, or that was changed since.
+    OSError
+        If the record cannot be written.
+    """
+    known = check_folder(folder)
+    for name in names:
+        path = folder / name
+        if (path.exists() or path.is_symlink()) and known.get(name) not in (_UNFINISHED, _digest(path)):
+            what = "was changed since slide-gui wrote it" if name in known else "was not written by slide-gui"
+            raise DataError(f"is there already and {what}; name a new folder", str(path))
+    _write_record(folder, known | dict.fromkeys(names, _UNFINISHED))
+    yield
+    _write_record(folder, known | {name: _digest(folder / name) for name in names})
+
+
+def _write_record(folder: Path, digests: dict[str, str]) -> None:
+    text = "".join(f"{digest}  {name}\n" for name, digest in digests.items())
+    write_whole(folder / RECORD, lambda file: file.write(text.encode()))
+
+
+def _digest(path: Path) -> str:
+    """Return the SHA-256 of a file; of what is not a file, an empty text."""
+    if path.is_symlink() or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _copy_permissions(target: Path, file: BinaryIO) -> None:
+    status = target.stat()
+    with suppress(OSError):  # only the owner of the system may give a file away
+        os.fchown(file.fileno(), status.st_uid, status.st_gid)
+    os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
 
 
 def _is_part(name: object) -> bool:

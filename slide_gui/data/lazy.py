@@ -17,6 +17,7 @@ from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Reading
 from slide_gui.memory import check_free
 from slide_gui.progress import Cancelled
 from slide_gui.resources import how_to_get
+from slide_gui.text import clean_name
 
 __all__ = ["LazyRows", "is_lazy", "open_lazy", "reading_errors"]
 
@@ -88,9 +89,9 @@ def open_lazy(text: str, reading: Reading = AS_GUESSED) -> LazyRows:
     with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
         _check_scatter(rows.shape[1], text)
-        return LazyRows(
-            path.stem or path.name, rows, _image_shape(rows.shape[1], shape, reading, text), names, _digest(path)
-        )
+        image_shape = _image_shape(rows.shape[1], shape, reading, text)
+        names = tuple(map(clean_name, names))
+        return LazyRows(clean_name(path.stem or path.name), rows, image_shape, names, _digest(path))
 
 
 def _check_scatter(d: int, text: str) -> None:

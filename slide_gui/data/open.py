@@ -133,9 +133,11 @@ def _reader(path: Path, start: bytes, reading: Reading, like: Part | None) -> Ca
             f"is of no known kind (it begins with {start[:8].hex(' ')}), expected {_KINDS}",
             str(path),
         )
-    lines = [line for line in start.splitlines() if line.strip()]
-    first = next((line for line in lines if not line.startswith(b"#")), lines[-1] if lines else b"")
-    if path.suffix.lower() != ".amat" and any(mark in first for mark in DELIMITERS):
+    suffix, lines = path.suffix.lower(), [line for line in start.splitlines() if line.strip()]
+    first = next((line for line in lines if not line.startswith(b"#")), None)
+    if first is None:  # all are comments, or rows of a class whose name begins with #
+        first = DELIMITERS[0] if suffix in (".csv", ".tsv") else b"".join(lines[-2:])  # the last is cut
+    if suffix != ".amat" and any(mark in first for mark in DELIMITERS):
         return lambda p, progress: [read_csv(p, reading, like=like, progress=progress)]
     return lambda p, progress: [read_amat(p, progress=progress)]
 

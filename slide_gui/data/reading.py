@@ -77,9 +77,9 @@ class Reading:
             raise ValueError("the label column has no name; give its name, its number from 1, or none")
         if any(not name.strip() for name in self.left_out):
             raise ValueError("a column that is left out has no name; give its name or its number from 1")
-        if self.group is not None and self.group in (self.label_column, *self.left_out, "", NO_COLUMN):
+        if self.group is not None and self.group in (self.label_column, "", NO_COLUMN):
             raise ValueError(
-                f"column {self.group!r} cannot hold the groups; name a column that is used for nothing else"
+                f"column {self.group!r} cannot hold the groups; name a column that does not hold the labels"
             )
         if self.label_column in self.left_out:
             raise ValueError(f"column {self.label_column} cannot hold the labels and be left out")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.experiments.statistics import splits_rate
 from slide_gui.text import place_name
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
 
 Place = tuple[float, int]  # noise and depth
 
+_MOST_ROWS = 10**7
 _NOTHING_HELD_OUT = "there is no validation error to choose by; train on the split"
 
 
@@ -39,6 +42,8 @@ class PointResult:
         That the run took.
     chosen_by : str
         What chose the widths; empty where they were not learned, or it is not known.
+    row_errors : bytes or None
+        The errors by row, as `statistics.row_errors` packs them; None where they are not known.
     """
 
     point: SweepPoint
@@ -46,11 +51,14 @@ class PointResult:
     validation_error: float | None
     seconds: float
     chosen_by: str = ""
+    row_errors: bytes | None = None
 
     @classmethod
     def of(cls, point: SweepPoint, result: RunResult) -> PointResult:
         """Return the answer of a point."""
-        return cls(point, result.rate, result.validation_error, result.timings.total, result.chosen_by)
+        return cls(
+            point, result.rate, result.validation_error, result.timings.total, result.chosen_by, result.row_errors
+        )
 
 
 def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
@@ -74,27 +82,26 @@ def choose(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
 
 
 def mean_rate(answers: Sequence[PointResult]) -> ErrorRate:
-    """Return the mean error of some answers; those of the folds of one draw are one, for each row is judged once.
+    """Return the mean error of some answers with its interval (`splits_rate`); the folds of one split count as one.
 
     Raises
     ------
     ValueError
         If there are none.
     """
-    draws: dict[object, list[ErrorRate]] = {}
+    draws: dict[object, list[PointResult]] = {}
     for number, answer in enumerate(answers):
         point = answer.point
-        draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(answer.rate)
-    rates = [ErrorRate.of_folds(rates) for rates in draws.values()]
-    if not rates:
-        raise ValueError("there are no answers to average")
-    return rates[0] if len(rates) == 1 else ErrorRate.of_splits([rate.error for rate in rates], rates[0].n)
+        draws.setdefault(number if point.fold is None else (point.split, point.seed), []).append(answer)
+    rates = [ErrorRate.of_folds([answer.rate for answer in folds]) for folds in draws.values()]
+    return splits_rate(rates, [tuple(answer.row_errors for answer in folds) for folds in draws.values()])
 
 
 def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
     """Return the answers of the first split and seed, with the mean validation error over all at each of their places.
 
-    The validation rows of one split are few; what is chosen by this mean is chosen once, by all of them.
+    The validation rows of one split are few; what is chosen by this mean is chosen once, by all of them. All splits
+    have as many validation rows, so that equal means are equal counts of errors; they are computed as such.
 
     Raises
     ------
@@ -108,10 +115,9 @@ def pooled(answers: Sequence[PointResult]) -> tuple[PointResult, ...]:
         raise ValueError("the splits do not have the same noises and depths; run all of them first")
     means = []
     for group in groups.values():
-        errors = [answer.validation_error for answer in group if answer.validation_error is not None]
-        if len(errors) < len(group):
+        if any(answer.validation_error is None for answer in group):
             raise ValueError(_NOTHING_HELD_OUT)
-        means.append(replace(group[0], validation_error=sum(errors) / len(errors)))
+        means.append(replace(group[0], validation_error=float(_exact_mean(group))))
     return tuple(means)
 
 
@@ -144,17 +150,25 @@ def best_words(answers: Sequence[PointResult]) -> str:
     return "not all splits have the same noises and depths: nothing can be chosen yet"
 
 
-def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[float, float, int, float]]:
+def _exact_mean(answers: Sequence[PointResult]) -> Fraction:
+    """Return the mean validation error as a ratio of integers: means of floats differ where counts of errors do not.
+
+    Each error is wrong / rows, rounded to a float; the nearest fraction with a denominator below 10⁷ is that ratio.
+    """
+    errors = [Fraction(answer.validation_error or 0.0).limit_denominator(_MOST_ROWS) for answer in answers]
+    return sum(errors, Fraction()) / len(errors)
+
+
+def _rank(answers: Sequence[PointResult]) -> Callable[[PointResult], tuple[Fraction, Fraction, int, float]]:
     lines: dict[object, list[PointResult]] = {}
     for answer in sorted(answers, key=lambda answer: _place(answer.point)):
         lines.setdefault(_line(answer.point), []).append(answer)
 
-    def rank(answer: PointResult) -> tuple[float, float, int, float]:
+    def rank(answer: PointResult) -> tuple[Fraction, Fraction, int, float]:
         line = lines[_line(answer.point)]
         here = line.index(answer)
-        around = [near.validation_error or 0.0 for near in line[max(here - 1, 0) : here + 2]]
-        error = answer.validation_error or 0.0
-        return error, sum(around) / len(around), answer.point.spec.layers, _place(answer.point)
+        around = _exact_mean(line[max(here - 1, 0) : here + 2])
+        return _exact_mean([answer]), around, answer.point.spec.layers, _place(answer.point)
 
     return rank
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
 import socket
 import time
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import version
@@ -273,7 +275,7 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         logging.getLogger(name).setLevel(logging.CRITICAL)
     try:
         if choice.workers:
-            with dask.config.set(_LOCAL):
+            with dask.config.set(_LOCAL), _blocked_interrupt():
                 local = LocalCluster(
                     n_workers=choice.workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
                     preload=workers.__name__,
@@ -289,6 +291,25 @@ def _connected(choice: ClusterChoice, progress: Progress) -> tuple[Any, Client]:
         said = (getattr(error, "strerror", "") or str(error) or type(error).__name__).splitlines()[0]
         remedy = "see that one runs there and can be reached" if choice.scheduler else "use fewer workers"
         raise ClusterError(f"no scheduler answers at {choice} ({said}); {remedy}") from None
+
+
+@contextmanager
+def _blocked_interrupt() -> Iterator[None]:
+    """Let processes and threads that are started meanwhile never get SIGINT; here it waits until the end.
+
+    Ctrl+C reaches a whole process group: workers that are starting would answer it with tracebacks.
+    """
+    if not hasattr(signal, "pthread_sigmask"):  # on Windows
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # now: a process of its own, and its start lets SIGINT through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _knock(place: tuple[str, int], progress: Progress) -> None:

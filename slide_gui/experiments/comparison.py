@@ -15,7 +15,7 @@ from slide_gui.experiments.inspection.rows import drowns, input_rms
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse
 from slide_gui.experiments.spec import RunSpec
-from slide_gui.experiments.statistics import McNemar, mcnemar
+from slide_gui.experiments.statistics import McNemar, error_matrix, mcnemar
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["ComparedRows", "Comparison", "compare_errors", "compare_rows"]
@@ -70,10 +70,8 @@ class Comparison:
 
 def compare_errors(first: RunResult, second: RunResult) -> McNemar | None:
     """Return McNemar's test of two runs judged on the same rows; None where they were judged on different ones."""
-    same = first.spec.fingerprint == second.spec.fingerprint and first.spec.evaluate == second.spec.evaluate
-    if not same or not np.array_equal(first.judged, second.judged):
-        return None
-    return mcnemar(first.misclassified, second.misclassified)
+    errors = error_matrix((first.row_errors, second.row_errors))
+    return None if errors is None else mcnemar(*errors)
 
 
 def compare_rows(

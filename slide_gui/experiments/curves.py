@@ -140,7 +140,8 @@ def known_answers(
             continue
         spec = setting.at(base, run.noise, run.depth, run.split, run.seed)
         point = SweepPoint(run.noise, run.depth, run.split, run.seed, spec)
-        take(run.hash, way, PointResult(point, run.rate, run.validation_error, run.seconds, run.chosen_by or ""))
+        answer = PointResult(point, run.rate, run.validation_error, run.seconds, run.chosen_by or "", run.row_errors)
+        take(run.hash, way, answer)
     for answer in done:
         spec = answer.point.spec
         if spec.fingerprint in by_data and setting.covers(Setting.of(spec)):

@@ -7,6 +7,7 @@ nothing in its schema is trusted.
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import shutil
@@ -20,7 +21,7 @@ from typing import Any
 
 from slide_gui.data.errors import DataError
 
-__all__ = ["Database", "checked_by"]
+__all__ = ["Database", "StoreReplaced", "checked_by", "store_files"]
 
 _WAIT = 60.0  # seconds for another process's lock
 _LARGEST = 64 << 20  # bytes of one value
@@ -37,6 +38,17 @@ _WORLD = {
     sqlite3.SQLITE_AUTH,
 }
 _FAILURES = (sqlite3.Error, UnicodeDecodeError)  # the latter where SQLite quotes what is no UTF-8
+_PROBE = 64 << 10  # bytes; SQLite needs half of it beside the file to open it
+
+
+def store_files(path: Path) -> list[Path]:
+    """Return all places of a store of runs: the file, what SQLite keeps beside it, and the folder of its arrays."""
+    paths = {path, Path(os.path.realpath(path))}  # for a symbolic link both
+    return [each.with_name(f"{each.name}{end}") for each in paths for end in ("", "-wal", "-shm", ".arrays")]
+
+
+class StoreReplaced(OSError):
+    """The file that is open is no longer the one at its path."""
 
 
 class Database:
@@ -61,6 +73,7 @@ class Database:
         self._proved = False
         try:
             self._db = self._open_for_reading() if read_only else self._open()
+            self._identity = _identity(self.path)
         except BaseException:
             self._forget_copy()
             raise
@@ -113,17 +126,21 @@ class Database:
         ------
         DataError
             If the database is damaged; nothing is written then, for that could overwrite what is whole.
+        StoreReplaced
+            If the file was removed, moved or replaced since it was opened. Changes to it would be lost.
         OSError
             If it cannot be written to.
         """
         try:
             self._db.execute("BEGIN IMMEDIATE")
+            self._check_identity()
             if not self._proved:
                 damage = self.damage()  # a wrong index would lead a change to another row
                 if damage:
                     raise self._damaged(damage[0], checked_by(self.path))
                 self._proved = True
             yield
+            self._check_identity()
             self._db.execute("COMMIT")
         except _FAILURES as error:
             self._roll_back()
@@ -155,7 +172,10 @@ class Database:
     def _open(self) -> sqlite3.Connection:
         if self.path.exists() and not self.path.is_file():
             raise OSError(None, "is no file; it cannot be opened as a store of runs", str(self.path))
-        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        # Only a new file is opened here. To close an existing one would drop the locks that other connections of this
+        # process hold on it (POSIX locks belong to the process, not to the descriptor).
+        with suppress(FileExistsError):
+            os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
         return self._connected("mode=rw", self.path)
 
     def _open_for_reading(self) -> sqlite3.Connection:
@@ -197,6 +217,11 @@ class Database:
                 ) from None
             raise self._failure(error, "opened") from None
 
+    def _check_identity(self) -> None:
+        """Refuse to write to a file that lost its name: SQLite would report success for rows that nobody can read."""
+        if _identity(self.path) != self._identity:
+            raise StoreReplaced(None, "the store was removed or replaced while it was open", str(self.path))
+
     def _roll_back(self) -> None:
         with suppress(*_FAILURES):
             if self._db.in_transaction:
@@ -214,12 +239,8 @@ class Database:
         if _code(error) == sqlite3.SQLITE_READONLY and _forbids_writing(self.path):
             return self._damaged("its header names a format that SQLite does not write", checked_by(self.path))
         if _code(error) in _WORLD:
-            refusals = {
-                "read": f"the store cannot be read ({error})",
-                "written to": f"the store cannot be written to ({error})",
-                "opened": f"the store cannot be opened ({error})",
-            }
-            return OSError(None, refusals[done], str(self.path))
+            reason = _full_disk(self.path.parent) or str(error)
+            return OSError(None, f"the store cannot be {done} ({reason})", str(self.path))
         return self._damaged(str(error), "put a copy back" if done == "opened" else checked_by(self.path))
 
     def _damaged(self, what: str, remedy: str) -> DataError:
@@ -236,6 +257,30 @@ def _forbids_writing(path: Path) -> bool:
     with suppress(OSError), path.open("rb") as stream:
         return stream.read(19)[18:] > b"\2"
     return False
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return the device and the inode of a file, None if it does not exist."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _full_disk(folder: Path) -> str:
+    """Return a sentence if nothing more can be written to a folder, else an empty text.
+
+    SQLite reports a disk that is full while it opens a file as "disk I/O error". A quota is found only by writing.
+    """
+    try:
+        with tempfile.TemporaryFile(dir=folder) as probe:
+            probe.write(bytes(_PROBE))
+            probe.flush()
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return f"the disk is full: {error.strerror}; free some space"
+    return ""
 
 
 def _text(raw: bytes) -> str | bytes:

@@ -9,6 +9,8 @@ from functools import lru_cache
 from types import MappingProxyType, NoneType, UnionType
 from typing import Any, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from slide_gui.text import clean_name
+
 __all__ = ["checked_value", "from_document", "unmarked"]
 
 T = TypeVar("T")
@@ -53,8 +55,8 @@ def from_document(
 
 
 def unmarked(name: str, generated: bool) -> str:
-    """Return the name of a data set as a file holds it without the mark that earlier versions wrote into it."""
-    return name.removesuffix(" (generated)") if generated else name
+    """Return the clean name of a data set that a file holds, without the mark that earlier versions wrote into it."""
+    return clean_name(name.removesuffix(" (generated)") if generated else name)
 
 
 def checked_value(hint: Any, value: object, name: str) -> Any:
@@ -142,7 +144,7 @@ def _is_text(value: object) -> bool:
     if type(value) is not str or "\0" in value:
         return False
     try:
-        value.encode()
+        value.encode("utf-8", "surrogateescape")  # a file name may hold bytes that are no UTF-8
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can hold
         return False
     return True

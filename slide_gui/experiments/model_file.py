@@ -25,6 +25,7 @@ from slide_gui.data.readers.archives import BROKEN
 from slide_gui.data.readers.arrays import read_array
 from slide_gui.experiments.documents import unmarked
 from slide_gui.progress import NO_PROGRESS, Progress
+from slide_gui.text import clean_name
 
 __all__ = ["FittedModel", "fit_model", "is_model_file", "load_model", "save_model"]
 
@@ -330,7 +331,7 @@ class _Manifest:
             self._refuse("feature_names", f"{self.n_features} texts")
         if not all(isinstance(name, str) and len(name) <= 1000 for name in value):
             self._refuse("feature_names", "short texts")
-        return tuple(value)
+        return tuple(map(clean_name, value))
 
     def _errors(self) -> list[float]:
         value = self._document.get("errors")

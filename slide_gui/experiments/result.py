@@ -21,6 +21,7 @@ from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.documents import checked_value, from_document, unmarked
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.spec import RunSpec, document_hash
+from slide_gui.experiments.statistics import row_errors
 from slide_gui.numerics import numerics, version_from
 
 __all__ = [
@@ -251,6 +252,11 @@ class RunResult:
         return ErrorRate.of_run(self.error, self.n_test)
 
     @property
+    def row_errors(self) -> bytes:
+        """The errors by row, packed; runs on the same rows of the same data can be compared by them."""
+        return row_errors(f"{self.spec.fingerprint} {self.spec.evaluate}", self.judged, self.misclassified)
+
+    @property
     def chosen_by(self) -> str:
         """What chose the widths; empty where they were not learned, or it is not known."""
         chosen = None if self.classifier is None else self.classifier.chosen
@@ -311,8 +317,8 @@ class RunResult:
         k, n, m = len(self.labels), len(self.judged), len(self.misclassified)
         fits = {
             "confusion": self.confusion.shape == (k, k) and self.confusion.sum() == n,
-            "judged": n > 0 and self.judged.min() >= 0,
-            "misclassified": bool(np.isin(self.misclassified, self.judged).all()),
+            "judged": n > 0 and self.judged.min() >= 0 and _rises(self.judged),
+            "misclassified": _rises(self.misclassified) and bool(np.isin(self.misclassified, self.judged).all()),
             "predicted": len(self.predicted) == m and bool(((self.predicted >= 0) & (self.predicted < k)).all()),
             "decisions": self.decisions.shape in ((m, 1), (m, k)),
         }
@@ -323,6 +329,10 @@ class RunResult:
         for name, fit in fits.items():
             if not fit:
                 raise ValueError(f"{name} does not fit the other parts of the result")
+
+
+def _rises(rows: Integers) -> bool:
+    return bool((np.diff(rows) > 0).all())
 
 
 def _plain(classifier: Classifier) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
+from slide_gui.experiments.cost import RunShape, run_shares
 from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import NetworkRecord, SdaFeatures, Tuned, tuned
 from slide_gui.experiments.representation import Representation, Reuse, represent
@@ -319,9 +320,10 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     check_free(needed, what, "train on fewer labelled rows, or use fewer layers")
     collector = ProgressCollector(spec.hash, progress)
     fit_rows = _fit_rows(classes, spec, rows)
-    fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, 0.1))
+    fit_end, trained_end = run_shares(spec, RunShape.of(dataset))
+    fitted = represent(dataset, spec, fit_rows, reuse, collector.phase("fit", 0.0, fit_end))
     done = time.perf_counter()
-    learning = collector.phase("learn", 0.1, 0.6)
+    learning = collector.phase("learn", fit_end, trained_end)
     learning.report(0.0, Stage(f"features of {len(rows)} rows"))
     Z = fitted.representation.transform(_chosen_rows(dataset.train, rows), progress=learning.part(0.0, 0.04))
     transformed = time.perf_counter()
@@ -345,7 +347,7 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
     training = trained - learned if fine_tuning is None else fine_tuning.seconds
     times = Timings(done - collector.started, learned - transformed, training, 0.0, transformed - done, features)
     network = _record(fitted.representation, fine_tuning)
-    result = _judged(dataset, spec, classes, rows, validation, predictor, classifier, times, collector)
+    result = _judged(dataset, spec, classes, rows, validation, predictor, classifier, times, collector, trained_end)
     return replace(result, network=network)
 
 
@@ -383,22 +385,31 @@ def _judged(
     classifier: Classifier | None,
     times: Timings,
     collector: ProgressCollector,
+    begin: float,
 ) -> RunResult:
     """Judge what was trained on some of its own rows, the validation rows and, if asked for, the test rows."""
     started = time.perf_counter()
 
-    def judged(part: NDArray[Any], codes: Indices, wanted: Indices, start: float, stop: float, kind: str) -> Judgement:
-        return judge(predictor, part, codes, wanted, progress=collector.phase(kind, start, stop))
+    n_test = 0
+    if spec.evaluate == "test":
+        n_test = len(classes.test) if spec.test_rows is None else min(spec.test_rows, len(classes.test))
+    total, done = min(_TRAIN_ROWS, len(rows)) + len(validation) + n_test, 0
+
+    def judged(part: NDArray[Any], codes: Indices, wanted: Indices, kind: str) -> Judgement:
+        nonlocal done
+        start, done = done, done + len(wanted)
+        ends = (begin + (1.0 - begin) * min(each / total, 1.0) for each in (start, done))
+        return judge(predictor, part, codes, wanted, progress=collector.phase(kind, *ends))
 
     some = rows[np.sort(stratified_sample(classes.train[rows], _TRAIN_ROWS, spec.seed))]
-    train_error = judged(dataset.train, classes.train, some, 0.6, 0.65, "train").error
+    train_error = judged(dataset.train, classes.train, some, "train").error
     held_out = None
     if len(validation):
-        held_out = judged(dataset.train, classes.train, validation, 0.65, 0.7, "validation")
+        held_out = judged(dataset.train, classes.train, validation, "validation")
     judgement = held_out
     if spec.evaluate == "test":
         order = stratified_sample(classes.test, spec.test_rows, spec.seed)
-        judgement = judged(dataset.test, classes.test, order, 0.7, 1.0, "test")
+        judgement = judged(dataset.test, classes.test, order, "test")
     assert judgement is not None
     return RunResult(
         spec,

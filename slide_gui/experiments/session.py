@@ -128,7 +128,7 @@ def write_session(record: SessionRecord, path: Path) -> None:
     folder = path.absolute().parent
     paths = tuple(_relative(Path(name).absolute(), folder) for name in record.source.paths)
     text = _text(_with_paths(record, paths), indent=1)
-    write_whole(path, lambda file: file.write(text.encode()))
+    write_whole(path, lambda file: file.write(_encoded(text)))
 
 
 def _relative(path: Path, folder: Path) -> str:
@@ -143,7 +143,7 @@ def picture_text(record: SessionRecord) -> str:
     names = tuple(Path(name).name for name in record.source.paths)
     text = _text(_with_paths(record, names), indent=None)
     # The end is marked, for what follows in a file may look like more letters.
-    return _MARK + base64.b64encode(text.encode()).decode() + _END
+    return _MARK + base64.b64encode(_encoded(text)).decode() + _END
 
 
 def file_content(text: str) -> bytes:
@@ -153,6 +153,11 @@ def file_content(text: str) -> bytes:
 
 def _text(record: SessionRecord, indent: int | None) -> str:
     return json.dumps(record.document(), ensure_ascii=False, sort_keys=True, indent=indent)
+
+
+def _encoded(text: str) -> bytes:
+    """Return JSON as UTF-8; what cannot be encoded, the bytes of a file name that are no UTF-8, as JSON escapes."""
+    return text.encode("utf-8", "backslashreplace")
 
 
 def read_session(path: Path) -> SessionRecord | None:

@@ -256,6 +256,17 @@ class DataSource:
             return f"{_GENERATED if self.generated else ''}{self.key}"
         return os.pathsep.join(self.paths)
 
+    def files(self) -> list[Path]:
+        """Return the files and folders that are read; none where the data are generated."""
+        from slide_gui.data.catalogue import find
+        from slide_gui.data.entries import entries
+        from slide_gui.data.lazy import is_lazy
+
+        if self.key:
+            is_read = not self.generated and self.key in {entry.key for entry in entries()}
+            return (find(self.key) or []) if is_read else []
+        return [Path(path.partition("://")[2] if is_lazy(path) else path) for path in self.paths]
+
     def load(self, *, progress: Progress = NO_PROGRESS) -> Dataset:
         """Read or generate the data set, and hold rows out where it has no test part.
 

@@ -3,9 +3,9 @@
 A run is one row, keyed by the hash of its spec under the version of the numbers that made it, and one .npz: what an
 older version made stays beside what this one makes, and answers nothing that is asked now. The file is written under a
 temporary name, fsynced and renamed, then the row is committed with the file's SHA-256, all under the write lock:
-whoever holds that lock knows that a file without a row belongs to nobody. Nothing is overwritten: a run made again gets
-a file of its own name. Both are their owner's alone. What is read is taken as damaged or hostile until it is found
-whole.
+whoever holds that lock knows that a file with a temporary name belongs to nobody. Nothing is overwritten: a run made
+again gets a file of its own name. Both are their owner's alone. What is read is taken as damaged or hostile until it is
+found whole.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ from typing import Any, Self
 
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import memory_limit
-from slide_gui.experiments.database import Database, checked_by
+from slide_gui.experiments.database import Database, StoreReplaced, checked_by
 from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_of
 from slide_gui.numerics import numerics, version_from
+from slide_gui.text import counted
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_storable"]
 
@@ -40,7 +41,7 @@ FORMAT = 2
 
 _APPLICATION = 0x534C4944  # "SLID", kept as SQLite's application_id
 _FILE = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}\.npz")
-_OURS = re.compile(rf"{_FILE.pattern}(\.part)?")
+_PART = re.compile(rf"{_FILE.pattern}\.part")
 _DROPPED = ("half",)
 """Columns that stores made by earlier versions have and that nothing reads: their values follow from others."""
 _UNRECORDED = ("3", "2", "1")
@@ -92,7 +93,8 @@ class RunStore:
     Parameters
     ----------
     path : path-like
-        The SQLite file; the arrays go to a folder beside it, with ``.arrays`` after its name.
+        The SQLite file, or a symbolic link to it; the arrays go to a folder beside the file itself, with ``.arrays``
+        after its name.
     read_only : bool
         Only read: nothing is made or written, so that the store may stand on a medium that cannot be written to.
 
@@ -105,18 +107,22 @@ class RunStore:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, read_only: bool = False) -> None:
-        self.path = Path(path)
-        self.folder = self.path.with_name(self.path.name + ".arrays")
+        given = Path(path)
+        self.path = given.resolve() if given.is_symlink() else given
+        self.folder = _array_folder(self.path)
+        # Earlier versions kept the arrays of a store that was opened by a link beside the link; they are still read.
+        self._folders = (self.folder, *(folder for folder in [_array_folder(given)] if folder != self.folder))
+        self._saved: list[str] = []
         if not read_only:
             _make_folders(self.path.parent)
         self._db = Database(self.path, read_only=read_only)
         self.swept = 0
-        """How many files of interrupted saves were removed."""
+        """Number of temporary files of interrupted saves that were removed."""
         try:
             self._check_kind(read_only)
             if not read_only:
                 self._prepare()
-                self.swept = self._sweep_orphans()
+                self.swept = self._sweep_parts()
             self._columns = self._check_columns(whole=not read_only)
         except BaseException:
             self._db.close()
@@ -240,7 +246,7 @@ class RunStore:
             If something is there.
         """
         target = Path(path)
-        if target.exists() or target.with_name(target.name + ".arrays").exists():
+        if target.exists() or _array_folder(target).exists():
             raise FileExistsError(None, "is there already; name a new store", str(target))
         numbers = self.check().whole
         with RunStore(target) as new:
@@ -267,9 +273,31 @@ class RunStore:
         DataError
             If the store is damaged; nothing is written then.
         OSError
-            If the disk is full or cannot be written to.
+            If the disk is full or cannot be written to, or the store was removed or replaced since it was opened; the
+            runs that this object saved, and this one, are then in a new store that the message names.
         """
-        self._keep(result, StoredRun.of(result, time.time()))
+        line = StoredRun.of(result, time.time())
+        try:
+            self._keep(result, line)
+        except StoreReplaced as error:
+            said = f"{error.strerror}; {self._rescue(result, line)}"
+            raise StoreReplaced(None, said, str(self.path)) from None
+        self._saved.append(line.hash)
+
+    def _rescue(self, result: RunResult, line: StoredRun) -> str:
+        """Save a result and those saved before it to a new store; return a sentence that names it."""
+        names = (self.path.with_stem(f"{self.path.stem}-rescued{number}") for number in ("", *range(2, 1000)))
+        try:
+            target = next(name for name in names if not (name.exists() or _array_folder(name).exists()))
+            with RunStore(target) as new:
+                for spec_hash in self._saved:
+                    with suppress(DataError, KeyError):  # its arrays may be gone, too
+                        new._keep(self.load(spec_hash), self.stored(spec_hash))
+                new._keep(result, line)
+                n = len(new.runs())
+        except (OSError, StopIteration, DataError):
+            return "the runs made since could not be saved elsewhere"
+        return f"{counted(n, 'run')} made since {'was' if n == 1 else 'were'} saved to {target}"
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
         """Keep a result with its line of the table."""
@@ -295,18 +323,26 @@ class RunStore:
                     (self.folder / str(values["file"])).unlink()
                 raise
 
-    def delete(self, hashes: Sequence[str], *, undo: bool = False) -> int:
-        """Hide runs from the table, or with `undo` show them again; return how many were meant.
+    def delete(self, hashes: Sequence[str], *, undo: bool = False) -> list[str]:
+        """Hide runs from the table, or with `undo` show them again; return those that this call changed.
 
-        Their data stay, so that a sweep that needs one takes it back.
+        Their data stay, so that a sweep that needs one takes it back. A run that another process deleted before is not
+        among those returned: to undo this deletion, pass what it returned.
         """
+        change = "UPDATE runs SET deleted = ? WHERE hash = ? AND deleted IS NOT ?"
         with self._db.writing():
-            return sum(
-                self._db.write("UPDATE runs SET deleted = ? WHERE hash = ?", (int(not undo), each)) for each in hashes
-            )
+            return [each for each in hashes if self._db.write(change, (int(not undo), each, int(not undo)))]
 
-    def tag(self, spec_hash: str, tags: Sequence[str]) -> None:
-        """Replace the tags of a run.
+    def tag(self, spec_hash: str, tags: Sequence[str], seen: Sequence[str] | None = None) -> None:
+        """Change the tags of a run.
+
+        Parameters
+        ----------
+        tags : sequence of str
+            Its new tags.
+        seen : sequence of str, optional
+            The tags that were edited. Tags that another process added or removed since stay added or removed; without
+            `seen`, `tags` replace whatever is there.
 
         Raises
         ------
@@ -316,6 +352,12 @@ class RunStore:
         if any(not tag.strip() or "," in tag for tag in tags):
             raise ValueError(f"tags are {tags!r}; each must be a word or more without a comma")
         with self._db.writing():
+            if seen is not None:
+                rows = self._db.rows("SELECT tags FROM runs WHERE hash = ?", (spec_hash,))
+                now = tags_of(rows[0][0]) if rows and isinstance(rows[0][0], str) else ()
+                if now != tuple(seen):
+                    left = [tag for tag in now if tag in tags or tag not in seen]
+                    tags = [*left, *(tag for tag in tags if tag not in seen and tag not in left)]
             self._db.write("UPDATE runs SET tags = ? WHERE hash = ?", (",".join(tags), spec_hash))
 
     # Inside: what the file is
@@ -324,7 +366,7 @@ class RunStore:
         """Refuse what is no store, or one that does more than hold a table."""
         # In this order, for another thread or process may just be making it: files come after the table, and whose the
         # table is, is written with it.
-        arrays = self._array_files()
+        arrays = self._array_files(_FILE, _PART)
         schema = self._db.rows("SELECT type, name, sql FROM sqlite_master")
         (application,), (version,) = (self._db.rows(f"PRAGMA {name}")[0] for name in ("application_id", "user_version"))
         if not schema and not read_only and not arrays:
@@ -424,7 +466,7 @@ class RunStore:
         for column in _FILES:
             if not isinstance(row[column], str) or (column == "file" and not _FILE.fullmatch(name)):
                 raise self._damaged_row(row["hash"], f"{column} is {ascii(row[column])[:40]}")
-        file = self.folder / name
+        file = next((each / name for each in self._folders if (each / name).exists()), self.folder / name)
         place = str(file)
         content = _content(file)
         if _sha256(content, document) != recorded:
@@ -453,30 +495,27 @@ class RunStore:
 
     # Inside: files
 
-    def _array_files(self) -> set[str]:
-        """Return the names in the folder that only a store gives."""
+    def _array_files(self, *kinds: re.Pattern[str]) -> set[str]:
+        """Return the names in the folder of these kinds, which only a store gives."""
         try:
             with os.scandir(self.folder) as entries:
-                return {entry.name for entry in entries if _OURS.fullmatch(entry.name)}
+                return {entry.name for entry in entries if any(kind.fullmatch(entry.name) for kind in kinds)}
         except FileNotFoundError:
             return set()
 
-    def _sweep_orphans(self) -> int:
-        if not self._orphans():
-            return 0
-        with self._db.writing():
-            orphans = self._orphans()
-            if self._db.damage():  # whose they are cannot be said
-                return 0
-            for name in orphans:
-                os.unlink(self.folder / name)
-        return len(orphans)
+    def _sweep_parts(self) -> int:
+        """Remove the temporary files of writers that were killed, and return their number.
 
-    def _orphans(self) -> set[str]:
-        """Return the files without a row; none while a row misses its own, for its name may be what is damaged."""
-        there = self._array_files()
-        known = {name for (name,) in self._db.rows("SELECT file FROM runs")}
-        return there - known if known <= there else set()
+        Complete arrays without a row are never removed: after an older copy of the store was put back they are the runs
+        of the newer copy. They do no harm, since every save gives its file a new random name.
+        """
+        if not self._array_files(_PART):
+            return 0
+        with self._db.writing():  # nobody is writing one now
+            parts = self._array_files(_PART)
+            for name in parts:
+                os.unlink(self.folder / name)
+        return len(parts)
 
     def _write(self, spec_hash: str, content: bytes) -> str:
         """Write the arrays durably, under the write lock, and return the file's name."""
@@ -493,7 +532,7 @@ class RunStore:
             with suppress(OSError):
                 part.unlink()
             if isinstance(error, OSError):
-                raise OSError(error.errno, f"a run cannot be kept ({error.strerror})", str(self.path)) from None
+                raise OSError(error.errno, f"the run cannot be saved ({error.strerror})", str(self.path)) from None
             raise
         return name
 
@@ -521,6 +560,10 @@ def _unrecorded(row: dict[str, Any]) -> str:
     """Return the version of the numbers of a run that does not record it, by its hash."""
     known = [str(numerics()), *_UNRECORDED]
     return next((version for version in known if _hash_of(row, version) == row["hash"]), known[0])
+
+
+def _array_folder(path: Path) -> Path:
+    return path.with_name(f"{path.name}.arrays")
 
 
 def _sync_folder(folder: Path) -> None:

@@ -22,10 +22,11 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import describe_widths
+from slide_gui.experiments.statistics import check_row_errors
 from slide_gui.numerics import numerics
-from slide_gui.text import NONE, TextColumn, count, dataset_title, fixed, number
+from slide_gui.text import NONE, TextColumn, clean_name, count, dataset_title, fixed, number
 
-__all__ = ["COLUMNS", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
+__all__ = ["COLUMNS", "READABLE", "SHOWN", "Column", "StoredRun", "is_time", "tags_of"]
 
 _END = 253402300800.0  # the year 10000, in seconds since 1970
 _FOLD = re.compile(r"fold (\d{1,9}) of (\d{1,9}), seed (\d{1,10})", re.ASCII)  # as `HeldOut` says it in English
@@ -87,6 +88,8 @@ class StoredRun:
         How the test part was taken from rows that had none, in words; empty where it came with the data.
     setting : str or None
         What the run has in common with others on one curve, as `Setting.text`; None where it is not known.
+    row_errors : bytes or None
+        The errors by row, as `statistics.row_errors` packs them; None where they are not known.
     """
 
     hash: str = stored(lambda result: result.hash)
@@ -113,6 +116,7 @@ class StoredRun:
     chosen_by: str | None = stored(lambda result: result.chosen_by, added=True)
     held_out: str | None = stored(lambda result: str(result.spec.held_out or ""), added=True)
     setting: str | None = stored(lambda result: Setting.of(result.spec).text, added=True)
+    row_errors: bytes | None = stored(lambda result: result.row_errors, added=True)
 
     @classmethod
     def of(
@@ -138,6 +142,8 @@ class StoredRun:
         bad = bad or ("error" if not 0.0 <= values["error"] <= 1.0 else None)
         bad = bad or ("n_test" if values["n_test"] < 1 else None)
         bad = bad or ("created" if not is_time(values["created"]) else None)
+        errors = values["row_errors"]
+        bad = bad or ("row_errors" if errors is not None and not check_row_errors(errors, values["n_test"]) else None)
         if bad is not None:
             raise ValueError(f"{bad} is {ascii(values[bad])[:40]}")
         for name in _FLAGS:
@@ -237,7 +243,7 @@ def _divided(held_out: str) -> tuple[str, str]:
 
 def tags_of(text: str) -> tuple[str, ...]:
     """Return the tags in a text, separated by commas."""
-    return tuple(filter(None, (part.strip() for part in text.split(",")))) if text else ()
+    return tuple(filter(None, (clean_name(part.strip()) for part in text.split(",")))) if text else ()
 
 
 def is_time(created: object) -> bool:
@@ -292,9 +298,13 @@ _KINDS: dict[str, tuple[str, tuple[type, ...]]] = {
     "int": ("INTEGER", (int,)),
     "bool": ("INTEGER", (int,)),
     "float": ("REAL", (float, int)),
+    "bytes": ("BLOB", (bytes,)),
 }
 COLUMNS = tuple(Column.of(described) for described in fields(StoredRun))
 """Of the SQL table, `hash` first."""
+
+READABLE = tuple(column.name for column in COLUMNS if column.sql != "BLOB")
+"""The columns that are printed and exported."""
 
 _REALS = tuple(column.name for column in COLUMNS if column.sql.startswith("REAL"))
 _FLAGS = tuple(described.name for described in fields(StoredRun) if described.type == "bool")

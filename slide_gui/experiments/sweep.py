@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
@@ -12,7 +13,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult, choose, final_points, pooled
 from slide_gui.experiments.cluster import Cluster
 from slide_gui.experiments.cluster_runs import Order, run_orders
-from slide_gui.experiments.cost import CostModel, RunKind, RunShape, kind_of, typical_seconds
+from slide_gui.experiments.cost import CostModel, RunKind, RunShape, kind_of
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import Reuse, RunProgress, run
 from slide_gui.experiments.spec import RunSpec, SweepPoint, SweepSpec, on_every_fold
@@ -212,7 +213,7 @@ def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) 
     shape = RunShape.of(dataset)
     cost, same = CostModel(), {point.spec.fingerprint for point in points}
     for line in stored:
-        kind = None if line.fingerprint not in same else kind_of(line, shape.rows)
+        kind = None if line.fingerprint not in same else kind_of(line, shape)
         if kind is not None:
             cost.add(kind, line.seconds)
     wanted = {point.spec.hash: point.spec for point in points}
@@ -220,12 +221,10 @@ def plan_sweep(sweep: SweepSpec, dataset: Dataset, stored: Sequence[StoredRun]) 
     last = [replace(points[-1].spec, training="whole", evaluate="test", labels=None, neighbour=None)]
     last *= _n_last(sweep, points)
 
-    def seconds(spec: RunSpec) -> float:
-        measured = cost.seconds(RunKind.of(spec, shape.rows))
-        return typical_seconds(spec, shape) if measured is None else measured
-
-    total = sum(map(seconds, [*left, *last]))
-    return SweepPlan(len(wanted) + len(last), len(wanted) - len(left), total, cost.measured)
+    kinds = [RunKind.of(spec, shape) for spec in [*left, *last]]
+    return SweepPlan(
+        len(wanted) + len(last), len(wanted) - len(left), cost.left(kinds, 0.0), all(map(cost.measured, kinds))
+    )
 
 
 def _points(sweep: SweepSpec, dataset: Dataset) -> tuple[SweepPoint, ...]:
@@ -279,12 +278,13 @@ def run_sweep(
     points = _points(sweep, dataset)
     reuse, cost = Reuse(deepest=max(point.depth for point in points)), CostModel()
     n_last = _n_last(sweep, points)
-    kind = RunKind.of(replace(points[-1].spec, training="whole", evaluate="test", neighbour=None), len(dataset.train))
+    whole = replace(points[-1].spec, training="whole", evaluate="test", neighbour=None)
+    kind = RunKind.of(whole, RunShape.of(dataset))
     share = len(points) / (len(points) + n_last)
 
     def first(fraction: float, payload: object) -> None:
         if isinstance(payload, SweepState) and payload.seconds_left is not None:
-            payload = replace(payload, seconds_left=payload.seconds_left + (cost.left([kind] * n_last, 0.0) or 0.0))
+            payload = replace(payload, seconds_left=payload.seconds_left + cost.left([kind] * n_last, 0.0))
         progress.report(share * fraction, payload)
 
     answer = partial(run_points, dataset, store=store, pause=pause, reuse=reuse, cost=cost, cluster=cluster)
@@ -344,6 +344,9 @@ class _Sweep:
         self._n_runs = len({point.spec.hash for point in points})
         self._n_answered = 0
         self._left: list[SweepPoint] = []
+        self._kinds: dict[str, RunKind] = {}
+        self._shape = RunShape.of(dataset)
+        self._begun = time.monotonic()  # the run that is under way
 
     def run(self) -> SweepState:
         self._take_stored()
@@ -371,6 +374,7 @@ class _Sweep:
     def _begin(self) -> None:
         """Say which point comes next; on a cluster, several do."""
         if self._left:
+            self._begun = time.monotonic()
             current = self._left[0] if self._cluster is None else None
             self._state = replace(self._state, current=current, live=None)
             self._report(0.0)
@@ -404,7 +408,10 @@ class _Sweep:
         self._state = replace(self._state, done=tuple(done))
 
     def _kind(self, point: SweepPoint) -> RunKind:
-        return RunKind.of(point.spec, len(self._dataset.train))
+        spec_hash = point.spec.hash
+        if spec_hash not in self._kinds:
+            self._kinds[spec_hash] = RunKind.of(point.spec, self._shape)
+        return self._kinds[spec_hash]
 
     def _seen(self, fraction: float, payload: object) -> None:
         """Take in what the current run reports."""
@@ -414,8 +421,9 @@ class _Sweep:
 
     def _report(self, fraction: float, news: bool = True) -> None:
         """Report the share of the work done, by the cost model, and wait while paused."""
-        seconds = self._cost.left([self._kind(point) for point in self._left], fraction)
-        if seconds is not None and self._cluster is not None:
+        spent = time.monotonic() - self._begun if self._cluster is None else 0.0
+        seconds = self._cost.left([self._kind(point) for point in self._left], fraction, spent)
+        if self._cluster is not None:
             seconds /= max(min(self._cluster.n_slots, len(self._left)), 1)
         whole = min((self._n_answered + fraction) / max(self._n_runs, 1), 1.0)
         payload = None

@@ -233,34 +233,47 @@ def try_data(
     sweep, reuse = plan_trial(dataset, source.argument), Reuse()
     points = sweep.points()
     specs = {point.spec.hash: point.spec for point in points}
-    n_steps = len(specs) + 3
+    shape = RunShape.of(dataset)
+    weights = {spec_hash: typical_seconds(spec, shape) for spec_hash, spec in specs.items()}
+    last = max(typical_seconds(_final(spec, dataset), shape) for spec in specs.values())
+    total = sum(weights.values()) + 2.0 * last  # one to three runs end a trial
 
-    def answered(wanted: Mapping[str, RunSpec], begun: int, stage: Callable[[int], Stage]) -> dict[str, RunResult]:
+    def answered(
+        wanted: Mapping[str, RunSpec], start: float, stop: float, stage: Callable[[int], Stage]
+    ) -> dict[str, RunResult]:
         results: dict[str, RunResult] = {}
+        seconds = [weights.get(spec_hash, last) for spec_hash in wanted]
+        ends = [0.0, *np.cumsum(seconds) / sum(seconds), 1.0]
+
+        def reached(fraction: float) -> float:
+            done = len(results)
+            inner = ends[done] + min(fraction, 1.0) * (ends[done + 1] - ends[done])
+            return start + (stop - start) * float(inner)
 
         def heard(fraction: float, _payload: object) -> None:
-            progress.report((begun + len(results) + min(fraction, 1.0)) / n_steps)
+            progress.report(reached(fraction))
 
-        progress.report(begun / n_steps, stage(0))
+        progress.report(start, stage(0))
         listener = Listener(heard)
         runs = answers_of(dataset, list(wanted.values()), store, progress=listener, reuse=reuse, cluster=cluster)
         with closing(runs):
             for result in runs:
                 results[result.spec.hash] = result
                 if len(results) < len(wanted):
-                    progress.report((begun + len(results)) / n_steps, stage(len(results)))
+                    progress.report(reached(0.0), stage(len(results)))
         return results
 
-    results = answered(specs, 0, lambda done: Stage("comparing noises and depths", done, len(specs)))
+    split = sum(weights.values()) / total
+    results = answered(specs, 0.0, split, lambda done: Stage("comparing noises and depths", done, len(specs)))
     answers = tuple(PointResult.of(point, results[point.spec.hash]) for point in points)
     (chosen,) = choose(pooled(answers))
     depths = [depth for depth in (1, 0) if depth < chosen.point.depth]
     rivals = [choose(pooled([each for each in answers if each.point.depth == depth]))[0] for depth in depths]
-    last = [_final(each.point.spec, dataset) for each in (chosen, *rivals)]
+    final = [_final(each.point.spec, dataset) for each in (chosen, *rivals)]
     finals = answered(
-        {spec.hash: spec for spec in last}, len(specs), lambda done: Stage("judging on the rows held out")
+        {spec.hash: spec for spec in final}, split, 1.0, lambda done: Stage("judging on the rows held out")
     )
-    return _judged(dataset, sweep, answers, [finals[spec.hash] for spec in last])
+    return _judged(dataset, sweep, answers, [finals[spec.hash] for spec in final])
 
 
 def _final(spec: RunSpec, dataset: Dataset) -> RunSpec:

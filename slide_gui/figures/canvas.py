@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -52,9 +53,12 @@ def fitted(text: str, size: float, room: float, weight: str = "normal", smallest
     if needed <= room:
         return text, size
     size = max(min(smallest, size), size * room / needed)
-    while len(text) > 1 and width_mm(text, size, weight) > room + 1e-6:
-        text = text.rstrip(_ELLIPSIS)[:-1] + _ELLIPSIS
-    return text, size
+    if width_mm(text, size, weight) <= room + 1e-6:
+        return text, size
+    cut = bisect_left(
+        range(1, len(text)), room + 1e-6, key=lambda length: width_mm(text[:length] + _ELLIPSIS, size, weight)
+    )
+    return text[:cut].rstrip(_ELLIPSIS) + _ELLIPSIS, size
 
 
 def wrapped(text: str, size: float, room: float) -> list[str]:

@@ -61,8 +61,8 @@ def draw_confusion(figure: Figure, result: RunResult, style: Style, names: Seque
     _draw_cells(axes, result, s, side / k)
     labels = [fitted(name, SMALL_SIZE * s, room - 7.0 * s)[0] for name in beside]
     below = [name.strip("…") for name in told_apart(names)] if _too_wide(names, SMALL_SIZE * s, side / k) else names
-    axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, 0.9 * side / k)[0] for name in below])
-    axes.set_yticks(range(k), labels)
+    axes.set_xticks(range(k), [fitted(name, SMALL_SIZE * s, 0.9 * side / k)[0] for name in below], parse_math=False)
+    axes.set_yticks(range(k), labels, parse_math=False)
     axes.tick_params(length=0)
     plot.axis_titles(axes, "taken for", "class")
 

@@ -63,6 +63,7 @@ def draw_copies(figure: Figure, result: CopiesResult, style: Style) -> None:
     tiles = min(_TILES * width, 0.42 * (style.height_mm or math.inf))
     plot = Plot(figure, style, 0.5 * width + tiles + 21.0 * s)
     row = f"row {pixel_name(result.feature, model.image_shape, model.feature_names)}"
+    row, _ = fitted(row, SMALL_SIZE * s, 0.35 * width, smallest=SMALL_SIZE * s)
     if copies.n_rows == copies.n_all:
         rows = f"{count(copies.n_rows)} rows"
     else:

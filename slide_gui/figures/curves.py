@@ -107,13 +107,15 @@ def _label(depth: int) -> str:
 
 
 def _second(curves: ErrorCurves) -> str:
-    runs, n_test = max(q.rate.n_splits for q in curves.points), max(q.rate.n for q in curves.points)
+    most = max((q.rate for q in curves.points), key=lambda rate: rate.n_splits)
+    n_test = max(q.rate.n for q in curves.points)
     method = next((each.text for each in METHODS.values() if each.name == curves.method), curves.method)
     if curves.evaluate == "validation":
         what = f"{method}, {count(n_test)} validation rows"
     else:
         what = f"{method}, {count(n_test)} test rows"
-    what += f", mean of {runs} runs; 95 % intervals" if runs > 1 else "; 95 % intervals"
+    what += f", mean of {most.n_splits} runs" if most.n_splits > 1 else ""
+    what += f"; 95 % intervals over {most.covers}"
     return what + ("; ringed: best on validation" if any(q.chosen for q in curves.points) else "")
 
 
@@ -180,9 +182,10 @@ def draw_labels(figure: Figure, curves: LabelCurves, style: Style) -> None:
         raise ValueError("there is nothing to draw: at least one line is needed")
     plot = Plot(figure, style, 0.85 * style.width_mm)
     s = plot.scale
-    runs = max(point.rate.n_splits for line in curves.lines for point in line.points)
+    most = max((point.rate for line in curves.lines for point in line.points), key=lambda rate: rate.n_splits)
     second = f"noise 1 − p = {curves.noise:g}, depth {curves.depth}; "
-    second += f"mean of {runs} samples of labels, 95 % intervals" if runs > 1 else "95 % intervals"
+    second += f"mean of {most.n_splits} samples of labels, " if most.n_splits > 1 else ""
+    second += f"95 % intervals over {most.covers}"
     plot.title(f"{dataset_title(curves.dataset, curves.generated)}: {curves.evaluate} error by labels", second)
     left, top = 11.0 * s, 10.5 * s
     legend = (len(curves.lines) * _LEGEND_LINE + 1.0) * s

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -48,26 +49,20 @@ COLUMNS = ("raw-svm", "sda", "sda-svm", "slide-svm", "median", "randproj-svm", "
 """Methods in the order of the paper's Table 1, SLIDE-SVM with median widths beside SLIDE-SVM."""
 
 
-def _intervals() -> str:
-    return (
-        "Mean test error over the splits and its 95 % interval, both in %: Student’s t with k − 1 degrees of freedom "
-        "for k splits, Wilson’s interval for one. Parameters are chosen on validation rows only."
-    )
+INTERVALS = (
+    "Mean test error over the splits and its 95 % confidence interval, both in %. Over several splits the interval "
+    "includes the variation over test rows and splits (two-way random effects; Student’s t with Satterthwaite’s "
+    "degrees of freedom, below ten splits at least Cochran and Cox’s point), and is never narrower than Wilson’s. For "
+    "one split it is Wilson’s, over test rows only. All intervals are conditional on the training set. Parameters are "
+    "chosen on validation rows only."
+)
+"""What is written below a table of errors."""
 
-
-def _marks() -> str:
-    return (
-        "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
-        "comparisons of the table. Over several splits it is the corrected resampled t-test (Nadeau and Bengio 2003: "
-        "variance × (1/k + n_test/n_train)); on one split, or where all splits differ by the same, McNemar’s exact "
-        "test on the same test rows."
-    )
-
-
-INTERVALS = _intervals()
-"""What stands beside an error."""
-
-MARKS = _marks()
+MARKS = (
+    "significantly more, significantly fewer errors than SLIDE-SVM: p < 0.05 after Holm’s correction over all "
+    "comparisons of the table. Over several splits the test is a t-test of the mean difference over test rows and "
+    "splits. For one split, or splits that all differ on the same rows, it is McNemar’s exact test."
+)
 """What the marks of the table mean, in this order."""
 
 _MISSING = "–"
@@ -101,8 +96,8 @@ def error_table(state: EvaluationState) -> TextTable:
     names = {cell.method: cell.name for cell in state.cells}
     head = ("Error in %", *(names[method] for method in methods))
     notes = (
-        _intervals(),
-        f"(+), (−): {_marks()}",
+        INTERVALS,
+        f"(+), (−): {MARKS}",
         "[k/n]: k of n splits are done. The paper averages over 50 (Rectangles), 10 (Rectangles-Images, Convex) and 1 "
         "(MNIST) splits.",
         *(info.reduced for info in state.data if info.reduced),
@@ -190,14 +185,18 @@ def _times(ratio: float | None) -> str:
 
 def markdown(table: TextTable) -> str:
     """Return a table as Markdown, with its notes below."""
-    lines = [f"**{table.title}**", "", _bar(table.head), "|" + " --- |" * len(table.head)]
+    lines = [f"**{_md(table.title)}**", "", _bar(map(_md, table.head)), "|" + " --- |" * len(table.head)]
     for i, row in enumerate(table.rows):
-        lines.append(_bar([f"**{cell}**" if (i, j) in table.bold else cell for j, cell in enumerate(row)]))
-    return "\n".join([*lines, "", *(f"{note}\n" for note in table.notes)])
+        lines.append(_bar(f"**{_md(cell)}**" if (i, j) in table.bold else _md(cell) for j, cell in enumerate(row)))
+    return "\n".join([*lines, "", *(f"{_md(note)}\n" for note in table.notes)])
 
 
-def _bar(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.strip().replace("|", "\\|") for cell in cells) + " |"
+def _bar(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _md(text: str) -> str:
+    return re.sub(r"[\\`*_~$<>&|\[\]]", r"\\\g<0>", text.strip())
 
 
 def latex(table: TextTable) -> str:
@@ -219,7 +218,8 @@ def latex(table: TextTable) -> str:
 
 _TEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
-    "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "~": r"\textasciitilde{}", "<": "$<$",
+    "×": r"$\times$", "−": r"$-$", "–": "--", "’": "'", "<": "$<$", ">": "$>$",
+    "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
     "\u202f": r"\,",
 }  # fmt: skip
 
@@ -237,13 +237,16 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
     """Write one line a cell, with all that is known of it; then one line for each error that others published."""
     head = [
         "dataset", "generated", "method", *RATE_HEAD, "splits asked", "chosen", "feature generation (s)",
-        "difference from SLIDE-SVM", "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
+        "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it",
+        "p against SLIDE-SVM", "p by Holm", "test", "paper", "published by",
     ]  # fmt: skip
     rows: list[list[object]] = []
     for info in state.data:
         for cell in state.of(info.key):
             other = state.comparison(cell)
-            tested = [None] * 4 if other is None else [other.difference, other.p, other.adjusted, other.test]
+            tested: list[object] = [None] * 6
+            if other is not None:
+                tested = [other.difference, other.low, other.high, other.p, other.adjusted, other.test]
             rows.append([
                 info.title, info.generated, cell.name, *rate_cells(cell.rate), cell.asked, cell.recorded, cell.features,
                 *tested, cell.paper and cell.paper.error, None,
@@ -253,7 +256,7 @@ def errors_csv(path: str | os.PathLike[str], state: EvaluationState) -> None:
             for one in published(info.key)
             if one.method not in _NAMES
         ]
-    save_table(path, head, rows, notes=[_intervals(), f"p by Holm < 0.05: {_marks()}", *unlearned(state.data)])
+    save_table(path, head, rows, notes=[INTERVALS, f"p by Holm < 0.05: {MARKS}", *unlearned(state.data)])
 
 
 def times_csv(path: str | os.PathLike[str], rows: Sequence[TimeRow]) -> None:
@@ -380,7 +383,7 @@ def _draw_panel(
 
 def _name_lines(axes: Axes, names: Sequence[str], s: float) -> None:
     """Name the lines of a plot that is read from the left to the right, and turn its grid."""
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(names)), names, parse_math=False)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="y", visible=False)
     axes.grid(axis="x", color="#E2E3E7", linewidth=0.4 * s)

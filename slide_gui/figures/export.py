@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from slide_gui import __version__
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.data.files import write_whole
+from slide_gui.data.files import folder_files, write_whole
 from slide_gui.data.reading import AS_GUESSED
 from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
@@ -25,7 +26,7 @@ from slide_gui.figures.tables import save_table
 from slide_gui.memory import check_free
 from slide_gui.plugins import EXPORTERS, Plugin, plugin, plugins
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import dataset_title
+from slide_gui.text import dataset_title, printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -56,6 +57,7 @@ FORMATS = (".pdf", ".svg", ".png")
 BUILT_IN_FORMATS = (*(suffix[1:] for suffix in (*FORMATS, *ANIMATED)), "csv", "tex", "md", "bundle")
 """What is written here, which no exporter of another package may be named."""
 
+_NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
 # Without dates, and for PNG without matplotlib's own stamp.
 _METADATA: dict[str, dict[str, Any]] = {
@@ -109,6 +111,8 @@ def figure_bytes(draw: Callable[[Figure], None], suffix: str, style: Style, sess
         buffer = io.BytesIO()
         metadata = _METADATA[suffix] | ({_SESSION_ENTRY[suffix]: session} if session else {})
         figure.savefig(buffer, format=suffix[1:], dpi=style.dpi, metadata=metadata)
+    if suffix == ".svg":
+        return _NO_XML.sub(lambda sign: printable(sign[0]), buffer.getvalue().decode()).encode()
     return buffer.getvalue()
 
 
@@ -281,7 +285,8 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     Parameters
     ----------
     folder : Path
-        Made if it is missing; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, and what `extra` holds.
+        New, empty, or one that holds a bundle; gets <name>.pdf, .svg, .png, .csv and .py, commands.txt, what `extra`
+        holds, and a record of these files.
 
     Returns
     -------
@@ -292,22 +297,26 @@ def save_bundle(folder: Path, export: FigureExport, style: Style, session: str =
     ------
     ValueError
         If nothing makes this export again.
+    DataError
+        If the folder holds other files, or files of a bundle that were changed.
     OSError
         If the folder cannot be written to.
     """
     if export.commands is None or export.script is None:
         raise ValueError(f"{export.name}: this is a table alone; it has no bundle")
     suffixes = (*(FORMATS if export.draw is not None else ()), ".csv")
-    paths = [folder / f"{export.name}{suffix}" for suffix in suffixes]
-    for path in paths:
-        save_export(path, export, style)
+    figures = [f"{export.name}{suffix}" for suffix in suffixes]
     texts = {"commands.txt": export.commands(style), f"{export.name}.py": export.script(style), **export.extra}
-    for name, text in texts.items():
-        write_whole(folder / name, lambda file, text=text: file.write(text.encode()))  # type: ignore[misc]
-    if session:
-        write_whole(folder / f"{export.name}{SUFFIX}", lambda file: file.write(file_content(session)))
-        paths.append(folder / f"{export.name}{SUFFIX}")
-    return [*paths, *(folder / name for name in texts)]
+    contents = {f"{export.name}{SUFFIX}": file_content(session)} if session else {}
+    contents |= {
+        name: text.encode("utf-8", "surrogateescape") for name, text in texts.items()
+    }  # file names in any bytes
+    with folder_files(folder, [*figures, *contents]):
+        for name in figures:
+            save_export(folder / name, export, style)
+        for name, content in contents.items():
+            write_whole(folder / name, lambda file, content=content: file.write(content))  # type: ignore[misc]
+    return [folder / name for name in (*figures, *contents)]
 
 
 def fit_words(source: DataSource, parameters: StackParameters) -> list[str]:
@@ -343,7 +352,7 @@ def style_words(style: Style) -> list[str]:
 
 _SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
-{beside}Start it in the folder from which the data's paths start.
+{beside}Start it in the folder from which the data's paths start. The files are written next to this script.
 """
 
 from pathlib import Path
@@ -365,7 +374,7 @@ if model.fingerprint != {fingerprint!r}:
     raise SystemExit(f"{{SOURCE.argument}} is no longer the data of the figure")
 {body}
 for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(Path("{name}" + suffix), export, STYLE)
+    save_export(Path(__file__).with_name("{name}" + suffix), export, STYLE)
 '''
 
 

@@ -37,7 +37,8 @@ CURVES = "curves"
 _MARKED = ("SLIDE-SVM", "Raw-SVM")
 _SCRIPT = '''"""Makes {name}.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
-{name}.json beside this script holds the runs. Start it in the folder from which the data's paths start.
+{name}.json next to this script holds the runs, and the files are written there, too.
+Start it in the folder from which the data's paths start.
 """
 
 from pathlib import Path
@@ -54,7 +55,7 @@ dataset = provenance.source.load()
 results = provenance.answers(dataset)
 export = run_export(provenance, dataset, results)
 for suffix in (".pdf", ".svg", ".png", ".csv"):
-    save_export(Path("{name}" + suffix), export, STYLE)
+    save_export(Path(__file__).with_name("{name}" + suffix), export, STYLE)
 '''
 
 
@@ -111,7 +112,8 @@ def trial_export(trial: Trial, dataset: Dataset, source: DataSource) -> FigureEx
         curves,
         name=name,
         commands=lambda style: (
-            f"slide-gui try {words} --out .\n" + all_forms(name, [*remade, "--width", style.width, "--dpi", style.dpi])
+            f"slide-gui try {words} --out {name}\n"
+            + all_forms(name, [*remade, "--width", style.width, "--dpi", style.dpi])
         ),
         script=lambda style: _SCRIPT.format(name=name, version=__version__, style=style),
         extra={f"{name}.json": provenance.text(), f"{name}.txt": said},

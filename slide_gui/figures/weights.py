@@ -553,8 +553,10 @@ def limit_text(limit: float) -> str:
 
 _SCRIPT = '''"""Makes weights.pdf, .svg, .png and .csv again; written by slide-gui {version}.
 
-Run it in the folder from which the data's paths start.
+Run it in the folder from which the data's paths start. The files are written next to this script.
 """
+
+from pathlib import Path
 
 from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
@@ -576,9 +578,10 @@ for source, fingerprint, parameters, pixels in SETS:
         raise SystemExit(f"{{source.argument}} is no longer the data of the figure")
     weights.append(weight_rows(model, pixels))
 
-for name in ("weights.pdf", "weights.svg", "weights.png"):
-    save_figure(lambda figure: draw_weights(figure, weights, STYLE), name, STYLE)
-weights_csv("weights.csv", weights)
+here = Path(__file__)
+for suffix in (".pdf", ".svg", ".png"):
+    save_figure(lambda figure: draw_weights(figure, weights, STYLE), here.with_name("weights" + suffix), STYLE)
+weights_csv(here.with_name("weights.csv"), weights)
 '''
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
@@ -204,6 +204,7 @@ class Commands(QObject):
         """Say what this is."""
         if self._about is None:
             self._about = QMessageBox(self._window)
+            self._about.setTextFormat(Qt.TextFormat.PlainText)
             self._about.setWindowTitle("About slide-gui")
             self._about.setText(f"slide-gui {__version__}")
             self._about.setInformativeText(

@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QRadioButton,
     QSpinBox,
@@ -24,7 +23,7 @@ from slide_gui.blas import cores
 from slide_gui.experiments.cluster import MOST_WORKERS, ClusterChoice, Worker
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.cluster import ClusterController
-from slide_gui.gui.widgets.controls import add_button, label
+from slide_gui.gui.widgets.controls import PlainLabel, add_button, label
 from slide_gui.text import counted
 
 __all__ = ["ClusterDialog"]
@@ -77,7 +76,7 @@ class ClusterDialog(QDialog):
                 grid.addWidget(field, row, 1)
             grid.addWidget(label(hint, self), row, 2)
         column.addWidget(label(_TRAVELS, self, wraps=True))
-        self.said = QLabel(self)
+        self.said = PlainLabel("", self)
         self.said.setWordWrap(True)
         self.said.setMinimumHeight(36)
         self.said.setAlignment(Qt.AlignmentFlag.AlignTop)

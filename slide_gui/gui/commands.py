@@ -339,7 +339,7 @@ COMMANDS = (
     ),
     Command(
         "cancel",
-        "Cancel what is running",
+        "Cancel all jobs",
         "Edit",
         "Esc",
         lambda w: w.stop(),

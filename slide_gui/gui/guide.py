@@ -6,9 +6,10 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QTextCursor, QTextDocument, QTextFormat
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QTabBar, QTextBrowser, QVBoxLayout, QWidget
 
 from slide_gui.gui.layouts import nested
+from slide_gui.gui.widgets.controls import PlainLabel
 from slide_gui.resources import resource
 
 __all__ = ["GUIDE_PAGES", "Guide", "page_file"]
@@ -80,7 +81,7 @@ class Guide(QDialog):
         self.search.setMaximumWidth(240)
         self.search.textEdited.connect(self._find_anew)
         self.search.returnPressed.connect(self._find_next)
-        self.missing = QLabel(self)
+        self.missing = PlainLabel("", self)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(12, 12, 12, 12)
         top = nested(layout, QHBoxLayout())

@@ -22,6 +22,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.data.dataset import Dataset
+from slide_gui.experiments.database import store_files
 from slide_gui.experiments.session import SUFFIX
 from slide_gui.experiments.source import DataSource
 from slide_gui.gui.actions import Commands
@@ -44,7 +45,7 @@ from slide_gui.gui.widgets.controls import ElidedLabel, label
 from slide_gui.gui.widgets.job_bar import JobBar
 from slide_gui.gui.widgets.motion import REDUCED_MOTION, ask_for_less_motion
 from slide_gui.gui.widgets.notice import Notice
-from slide_gui.text import time_left
+from slide_gui.text import printable, time_left
 
 __all__ = ["MainWindow", "within"]
 
@@ -98,7 +99,7 @@ class TitleBar(QFrame):
     def show_dataset(self, dataset: Dataset) -> None:
         """Say what is open."""
         files = dataset.source.split("; ")
-        origin = Path(files[0]).name if len(files) == 1 else f"{len(files)} files"
+        origin = printable(Path(files[0]).name) if len(files) == 1 else f"{len(files)} files"
         self._title.setText(f"{dataset.name} · {'generated' if dataset.generated else origin}")
 
     def follow_actions(self) -> None:
@@ -223,7 +224,7 @@ class MainWindow(QMainWindow):
         self.workspace.choices = FileChoices(settings)
         self.recent = RecentFiles(settings, self)
         self.opening = Opening(self.workspace, settings, self)
-        self.exports = ExportController(self.lane, settings, self)
+        self.exports = ExportController(self.lane, settings, self, self._inputs)
         self.lateness = LatenessMonitor(self)
         self.faults = FaultReporter(self)
         self.commands = Commands(self, self)
@@ -244,6 +245,7 @@ class MainWindow(QMainWindow):
         self.workspace.dataset_changed.connect(self._show_title)
         self.keeper = SessionKeeper(self.workspace, self.pages, sessions, self)
         self.keeper.known_folders = self._known_folders
+        self.keeper.inputs = self._inputs
         self.reading_preview = ReadingPreview(self.workspace, self)
         central = QWidget(self)
         layout = flush(QVBoxLayout(central), 0)
@@ -280,7 +282,7 @@ class MainWindow(QMainWindow):
         self.panel.reading_requested.connect(self.reading_preview.show_reading)
         self.panel.download_requested.connect(self.opening.ask_to_download)
         self.session.status_changed.connect(self._show_job)
-        self.job_bar.cancel_requested.connect(self.actions_by_name["cancel"].trigger)
+        self.job_bar.cancel_requested.connect(self.session.stop_shown)
         self.workspace.problem.connect(self.show_problem)
         self.exports.problem.connect(self.show_problem)
         self.exports.written.connect(self._show_export)
@@ -357,6 +359,11 @@ class MainWindow(QMainWindow):
         if path is not None:
             self.keeper.save(path)
 
+    def _inputs(self) -> Callable[[], list[Path]]:
+        """Return what lists the files of the open data and of the store."""
+        source, store = self.workspace.source, self.session.library.path
+        return lambda: [*([] if source is None else source.files()), *store_files(store)]
+
     @Slot(object)
     def _ask_to_locate(self, missing: tuple[Path, str]) -> None:
         path, said = missing
@@ -387,7 +394,8 @@ class MainWindow(QMainWindow):
     def _show_title(self, dataset: Dataset) -> None:
         self._title_bar.show_dataset(dataset)
         self.recent.add(() if self.workspace.source is None else self.workspace.source.paths)
-        self.setWindowTitle(f"{dataset.title} – slide-gui")
+        title = dataset.title.replace("[*]", "[*][*]")  # Qt removes a single one
+        self.setWindowTitle(f"{title} – slide-gui")
         if self.workspace.source is not self._example:  # else the notice says why it is the example that is open
             self.notice.hide()
 
@@ -404,7 +412,7 @@ class MainWindow(QMainWindow):
             self.open_files(paths)
 
     def stop(self) -> None:
-        """Stop what runs; what is shown stays. Where nothing runs, dismiss the notice."""
+        """Stop all jobs; what is shown stays. Where nothing runs, dismiss the notice."""
         if self.notice.isVisible() and not self.lane.busy:
             self.notice.dismiss()
         self.session.stop()

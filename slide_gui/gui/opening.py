@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QFrame,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QMessageBox,
     QPushButton,
     QVBoxLayout,
@@ -28,7 +27,7 @@ from slide_gui.data.reading import NO_COLUMN, Reading
 from slide_gui.experiments.session import SUFFIX
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ElidedLabel
+from slide_gui.gui.widgets.controls import ElidedLabel, PlainLabel
 from slide_gui.text import count, label_names, told_apart
 
 __all__ = ["Opening", "ReadingPreview"]
@@ -105,6 +104,7 @@ class Opening(QObject):
     def _download_box(self) -> QMessageBox:
         if self._box is None:
             self._box = QMessageBox(self._window)
+            self._box.setTextFormat(Qt.TextFormat.PlainText)
             self._box.setWindowTitle("Download")
             yes = self._box.addButton("Download", QMessageBox.ButtonRole.AcceptRole)
             self._box.addButton(QMessageBox.StandardButton.Cancel).setIcon(QIcon())
@@ -144,7 +144,7 @@ class ReadingPreview(QFrame):
         self._workspace = workspace
         self.setProperty("role", "panel")
         self.setAccessibleName("How the files were read")
-        self._title, self._why = ElidedLabel("", self, "heading"), QLabel(self)
+        self._title, self._why = ElidedLabel("", self, "heading"), PlainLabel("", self)
         self._why.setProperty("role", "secondary")
         self._why.setWordWrap(True)
         self._table = QWidget(self)
@@ -206,7 +206,7 @@ class ReadingPreview(QFrame):
             row.addWidget(button)
         self._captions = {}
         for box in (self.label_column, self.shape):
-            caption = self._captions[box] = QLabel(box.accessibleName(), self)
+            caption = self._captions[box] = PlainLabel(box.accessibleName(), self)
             caption.setBuddy(box)
             row.addWidget(caption)
             row.addWidget(box)
@@ -339,10 +339,8 @@ class ReadingPreview(QFrame):
         self._cells[row][column].setText(text)
         self._cells[row][column].setVisible(bool(text))
 
-    def _cell(self) -> QLabel:
-        label = QLabel(self._table)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        return label
+    def _cell(self) -> PlainLabel:
+        return PlainLabel("", self._table)
 
     # What is asked ---------------------------------------------------------------------------------------------
 

@@ -10,7 +10,6 @@ from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QHeaderView,
-    QLabel,
     QLineEdit,
     QTreeWidget,
     QTreeWidgetItem,
@@ -19,6 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from slide_gui.gui.layouts import flush
+from slide_gui.gui.widgets.controls import PlainLabel
 
 __all__ = ["CommandPalette", "PaletteEntry"]
 
@@ -76,8 +76,7 @@ class CommandPalette(QDialog):
         self._list.header().setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         self._list.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self._list.setAccessibleName("What can be done")
-        self._nothing = QLabel(self)
-        self._nothing.setTextFormat(Qt.TextFormat.PlainText)
+        self._nothing = PlainLabel("", self)
         self._nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._nothing.setWordWrap(True)
         layout = flush(QVBoxLayout(self), 8, (12, 12, 12, 12))

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QHBoxLayout,
-    QLabel,
     QPushButton,
     QScrollArea,
     QSizePolicy,
@@ -33,10 +32,10 @@ from slide_gui.figures.style import LEVELS, SHOWN
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.state.recent import RecentFiles, RecentOpening
 from slide_gui.gui.state.workspace import State, Workspace
-from slide_gui.gui.widgets.controls import UndoOfWindow, add_choices, name_box, spin_box
+from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow, add_choices, name_box, spin_box
 from slide_gui.gui.widgets.number_slider import NumberSlider
 from slide_gui.plugins import Plugin
-from slide_gui.text import count, counted, plural
+from slide_gui.text import count, counted, plural, printable
 
 __all__ = ["ParameterPanel"]
 
@@ -149,7 +148,7 @@ class SplitControls(QWidget):
         self._workspace, self._shown = workspace, HeldOut()
         column = flush(QVBoxLayout(self), 4)
         tip = "The file has no test part: rows held out stand in its place, the classes in proportion"
-        caption, self.kind = QLabel("Test part", self), QComboBox(self)
+        caption, self.kind = PlainLabel("Test part", self), QComboBox(self)
         self.kind.setAccessibleName("Test part")
         self.kind.setToolTip(tip)
         self.kind.addItem("a share held out", _SHARE)
@@ -301,7 +300,7 @@ class ParameterPanel(QScrollArea):
             with self._part(name):
                 build()
         self._layout.addStretch(1)
-        self._note = QLabel(inside)
+        self._note = PlainLabel("", inside)
         self._note.setProperty("role", "secondary")
         self._note.setWordWrap(True)
         self._note.setMinimumHeight(32)
@@ -332,7 +331,7 @@ class ParameterPanel(QScrollArea):
         self._layout = outer
 
     def _heading(self, text: str) -> None:
-        label = QLabel(text, self)
+        label = PlainLabel(text, self)
         label.setProperty("role", "heading")
         self._layout.addWidget(label)
         self._layout.addSpacing(4)
@@ -345,7 +344,7 @@ class ParameterPanel(QScrollArea):
         self._layout.addSpacing(8)
 
     def _choice(self, label: str, tip: str, name: str, change: Callable[..., None]) -> _ChoiceBox:
-        caption, box = QLabel(label, self), _ChoiceBox(label, tip, name, change, self)
+        caption, box = PlainLabel(label, self), _ChoiceBox(label, tip, name, change, self)
         caption.setBuddy(box)
         self._layout.addWidget(caption)
         self._layout.addWidget(box)
@@ -363,9 +362,9 @@ class ParameterPanel(QScrollArea):
         self._layout.addWidget(self._datasets)
         row = nested(self._layout, QHBoxLayout())
         row.setSpacing(8)
-        self._badge = QLabel("generated", self)
+        self._badge = PlainLabel("generated", self)
         self._badge.setProperty("role", "badge")
-        self._counts = QLabel("loading…", self)
+        self._counts = PlainLabel("loading…", self)
         self._counts.setProperty("role", "secondary")
         self._counts.setWordWrap(True)
         self._counts.setMinimumHeight(30)
@@ -492,7 +491,7 @@ class ParameterPanel(QScrollArea):
         self.split.set_dataset(dataset)
         lines = [
             *(f"{guess.what}: {guess.why}" for guess in dataset.checks),
-            dataset.source,
+            printable(dataset.source),
             f"Licence: {dataset.licence}",
             dataset.citation,
         ]

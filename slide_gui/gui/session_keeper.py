@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -14,6 +14,7 @@ from PySide6.QtCore import QLockFile, QObject, QTimer, Signal, Slot
 from slide_gui.core.choices import check_choice
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import check_outputs
 from slide_gui.experiments.session import (
     SUFFIX,
     MissingData,
@@ -72,6 +73,8 @@ class SessionKeeper(QObject):
         self._workspace, self._pages, self._folder = workspace, pages, folder
         self.known_folders: Callable[[], Iterable[Path]] = tuple
         """Where data may be that are not where a session says; asked only then."""
+        self.inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list
+        """Returns what lists the files that no session may replace."""
         self._pending: SessionRecord | None = None
         self._renamed = ""  # what its data are called now
         self._lock: QLockFile | None = None
@@ -113,8 +116,9 @@ class SessionKeeper(QObject):
         if path.suffix.lower() != SUFFIX:
             path = path.with_name(path.name + SUFFIX)
         try:
+            check_outputs([path], self.inputs()())
             write_session(record, path)
-        except OSError as error:
+        except (OSError, DataError) as error:
             self.problem.emit(Problem("The session could not be saved", f"{sentence(error)} Choose another place."))
         else:
             self.told.emit("Session saved", str(path))

@@ -22,7 +22,7 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.stack import PageStack
 from slide_gui.gui.theme import figure_font
 from slide_gui.gui.widgets.controls import ElidedLabel, add_button, name_box
-from slide_gui.text import count, counted, plain
+from slide_gui.text import count, counted, plain, spreadsheet_text
 
 __all__ = ["TableWindow"]
 
@@ -181,5 +181,5 @@ class TableWindow(QDialog):
         if many > _MOST_COPIED:
             self._said.setText(f"{count(many)} cells are too many to copy at once: choose rows first.")
         elif self._tables:
-            QApplication.clipboard().setText(plain(table.text(rows or None, columns or None)))
+            QApplication.clipboard().setText(spreadsheet_text(plain(table.text(rows or None, columns or None))))
             self._said.setText(f"{counted(many, 'cell')} copied")

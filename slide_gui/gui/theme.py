@@ -292,7 +292,9 @@ QLabel[role="heading"] { font-size: 11px; font-weight: 600; color: $muted; lette
 QLabel[role="badge"] { font-size: 11px; color: $accent_text; background: $accent_wash; border-radius: 4px;
     padding: 1px 6px; }
 QLabel[role="preview"] { background: #ffffff; color: #6b707b; border: 1px solid $line; border-radius: 4px; }
-QToolTip { background: $text; color: $background; border: 0; padding: 6px 8px; font-size: 11px; }
+/* Plain text, so that a name in a tooltip is not read as HTML, which opens the files that it names. */
+QToolTip { background: $text; color: $background; border: 0; padding: 6px 8px; font-size: 11px;
+    qproperty-textFormat: PlainText; }
 QStatusBar { background: $panel; border-top: 1px solid $line; }
 QStatusBar::item { border: 0; }
 QMenuBar { background: transparent; border: 0; }

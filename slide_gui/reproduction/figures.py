@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset
+from slide_gui.data.files import folder_files
 from slide_gui.experiments.curves import error_curves
 from slide_gui.experiments.evaluation.run import Load, run_evaluation
 from slide_gui.experiments.evaluation.timing import extrapolated_seconds, time_rows
@@ -130,8 +131,9 @@ class ReproductionContext:
 
     def _save(self, export: FigureExport, style: Style) -> list[str]:
         names = [f"{export.name}{suffix}" for suffix in (*self.scale.formats, ".csv", *export.texts)]
-        for name in names:
-            save_export(self.folder / name, export, style)
+        with folder_files(self.folder, names):
+            for name in names:
+                save_export(self.folder / name, export, style)
         return names
 
     def _said(self, keys: Sequence[str]) -> str:

@@ -121,7 +121,7 @@ def test_that_a_test_table_with_other_column_order_is_classified_as_the_training
     assert said["error"] == said["train_error"] == 0
 
 
-@pytest.mark.parametrize("size", [1e-35, 1e-39, 1e-40, 1e-42])
+@pytest.mark.parametrize("size", [1e-35, 1e-39, 1e-40, 1e-42, 1e-300])
 def test_that_tiny_values_bring_no_warning_of_numpy(size: float, capsys: Capture) -> None:
     rows = np.random.default_rng(0).random((40, 4)) * size
     lines = [",".join([*map(repr, row), str(k % 2)]) for k, row in enumerate(rows.tolist())]

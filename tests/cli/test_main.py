@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,12 +63,20 @@ def test_that_without_a_display_the_window_is_refused_in_one_sentence() -> None:
     assert done.stderr.count("\n") == 1
 
 
+def _caused_by_interrupt() -> Exception:
+    """Return what the import of a compiled module makes of Ctrl+C."""
+    error = ImportError("numpy failed to import")
+    error.__cause__ = KeyboardInterrupt()
+    return error
+
+
 @pytest.mark.parametrize(
     ("error", "code", "sentence"),
     [
         (console.UsageError("two"), 2, "two"),
         (ValueError("bad value"), 1, "bad value"),
         (KeyboardInterrupt(), 1, "cancelled"),
+        (_caused_by_interrupt(), 1, "cancelled"),
         (Cancelled(), 1, "cancelled"),
         (MemoryError(), 1, "not enough memory"),
         (FileNotFoundError(2, "No such file or directory", "x.csv"), 1, "x.csv: No such file"),
@@ -121,6 +130,19 @@ def test_that_the_bar_is_drawn_on_a_terminal_and_wiped(monkeypatch: pytest.Monke
     assert len(drawn) < 20
 
 
+def test_that_the_bar_shows_the_forecast_of_a_job_or_that_of_the_share_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, terminal = [100.0], Terminal()
+    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    monkeypatch.setattr(sys, "stderr", terminal)
+    with progress_bar("sweep") as progress:
+        clock[0] += 10.0
+        progress.report(0.25)
+        assert terminal.getvalue().endswith("about 30 s left")
+        clock[0] += 1.0
+        progress.report(0.25, SimpleNamespace(seconds_left=300.0))
+        assert terminal.getvalue().endswith("about 5 min left")
+
+
 INTERRUPTED = """
 import os, signal, sys
 from contextlib import contextmanager
@@ -152,6 +174,43 @@ def test_that_ctrl_c_or_sigterm_ends_a_fit_in_one_sentence_and_leaves_no_file(tm
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "slide-gui: cancelled\n")
     assert os.listdir(tmp_path) == ["rows.npy"]
+
+
+INTERRUPTED_IMPORT = """
+import os, signal, sys
+
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == WANTED:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs begin with it ignored
+from slide_gui.cli import main
+WANTED, sys.argv[1:] = sys.argv[1], ["fit", "rectangles", "-o", "m.npz"]
+sys.meta_path.insert(0, Interrupting())
+sys.exit(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("module", "code"),
+    [
+        ("slide_gui.cli.console", 130),
+        ("dataclasses", 130),
+        ("slide_gui.cli.parser", 130),
+        ("argparse", 130),
+        ("numpy", 130),
+        ("numpy.linalg", 130),
+        ("slide_gui.experiments.model_file", 1),
+    ],
+)
+def test_that_ctrl_c_in_an_import_ends_the_program_in_one_line(tmp_path: Path, module: str, code: int) -> None:
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-c", INTERRUPTED_IMPORT, module]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=environment, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (code, "", "slide-gui: cancelled\n")
+    assert os.listdir(tmp_path) == []
 
 
 def test_that_doctor_finds_this_installation_whole(capsys: Capture) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from slide_gui.cli import main
+from slide_gui.data.files import RECORD
 from slide_gui.experiments.session import located, read_session
 from slide_gui.experiments.source import DataSource, HeldOut
 from slide_gui.experiments.store import RunStore
@@ -54,19 +55,19 @@ def test_that_the_command_says_the_sentence_of_python_and_its_bundle_makes_itsel
     folder = Path("tried")
     assert {path.name for path in folder.iterdir()} == {
         "try.pdf", "try.svg", "try.png", "try.csv", "try.py", "try.json", "try.txt", "commands.txt",
-        "try.slide-session",
+        "try.slide-session", RECORD,
     }  # fmt: skip
     assert (folder / "try.txt").read_text() == "\n".join(said[:2]) + "\n"
     commands = (folder / "commands.txt").read_text()
-    assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --out ." in commands
+    assert "slide-gui try plants.csv --held-out 0.4 --split-seed 3 --out try" in commands
     assert "best on validation" in (folder / "try.csv").read_text().splitlines()[0]
     session = located(read_session(folder), folder, [Path()])
     assert (session.page, session.fingerprint) == ("curves", session.source.load().fingerprint)
     before = {name: (folder / name).read_bytes() for name in ("try.csv", "try.svg")}
     os.remove(folder / "try.csv")
     run_script(folder / "try.py", Path())
-    assert Path("try.csv").read_bytes() == before["try.csv"]
-    assert Path("try.svg").read_bytes() == before["try.svg"]
+    assert {name: (folder / name).read_bytes() for name in before} == before
+    assert not Path("try.csv").exists(), "the script writes next to itself"
 
 
 def test_that_what_cannot_be_tried_is_one_sentence(table: Path, capsys: Capture) -> None:

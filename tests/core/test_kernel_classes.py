@@ -71,9 +71,9 @@ def test_that_values_within_a_class_are_computed_once_for_all_its_pairs(monkeypa
     assert (20, 30) in made
 
 
-def test_that_the_refined_source_is_in_double_precision():
+def test_that_exact_rows_are_in_double_precision():
     source = _shared(0).pair(0, 2)
-    finer = source.refined()
+    finer = Vectors(source.exact_rows(np.arange(70)))
     assert finer.dtype == np.float64
     assert source.refined_bytes == finer.data.nbytes
     np.testing.assert_allclose(finer.kernel(np.arange(70)), _slow((0, 2)), atol=1e-14)

@@ -7,9 +7,9 @@ from slide_gui.core.sampling import stratified_subset
 from slide_gui.core.svm.kernel import median_distances, widths_from
 from slide_gui.core.svm.model import TrainingStep
 from slide_gui.core.svm.parameters import SvmParameters
-from slide_gui.core.svm.selection import guarded, tune
+from slide_gui.core.svm.selection import choose_widths, tune
 from slide_gui.core.svm.training import fit_svm
-from slide_gui.core.svm.widths import WidthOptions, WidthsSample, learn_on
+from slide_gui.core.svm.widths import WidthOptions, WidthsSample
 from tests.core.svm_data import StopAfter, layers, three_classes
 
 SIZES = (4, 3, 5)
@@ -46,30 +46,29 @@ def test_that_median_widths_get_one_scale_tuned_with_C_unless_C_is_given(loss):
 @pytest.mark.parametrize(("loss", "given"), [("hinge", None), ("squared_hinge", None), ("hinge", 7.0)])
 def test_that_learned_widths_are_compared_with_median_ones_then_tuned_on_the_rows_not_learned_on(loss, given):
     parameters = SvmParameters(SIZES, criterion="span", loss=loss, C=given, subset_size=60, starts=1, seed=2)
-    learned, (own, C, chosen) = _learned(loss, given, subset_size=60)
-    Cs = (given,) if given else tuple(C * f for f in (1.0, 0.3, 3.0))
+    chosen = _chosen(loss, given, subset_size=60)
+    Cs = (given,) if given else tuple(chosen.C * f for f in (1.0, 0.3, 3.0))
     scales = (1.0, 0.5**0.5, 2.0**0.5)
-    scale, C = tune(Z, CODES, SIZES, own, scales, Cs, parameters, learned_on=stratified_subset(CODES, 60, 2))
+    scale, C = tune(Z, CODES, SIZES, chosen.widths, scales, Cs, parameters, learned_on=stratified_subset(CODES, 60, 2))
     found = fit_svm(Z, CODES, parameters)
-    assert found.widths == pytest.approx(own * scale, rel=1e-9)
+    assert found.widths == pytest.approx(chosen.widths * scale, rel=1e-9)
     assert pytest.approx(C, rel=1e-9) == found.C
-    assert (found.history, found.chosen) == (learned.history, chosen)
+    assert (found.history, found.chosen) == (chosen.history, chosen.chosen)
 
 
 @pytest.mark.parametrize("loss", ["squared_hinge", "hinge"])
 def test_that_nothing_is_tuned_where_all_rows_were_learned_on(loss):
-    learned, (widths, C, chosen) = _learned(loss, None, subset_size=2500)
+    chosen = _chosen(loss, None, subset_size=2500)
     found = fit_svm(Z, CODES, SvmParameters(SIZES, criterion="span", loss=loss, starts=1, seed=2))
-    assert (found.widths, found.C, found.chosen) == (pytest.approx(widths), C, chosen)
-    assert found.history == learned.history
+    assert (found.widths, found.C, found.chosen) == (pytest.approx(chosen.widths), chosen.C, chosen.chosen)
+    assert found.history == chosen.history
 
 
-def _learned(loss, given, subset_size):
-    """What is learned, and what the guard makes of it."""
+def _chosen(loss, given, subset_size):
+    """What `choose_widths` makes of a sample."""
     options = WidthOptions("span", C=given, subset_size=subset_size, starts=1, seed=2)
-    sample = WidthsSample.of(Z, CODES, SIZES, options)
-    learned = learn_on(sample, options)
-    return learned, guarded(sample, learned, squared=loss == "squared_hinge", C=given, seed=2)
+    parameters = SvmParameters(SIZES, loss=loss, C=given, seed=2)
+    return choose_widths(Z, CODES, SIZES, WidthsSample.of(Z, CODES, SIZES, options), options, parameters)
 
 
 def test_that_shares_are_those_of_the_medians_at_the_widths():

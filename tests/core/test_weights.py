@@ -1,7 +1,5 @@
 """Weights of rows and classes: what they do to a stack, to an SVM, and to what chooses its widths and C."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -278,26 +276,37 @@ def test_that_errors_count_by_weight_where_a_scale_and_C_are_chosen(monkeypatch)
     assert selection.tune(*given, weights=weights) == (1.0, 1.0)  # errs on the lighter ones
 
 
-@pytest.mark.parametrize("n", [200, 700])  # above 250 rows the first folds are judged before the others
-def test_that_the_guard_compares_the_same_rows_by_their_weights(n, monkeypatch):
-    Z, codes = layers(n)
-    heavy = np.arange(n) < n // 10
-    weights = np.where(heavy, 100.0, 1.0)
-    sample = replace(WidthsSample.of(Z, codes, SIZES, WidthOptions()), weights=weights)
-    step = WidthsStep(0, 0, 0.0, (1.0, 1.0, 1.0), (0.2, 0.3, 0.5), 1.0, 0)
-    learned = LearnedWidths("span", step, (step,), sample.rows)
-    calls = []
+@pytest.mark.parametrize(("heavy_weight", "guarded"), [(100.0, True), (0.01, False)])
+def test_that_learned_and_median_widths_are_compared_by_the_weights_of_the_rows_they_err_on(
+    heavy_weight, guarded, monkeypatch
+):
+    n, codes = 400, np.arange(400) % 2
+    heavy = np.arange(n) % 20 < 2
+    Z = np.column_stack([heavy, codes, np.random.default_rng(0).random((n, 10))])
+    weights = np.where(heavy, heavy_weight, 1.0)
 
-    def wrong(self, factor, C, folds, progress):
-        calls.append(factor)
-        ours = self._distances is first
-        return (heavy if ours else ~heavy & (np.arange(n) % 2 == 0))[np.isin(self._folds, folds)]
+    class Model:
+        """Errs on heavy rows with the learned widths, on half of the others with median widths."""
 
-    first = sample.exponents(np.ones(3))
-    monkeypatch.setattr(selection.CrossValidation, "wrong", wrong)
-    monkeypatch.setattr(WidthsSample, "exponents", lambda self, widths, _: first if widths[0] == 1.0 else first.copy())
-    _, _, chosen = selection.guarded(sample, learned, squared=True)
-    assert (chosen.guarded, len(calls) > 10) == (True, True)  # few rows, but heavy ones, are wrong with the learned
-    assert chosen.learned_error == pytest.approx(weights[heavy].sum() / weights.sum())
-    light = replace(sample, weights=np.where(heavy, 0.01, 1.0))
-    assert not selection.guarded(light, learned, squared=True)[2].guarded
+        converged = True
+
+        def __init__(self, learned):
+            self._learned = learned
+
+        def predict(self, rows, **_):
+            wrong = rows[:, 0] == 1 if self._learned else (rows[:, 0] == 0) & (rows[:, 2] > 0.5)
+            return np.where(wrong, 1 - rows[:, 1], rows[:, 1]).astype(int)
+
+    def learn_on(sample, *_, **__):
+        step = WidthsStep(0, 0, 0.0, (1.0, 1.0, 1.0), (0.2, 0.3, 0.5), 1.0, 0)
+        return LearnedWidths("span", step, (step,), sample.rows)
+
+    monkeypatch.setattr(selection, "learn_on", learn_on)
+    monkeypatch.setattr(selection, "train", lambda *given, **_: Model(given[3][0] == 1.0))
+    sample = WidthsSample.of(Z, codes, SIZES, WidthOptions(subset_size=100), weights=weights)
+    chosen = selection.choose_widths(
+        Z, codes, SIZES, sample, WidthOptions(), SvmParameters(SIZES), weights=weights
+    ).chosen
+    outside = np.setdiff1d(np.arange(n), sample.rows)
+    assert chosen.guarded == guarded
+    assert chosen.learned_error == pytest.approx(np.average(heavy[outside], weights=weights[outside]))

@@ -248,7 +248,8 @@ def test_that_tiny_values_become_0_and_a_feature_of_nothing_else_is_named() -> N
     assert [guess.what for guess in named.opened.guesses] == ["feature “q” set to 0"]
 
 
-def test_that_features_that_are_all_tiny_are_scaled() -> None:
-    data = of(part(np.array([[1e-40, 2e-40], [3e-40, 0.0], [0.0, 1e-40]]), shape=None))
+@pytest.mark.parametrize("size", [1e-31, 1e-40, 1e-300])
+def test_that_features_that_are_all_tiny_are_scaled(size: float) -> None:
+    data = of(part(np.array([[1, 2], [3, 0], [0, 1]]) * size, shape=None))
     np.testing.assert_allclose(data.train, [[1 / 3, 1], [1, 0], [0, 0.5]], atol=1e-4)
     assert data.opened.scaled

@@ -153,6 +153,19 @@ def test_that_download_puts_the_files_of_a_key_where_find_sees_them(
     assert catalogue.find("mine") == [tmp_path / "mine" / "file.bin"]
 
 
+def test_that_a_download_leaves_another_file_of_the_same_name_alone(
+    server: tuple[str, list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLIDE_GUI_DATA", str(tmp_path))
+    monkeypatch.setattr(catalogue, "entry", lambda key: _entry(key))
+    path = tmp_path / "mine" / "file.bin"
+    path.parent.mkdir()
+    path.write_bytes(b"mine")
+    with pytest.raises(DataError, match="is there, but is not the file of the catalogue; move it away"):
+        catalogue.download("mine", mirrors=[server[0] + "good/"])
+    assert path.read_bytes() == b"mine"
+
+
 def _entry(key: str) -> catalogue.Entry:
     return catalogue.Entry(key, "Mine", 1, 1, (), "digits", "", "", (("file.bin",),), (), (FILE,))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,8 @@ import pytest
 
 from slide_gui.cli import main
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.data.files import write_whole
+from slide_gui.data.errors import DataError
+from slide_gui.data.files import check_folder, folder_files, write_whole
 from slide_gui.experiments.model_file import fit_model, save_model
 from slide_gui.figures.evaluation import save_text
 from slide_gui.figures.export import FigureExport, save_bundle, save_export, save_figure
@@ -107,6 +109,62 @@ def test_that_all_of_it_is_on_the_disk_before_it_gets_its_name(tmp_path: Path, m
     )
     write_whole(tmp_path / "out.txt", lambda file: file.write(b"new"))
     assert told == [(3, [".part"])]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions of POSIX")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_that_a_file_that_is_replaced_keeps_its_permissions(tmp_path: Path, mode: int) -> None:
+    path = tmp_path / "out"
+    path.write_bytes(b"old")
+    path.chmod(mode)
+    write_whole(path, lambda file: file.write(b"new"))
+    assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == (b"new", mode)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
+@pytest.mark.parametrize("there", [False, True])
+def test_that_a_symbolic_link_stays_and_its_file_is_written(tmp_path: Path, there: bool) -> None:
+    target, link = tmp_path / "elsewhere" / "target", tmp_path / "link"
+    target.parent.mkdir()
+    if there:
+        target.write_bytes(b"old")
+        target.chmod(0o600)
+    link.symlink_to("elsewhere/target")
+    write_whole(link, lambda file: file.write(b"new"))
+    assert os.readlink(link) == "elsewhere/target"
+    assert target.read_bytes() == b"new"
+    if there:
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    assert [path.name for path in target.parent.iterdir()] == ["target"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="symbolic links of POSIX")
+def test_that_a_folder_broken_off_while_it_was_filled_is_filled_again_but_a_link_in_it_is_not_followed(
+    tmp_path: Path,
+) -> None:
+    folder = tmp_path / "new"
+    with suppress(KeyError), folder_files(folder, ["a", "b"]):
+        (folder / "a").write_bytes(b"half")
+        raise KeyError
+    (folder / ".0123456789abcdef.part").write_bytes(b"half")
+    with folder_files(folder, ["a", "b"]):
+        (folder / "a").write_bytes(b"whole")
+        (folder / "b").write_bytes(b"whole")
+    (tmp_path / "mine").write_bytes(b"whole")
+    (folder / "b").unlink()
+    (folder / "b").symlink_to(tmp_path / "mine")
+    with pytest.raises(DataError, match="was changed since"), folder_files(folder, ["a", "b"]):
+        pass
+
+
+def test_that_a_folder_with_nothing_but_a_broken_start_counts_as_empty(tmp_path: Path) -> None:
+    (tmp_path / ".0123456789abcdef.part").write_bytes(b"half")
+    assert check_folder(tmp_path) == {}
+    (tmp_path / "mine").write_bytes(b"x")
+    with pytest.raises(DataError, match="holds files that slide-gui did not write"):
+        check_folder(tmp_path)
+    with pytest.raises(DataError, match="is a file"):
+        check_folder(tmp_path / "mine")
 
 
 PARTS = [f".{number:016x}.part" for number in range(3)]
@@ -209,5 +267,5 @@ def test_that_a_store_that_cannot_grow_names_the_store(
     words = ["train", "tiny.npz", "--depth", "1", "-C", "1", "--widths", "median", "-o", "runs.sqlite"]
     assert main(words) == 1
     said = capsys.readouterr().err.splitlines()[-1]
-    assert said == "slide-gui: runs.sqlite: a run cannot be kept (No space left on device)"
+    assert said == "slide-gui: runs.sqlite: the run cannot be saved (No space left on device)"
     assert os.listdir("runs.sqlite.arrays") == []

@@ -348,6 +348,21 @@ def test_that_a_guessed_label_column_is_found_by_its_name_in_the_test_table(tmp_
     assert left_out.test.tolist() == [[0.5, 0.0]]
 
 
+@pytest.mark.parametrize("name", ["Class", "label", "species"])
+def test_that_the_labels_of_the_two_tables_may_have_different_names(tmp_path: Path, name: str) -> None:
+    train, test = f"a,b,{name}\n.1,.2,p\n.3,.4,q\n", "class,b,a\nq,0,.5\n"
+    data = open_data(pair(tmp_path, train, test))
+    assert data.test.tolist() == [[0.5, 0.0]]
+    assert data.test_labels.tolist() == [1]
+
+
+def test_that_a_test_table_of_an_unlabelled_training_table_has_no_labels(tmp_path: Path) -> None:
+    for head in ("", "a,b,c\n"):
+        data = open_data(pair(tmp_path, head + ".1,.2,.5\n.3,.4,.6\n", head + ".1,.2,1\n.3,.4,0\n"))
+        assert (data.train.shape, data.test.shape) == ((2, 3), (2, 3))
+        assert data.test_labels is None
+
+
 @pytest.mark.parametrize(("train", "test"), [(TRAIN, "b,a\n1,.5\n0,.25\n"), (".1,.2,0\n.3,.4,1\n", ".5,1\n.25,0\n")])
 def test_that_a_test_table_without_the_label_column_has_no_labels(tmp_path: Path, train: str, test: str) -> None:
     data = open_data(pair(tmp_path, train, test))

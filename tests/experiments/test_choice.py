@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.error_rate import ErrorRate
-from slide_gui.experiments.choice import PointResult, best_words, choose, final_points, final_spec, pooled
+from slide_gui.experiments.choice import PointResult, best_words, choose, final_points, final_spec, mean_rate, pooled
 from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.experiments.statistics import row_errors, splits_rate
 
 FINGERPRINT, RATE = "ab" * 32, ErrorRate.of_run(0.5, 100)
 
@@ -113,6 +115,40 @@ def test_that_pooled_answers_keep_the_first_split_and_take_the_mean() -> None:
         pooled(answers[:3])
     with pytest.raises(ValueError, match="no validation error"):
         pooled([answer(None, split=0), answer(0.1, split=1)])
+
+
+def test_that_equal_counts_of_errors_over_the_splits_are_equal_whatever_their_floats_sum_to() -> None:
+    """The float means of 0, 0, 5 and of 0, 2, 3 errors in 240 rows differ in the last bit."""
+    counts = {(0.3, 2): (0, 2, 3), (0.3, 1): (0, 0, 5), (0.6, 1): (3, 1, 1)}
+    assert len({sum(wrong / 240 for wrong in each) / 3 for each in counts.values()}) > 1
+    answers = [answer(wrong / 240, *place, split=s) for place, each in counts.items() for s, wrong in enumerate(each)]
+    together = pooled(answers)
+    assert {one.validation_error for one in together} == {5 / 720}
+    for order in (together, together[::-1]):
+        (best,) = choose(order)
+        assert (best.point.noise, best.point.depth) == (0.3, 1)
+
+
+def test_that_equal_counts_of_errors_of_the_neighbours_are_equal_too() -> None:
+    left = [answer(wrong / 240, noise) for wrong, noise in ((2, 0.1), (0, 0.2), (3, 0.3))]
+    right = [answer(wrong / 240, noise) for wrong, noise in ((50, 0.5), (1, 0.6), (0, 0.7), (4, 0.8))]
+    near = [[one.validation_error or 0.0 for one in line] for line in (left, right[1:])]
+    assert sum(near[0]) / 3 > sum(near[1]) / 3
+    assert chosen(*left, *right) is left[1]  # the first of equals
+
+
+def test_that_a_mean_over_splits_on_the_same_rows_has_the_interval_over_rows_and_splits() -> None:
+    def judged(*wrong: int, split: int, test_set: str = "") -> PointResult:
+        errors = row_errors(test_set, np.arange(50), np.array(wrong))
+        rate = ErrorRate.of_run(len(wrong) / 50, 50)
+        return replace(answer(0.1, split=split), rate=rate, row_errors=errors)
+
+    same = [judged(1, 2, 3, split=0), judged(2, 3, 4, 5, split=1), judged(2, 7, split=2)]
+    found = mean_rate(same)
+    assert found == splits_rate([one.rate for one in same], [(one.row_errors,) for one in same])
+    assert (found.error, found.covers) == (9 / 150, "rows and splits")
+    assert mean_rate([*same[:2], judged(2, 7, split=2, test_set="other")]).covers == "splits"
+    assert mean_rate([*same[:2], replace(same[2], row_errors=None)]).covers == "splits"
 
 
 def test_that_it_is_said_what_is_best_or_why_nothing_can_be_chosen() -> None:

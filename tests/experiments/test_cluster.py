@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import re
 import signal
@@ -626,3 +627,20 @@ def descendants(pid: int) -> list[int]:
 def alive(pid: int) -> bool:
     status = Path(f"/proc/{pid}/status")
     return status.exists() and "State:\tZ" not in status.read_text()
+
+
+@pytest.mark.skipif(not hasattr(signal, "pthread_sigmask"), reason="signals are masked on POSIX alone")
+def test_that_ctrl_c_does_not_reach_workers_that_are_starting() -> None:
+    def blocked() -> bool:
+        return signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+    assert not blocked()
+    asked = "import signal; print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))"
+    with cluster_module._blocked_interrupt():
+        process = multiprocessing.get_context("spawn").Process(target=int)  # as Dask starts its own
+        process.start()
+        process.join()
+        assert blocked()  # the start of a process lets it through again otherwise
+        child = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    assert child.stdout == "True\n"
+    assert not blocked()

@@ -20,6 +20,7 @@ from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.curves import error_curves, label_curves, label_points
 from slide_gui.experiments.run import Estimate, ProgressCollector, RunProgress
 from slide_gui.experiments.spec import RunSpec, SweepPoint
+from slide_gui.experiments.statistics import row_errors
 from tests.core.svm_data import StopAfter
 from tests.experiments.tiny import rectangles, spec
 
@@ -40,8 +41,17 @@ def test_that_a_curve_has_the_mean_over_the_splits_at_each_noise_and_depth() -> 
     assert found.depths == (1, 2)
     assert [(point.noise, point.depth) for point in found.points] == [(0.3, 1), (0.3, 2), (0.6, 2)]
     assert [point.noise for point in found.line(2)] == [0.3, 0.6]
-    assert found.line(2)[0].rate == ErrorRate.of_splits([0.1, 0.2], 40)
+    assert found.line(2)[0].rate == ErrorRate.of_splits([ErrorRate.of_run(error, 40) for error in (0.1, 0.2)])
     assert found.line(1)[0].rate == ErrorRate.of_run(0.4, 40)
+
+
+def test_that_a_curve_of_runs_on_the_same_test_rows_has_the_interval_over_rows_and_splits() -> None:
+    answers = []
+    for split, wrong in enumerate(((1, 2, 3), (2, 3, 4, 5))):
+        one = answer(0.3, 1, len(wrong) / 40, split)
+        answers.append(replace(one, row_errors=row_errors("test", np.arange(40), np.array(wrong))))
+    (found,) = error_curves(DATA, answers).points
+    assert (found.rate.error, found.rate.covers) == (7 / 80, "rows and splits")
 
 
 def test_that_curves_of_two_methods_or_parts_are_refused() -> None:

@@ -23,13 +23,13 @@ from slide_gui.experiments.evaluation.table import (
     tasks,
     with_answer,
 )
-from slide_gui.experiments.statistics import mcnemar, resampled_t
+from slide_gui.experiments.statistics import crossed_mean, mcnemar, row_errors, splits_rate
 from tests.experiments.tiny import rectangles
 
 
 def answer(split: int, error: float = 0.1, chosen: str = "", features: float | None = None) -> SplitAnswer:
-    wrong = np.arange(round(100 * error))
-    return SplitAnswer(split, f"hash {split}", chosen, error, 60, 100, wrong, None, features, 1.0)
+    errors = row_errors("convex", np.arange(100), np.arange(round(100 * error)))
+    return SplitAnswer(split, f"hash {split}", chosen, error, 60, 100, errors, None, features, 1.0)
 
 
 def cell(*answers: SplitAnswer, data: str = "convex", method: str = "raw-svm", asked: int = 3) -> Cell:
@@ -38,7 +38,11 @@ def cell(*answers: SplitAnswer, data: str = "convex", method: str = "raw-svm", a
 
 def test_that_a_cell_tells_its_mean_and_whether_it_is_whole() -> None:
     assert cell().rate is None
-    assert cell(answer(0, 0.1), answer(1, 0.3)).rate == ErrorRate.of_splits([0.1, 0.3], 100)
+    two = answer(0, 0.1), answer(1, 0.3)
+    rates = [ErrorRate.of_run(0.1, 100), ErrorRate.of_run(0.3, 100)]
+    assert cell(*two).rate == splits_rate(rates, [(each.row_errors,) for each in two])
+    elsewhere = replace(two[1], row_errors=row_errors("mnist", np.arange(100), np.arange(30)))
+    assert cell(two[0], elsewhere).rate == ErrorRate.of_splits(rates)
     assert not cell(answer(0), answer(1)).complete
     assert cell(answer(0), answer(1), answer(2)).complete
     assert cell(method="pca-svm").name == "PCA-SVM"
@@ -87,18 +91,21 @@ def test_that_cells_are_found_by_data_and_method() -> None:
     assert not replace(state, cells=(*filled[:3], cells[3])).complete
 
 
-def test_that_a_comparison_is_over_the_splits_in_common_judged_on_as_many_rows() -> None:
+def test_that_a_comparison_is_over_the_splits_in_common_on_the_same_rows() -> None:
     ours = [answer(0, 0.2), answer(1, 0.3), answer(2, 0.1), answer(4, 0.9)]
-    theirs = [answer(0, 0.1), answer(1, 0.1), replace(answer(2, 0.1), n_test=90), answer(3, 0.0)]
+    elsewhere = replace(answer(2, 0.1), row_errors=row_errors("convex", np.arange(90), np.arange(10)))
+    theirs = [answer(0, 0.1), answer(1, 0.1), elsewhere, answer(3, 0.0)]
     found = compare(ours, theirs)
     assert found is not None
     assert (found.n_splits, found.rows) == (2, None)
     assert found.difference == pytest.approx(0.15)
-    assert found.p == found.adjusted == pytest.approx(resampled_t([0.1, 0.2], 60, 100))
-    assert found.test == "corrected resampled t-test, 2 splits"
+    rows = np.arange(100)
+    expected = crossed_mean([(rows >= 10) & (rows < 20), (rows >= 10) & (rows < 30)])
+    assert found.p == found.adjusted == expected.p
+    assert found.test == "t-test over test rows and 2 splits"
     one = compare(ours[:1], theirs)
     assert one is not None
-    assert one.rows == mcnemar(np.arange(20), np.arange(10))
+    assert one.rows == mcnemar(rows < 20, rows < 10)
     assert (one.p, one.test) == (one.rows.exact, "McNemar")
     assert one.significant == (one.p < 0.05)
     assert compare(ours[2:], theirs) is None

@@ -22,6 +22,7 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.networks import NetworkRecord
 from slide_gui.experiments.run import Reuse, restore, run
 from slide_gui.experiments.splits import split_rows
+from slide_gui.experiments.statistics import error_matrix
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_points
 from tests.experiments.tiny import rectangles, same_numbers, spec
@@ -33,6 +34,30 @@ KNN = Estimator.of("neighbors.KNeighborsClassifier", {"n_neighbors": 3})
 def test_that_stack_and_svm_alone_make_slide_svm_and_the_methods_beside_it_on_median_widths() -> None:
     plain = {key for key, method in METHODS.items() if method.plain}
     assert plain == {"slide-svm", "median", "raw-svm"}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_that_every_stored_run_keeps_its_errors_on_the_test_rows_that_all_splits_share(
+    method: str, tmp_path: Path
+) -> None:
+    given: dict[str, object] = {"widths": "median", "C": 1.0}
+    if METHODS[method].projection is not None:
+        given["kept"] = 20 if method == "randproj-svm" else 0.9
+    elif METHODS[method].network:
+        given["sda"] = SdaParameters((10,), pretraining_epochs=1, fine_tuning_epochs=1)
+    elif METHODS[method].takes_parts:
+        given |= {"classifier": KNN, "depth": 1}
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for split in (0, 1):
+            store.save(run(DATA, spec(DATA, method=method, split=split, seed=split, training="split", **given)))
+        lines = store.runs()
+        results = [store.load(line.hash) for line in lines]
+    errors = error_matrix([line.row_errors for line in lines if line.row_errors is not None])
+    assert errors is not None
+    assert errors.shape == (2, len(DATA.test))
+    for row, line, result in zip(errors, lines, results, strict=True):
+        assert np.array_equal(np.flatnonzero(row), result.misclassified)
+        assert row.sum() == round(line.error * line.n_test)
 
 
 def test_that_pca_svm_is_a_plain_svm_on_projections_fitted_on_the_whole_training_part() -> None:

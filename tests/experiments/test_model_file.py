@@ -82,7 +82,7 @@ def test_that_a_model_comes_back_to_the_bit(
     save_model(tmp_path / "m.npz", model)
     again = load_model(tmp_path / "m.npz")
     assert again.stack.parameters == model.stack.parameters
-    assert (again.dataset, again.fingerprint, again.image_shape) == (name, dataset.fingerprint, shape)
+    assert (again.dataset, again.fingerprint, again.image_shape) == (dataset.name, dataset.fingerprint, shape)
     assert (again.generated, again.seconds, again.version) == (True, model.seconds, model.version)
     assert (again.stack.n_features, again.stack.n_samples) == (6, 20)
     for one, other in zip(again.stack.layers, model.stack.layers, strict=True):

@@ -23,7 +23,7 @@ from slide_gui.experiments.evaluation.table import Cell, EvaluationState, SplitA
 from slide_gui.experiments.run import restore
 from slide_gui.experiments.spec import SweepSpec
 from slide_gui.experiments.splits import split_rows
-from slide_gui.experiments.statistics import holm, mcnemar, resampled_t
+from slide_gui.experiments.statistics import crossed_mean, error_matrix, holm, mcnemar, row_errors, splits_rate
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
 from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
@@ -238,7 +238,9 @@ def test_that_a_cell_is_what_choosing_on_validation_and_testing_once_gives(
     assert [answer.validation_error for answer in cell.answers] == [answer.validation_error for answer in chosen]
     with RunStore(path) as store:
         results = [store.load(point.spec.hash) for point in finals]
-    assert cell.rate == ErrorRate.of_splits([result.error for result in results], 150)
+    assert cell.rate == splits_rate([result.rate for result in results], [(each.row_errors,) for each in results])
+    assert cell.rate is not None
+    assert cell.rate.covers != "splits"
     assert all(result.n_train == 80 for result in results)
     assert cell.features is not None
 
@@ -255,8 +257,10 @@ def test_that_the_network_is_judged_as_it_stopped_on_its_split(whole: tuple[Eval
     assert cell.answers[0].features is not None
 
 
-def answer(split: int, wrong: int, n: int = 100, n_train: int = 50) -> SplitAnswer:
-    return SplitAnswer(split, "h", "", wrong / n, n_train, n, np.arange(wrong), None, None, 1.0)
+def answer(split: int, wrong: int, n: int = 100) -> SplitAnswer:
+    return SplitAnswer(
+        split, "h", "", wrong / n, 50, n, row_errors("", np.arange(n), np.arange(wrong)), None, None, 1.0
+    )
 
 
 def table(*rows: tuple[int, ...]) -> EvaluationState:
@@ -280,31 +284,28 @@ def test_that_methods_are_compared_with_slide_svm_on_the_splits_they_share(
     assert [one.n_splits for one in found.values()] == [2, 2, 1]
     assert found["rectangles", "raw-svm"] == state.comparison(raw)
     one = found["rectangles", "sda"]
-    assert one.rows == mcnemar(sda.answers[0].wrong, slide.answers[0].wrong)
+    errors = error_matrix([sda.answers[0].row_errors, slide.answers[0].row_errors])
+    assert errors is not None
+    assert one.rows == mcnemar(*errors)
     assert one.p == one.rows.exact
     assert [one.adjusted for one in found.values()] == holm([one.p for one in found.values()])
 
 
-def test_that_several_splits_are_compared_by_the_resampled_t_test() -> None:
+def test_that_several_splits_are_compared_over_rows_and_splits() -> None:
     found = table((10, 11, 12), (30, 34, 29)).comparisons["rectangles", "raw-svm"]
-    assert found.p == pytest.approx(resampled_t([0.20, 0.23, 0.17], 50, 100))
-    assert (found.rows, found.test) == (None, "corrected resampled t-test, 3 splits")
-    assert found.difference == pytest.approx(0.2)
-
-
-def test_that_the_test_counts_the_rows_of_the_smaller_training_part() -> None:
-    own = [replace(answer(split, wrong), n_train=40) for split, wrong in enumerate((30, 34, 29))]
-    slide = [answer(split, wrong) for split, wrong in enumerate((10, 11, 12))]
-    found = compare(own, slide)
-    assert found is not None
-    assert found.p == pytest.approx(resampled_t([0.20, 0.23, 0.17], 40, 100))
+    rows, counts = np.arange(100), zip((10, 11, 12), (30, 34, 29), strict=True)
+    expected = crossed_mean([(rows < own).astype(int) - (rows < slide) for slide, own in counts])
+    assert (found.difference, found.p) == (pytest.approx(0.2), expected.p)
+    assert found.p < 0.01
+    assert (found.low, found.high) == (found.difference - expected.half, found.difference + expected.half)
+    assert (found.rows, found.test) == (None, "t-test over test rows and 3 splits")
 
 
 def test_that_splits_that_repeat_one_another_count_as_one() -> None:
     found = table((10, 10, 10), (30, 30, 30), (10, 10, 10)).comparisons
     raw, pca = found["rectangles", "raw-svm"], found["rectangles", "pca-svm"]
-    assert raw.rows == mcnemar(np.arange(30), np.arange(10))
-    assert raw.p == raw.rows.exact
+    assert raw.rows == mcnemar(np.arange(100) < 30, np.arange(100) < 10)
+    assert (raw.p, raw.low, raw.high) == (raw.rows.exact, None, None)
     assert raw.test == "McNemar"
     assert (pca.p, pca.significant, pca.difference) == (1.0, False, 0.0)
 
@@ -328,7 +329,9 @@ def test_that_significance_is_judged_by_holm_over_the_whole_table() -> None:
 
 def test_that_splits_judged_on_other_rows_are_not_compared() -> None:
     answers = [answer(0, 10)]
-    assert compare(answers, [replace(answers[0], n_test=60)]) is None
+    assert compare(answers, [answer(0, 10, n=60)]) is None
+    others = row_errors("", np.arange(1, 101), np.arange(1, 11))
+    assert compare(answers, [replace(answers[0], row_errors=others)]) is None
     assert compare(answers, [answer(1, 10)]) is None
 
 
@@ -357,7 +360,7 @@ def test_that_a_whole_evaluation_says_what_all_its_runs_took(whole: tuple[Evalua
 class SecondEach(CostModel):
     """Every run takes a second."""
 
-    def left(self, runs: Sequence[RunKind], fraction: float) -> float:
+    def left(self, runs: Sequence[RunKind], fraction: float, spent: float = 0.0) -> float:
         return len(runs) - (fraction if runs else 0.0)
 
 

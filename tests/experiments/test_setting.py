@@ -96,6 +96,7 @@ def test_that_answers_are_gathered_by_place_of_one_setting_and_the_run_made_afre
         (0.2, 0): (lines[2].hash,),
         (0.4, 0): (lines[2].hash,),
     }
+    assert known[0.2, 1][lines[0].hash].row_errors == lines[0].row_errors is not None
     assert known_answers(setting, [replace(base, fingerprint="cd" * 32)], lines) == {}
 
 

@@ -6,11 +6,12 @@ import csv
 import math
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
 
+import numpy as np
 import pytest
 
 from slide_gui.experiments.run import run
+from slide_gui.experiments.statistics import error_matrix, row_errors
 from slide_gui.experiments.stored_run import COLUMNS, SHOWN, StoredRun, tags_of
 from slide_gui.figures.tables import runs_csv
 from tests.experiments.tiny import rectangles, spec
@@ -27,6 +28,10 @@ def test_that_the_row_of_a_line_gives_the_line_back() -> None:
 
 
 def test_that_what_a_line_says_is_read_off_the_result() -> None:
+    assert LINE.row_errors is not None
+    errors = error_matrix([LINE.row_errors])
+    assert errors is not None
+    assert np.flatnonzero(errors[0]).tolist() == RESULT.misclassified.tolist() != []
     assert (LINE.hash, LINE.data, LINE.generated) == (RESULT.hash, "tiny", True)
     assert (LINE.method, LINE.noise, LINE.depth) == ("slide-svm", 0.4, 1)
     assert (LINE.error, LINE.n_test, LINE.seconds) == (RESULT.error, 40, RESULT.timings.total)
@@ -39,6 +44,8 @@ def test_that_what_a_line_says_is_read_off_the_result() -> None:
     [
         ("error", 1.5), ("error", math.nan), ("n_test", 0), ("seconds", math.inf), ("noise", "much"), ("depth", None),
         ("created", -1.0), ("deleted", 2), ("data", b"\xff"), ("C", "large"), ("hash", None),
+        ("row_errors", "text"), ("row_errors", b""), ("row_errors", RESULT.row_errors[:-1]),
+        ("row_errors", row_errors("", np.arange(39), np.arange(3))),
     ],
 )  # fmt: skip
 def test_that_a_value_that_no_line_has_is_refused_by_name(column: str, value: object) -> None:
@@ -83,11 +90,11 @@ def test_that_tags_stand_between_commas(text: str, tags: tuple[str, ...]) -> Non
     assert LINE.with_tags(text).tags == tags
 
 
-def test_that_the_csv_has_every_column_and_the_interval(tmp_path: Path) -> None:
+def test_that_the_csv_has_every_readable_column_and_the_interval(tmp_path: Path) -> None:
     runs_csv(tmp_path / "runs.csv", [LINE])
     with (tmp_path / "runs.csv").open(newline="", encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
-    known: dict[str, Any] = {item.name: getattr(LINE, item.name) for item in fields(StoredRun)}
+    known = [item.name for item in fields(StoredRun) if item.name != "row_errors"]
     assert list(row) == [*known, "low", "high"]
     assert float(row["error"]) == LINE.error
     assert (float(row["low"]), float(row["high"])) == (LINE.rate.low, LINE.rate.high)

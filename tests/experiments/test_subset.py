@@ -10,7 +10,7 @@ import pytest
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.experiments.cost import CostModel, RunKind, RunShape, typical_seconds
+from slide_gui.experiments.cost import CostModel, RunKind, RunShape, run_shares, typical_seconds
 from slide_gui.experiments.result import Timings
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.experiments.splits import stratified_sample, subset
@@ -52,30 +52,49 @@ def test_that_rows_without_labels_are_cut_down_too() -> None:
     assert cut.train_labels is None
 
 
-def test_that_a_kind_of_run_is_its_data_method_layers_rows_and_start() -> None:
+SHAPE = RunShape(100, 40, 784, 2)
+
+
+def test_that_a_kind_of_run_is_its_data_method_layers_rows_start_widths_and_evaluation() -> None:
     first = spec(DATA, 0.3, 2)
-    assert RunKind.of(first, 100) == RunKind(DATA.fingerprint, "slide-svm", 2, 100)
-    assert RunKind.of(replace(first, labels=30).checked(), 100).rows == 30
-    assert RunKind.of(replace(first, labels=300).checked(), 100).rows == 100
+    assert RunKind.of(first, SHAPE) == RunKind(DATA.fingerprint, "slide-svm", 2, 100)
+    assert RunKind.of(first, SHAPE).typical == typical_seconds(first, SHAPE)
+    assert RunKind.of(replace(first, labels=30).checked(), SHAPE).rows == 30
+    assert RunKind.of(replace(first, labels=300).checked(), SHAPE).rows == 100
     warm = replace(spec(DATA, 0.4, 2), neighbour=first).checked()
-    assert RunKind.of(warm, 100).warm
+    assert RunKind.of(warm, SHAPE).warm
+    assert not RunKind.of(replace(first, svm=replace(first.svm, widths="median")), SHAPE).learns
+    split = replace(first, training="split", evaluate="validation").checked()
+    assert RunKind.of(split, SHAPE).evaluate == "validation"
 
 
-def test_that_the_nearest_kind_measured_is_of_the_same_method_then_data_then_rows_then_layers() -> None:
-    def seconds(*measured: RunKind) -> float | None:
+def test_that_the_nearest_kind_measured_is_of_the_same_method_widths_data_rows_and_layers() -> None:
+    def seconds(*measured: RunKind) -> float:
         model = CostModel()
         for number, kind in enumerate(measured):
             model.add(kind, 10.0 ** (number + 1))
-        return model.seconds(RunKind("a", "slide-svm", 1, 100))
+        return model.seconds(RunKind("a", "slide-svm", 1, 100, typical=3.0))
 
-    same = RunKind("a", "slide-svm", 1, 100)
-    assert seconds(replace(same, method="raw-svm"), replace(same, data="b", rows=100)) == pytest.approx(100.0)
-    assert seconds(replace(same, data="b"), replace(same, rows=200)) == pytest.approx(100.0 / 4)
-    assert seconds(replace(same, rows=300), replace(same, rows=40)) == pytest.approx(100.0 * 100**2 / 40**2)
-    assert seconds(replace(same, rows=150), replace(same, layers=5)) == pytest.approx(100.0 * 2 / 6)
-    assert seconds(replace(same, layers=2), replace(same, warm=True)) == pytest.approx(100.0)
-    assert seconds(replace(same, warm=True), same) == pytest.approx(100.0)
-    assert seconds() is None
+    same = RunKind("a", "slide-svm", 1, 100, typical=1.0)
+    assert seconds(replace(same, method="raw-svm"), replace(same, data="b")) == pytest.approx(3 * 100.0)
+    assert seconds(replace(same, learns=False), replace(same, data="b")) == pytest.approx(3 * 100.0)
+    assert seconds(replace(same, data="b"), replace(same, rows=200)) == pytest.approx(3 * 100.0)
+    assert seconds(replace(same, rows=300), replace(same, rows=40)) == pytest.approx(3 * 100.0)
+    assert seconds(replace(same, rows=150), replace(same, layers=5)) == pytest.approx(3 * 100.0)
+    assert seconds(replace(same, layers=2), replace(same, warm=True)) == pytest.approx(3 * 100.0)
+    assert seconds(replace(same, warm=True), replace(same, typical=6.0)) == pytest.approx(50.0)
+    assert seconds() == 3.0
+
+
+def test_that_runs_with_median_widths_do_not_tell_what_runs_that_learn_widths_take() -> None:
+    model, shape = CostModel(), RunShape(1000, 1000, 64, 10)
+    learned = spec(DATA, 0.3, 2)
+    median = RunKind.of(replace(learned, svm=replace(learned.svm, widths="median")), shape)
+    model.add(median, median.typical)
+    kind = RunKind.of(learned, shape)
+    assert not model.measured(kind)
+    assert model.seconds(kind) == pytest.approx(kind.typical)
+    assert kind.typical > 3 * median.typical
 
 
 def test_that_several_measurements_count_by_their_median_and_later_ones_too() -> None:
@@ -83,9 +102,26 @@ def test_that_several_measurements_count_by_their_median_and_later_ones_too() ->
     for seconds in (1.0, 2.0, 60.0):
         model.add(kind, seconds)
     assert model.seconds(kind) == 2.0
-    assert model.left([kind, kind, replace(kind, layers=3)], 0.25) == pytest.approx(2 + 2 + 4 - 0.5)
+    assert model.left([kind, kind, replace(kind, layers=3, typical=2.0)], 0.25) == pytest.approx(2 + 2 + 4 - 0.5)
     model.add(kind, 1.0)
     assert model.seconds(kind) == 1.5
+
+
+def test_that_before_any_run_is_measured_the_pace_of_the_first_counts_the_more_of_it_is_done() -> None:
+    model, kind = CostModel(), RunKind("a", "slide-svm", 1, 100, typical=10.0)
+    assert model.left([kind] * 4, 0.0) == 40.0
+    assert model.left([kind] * 4, 0.5, 20.0) == pytest.approx(2.0 * 35.0)  # four times as slow: its root at one half
+    assert model.left([kind] * 4, 1.0, 40.0) == pytest.approx(4.0 * 30.0)
+    model.add(kind, 40.0)
+    assert model.left([kind] * 3, 0.5, 100.0) == pytest.approx(40.0 * 2.5)
+
+
+def test_that_the_shares_of_a_run_add_up_and_follow_its_work() -> None:
+    learned = spec(DATA, 0.3, 2)
+    fitted, trained = run_shares(learned, SHAPE)
+    assert 0.0 < fitted < trained < 1.0
+    assert run_shares(learned, replace(SHAPE, judged=10_000_000))[1] < 0.1
+    assert run_shares(learned, replace(SHAPE, columns=8000))[0] > 0.5
 
 
 def test_that_autoencoders_take_as_much_longer_as_they_have_more_weights() -> None:

@@ -41,7 +41,7 @@ def test_that_fewer_rows_are_all_measured_at_the_tutorials_setting_and_can_be_ca
 
 
 def _cell(method: str, features: float | None, chosen: str = "") -> Cell:
-    answer = SplitAnswer(0, "h", chosen, 0.1, 100, 50, np.arange(5), None, features, 1.0)
+    answer = SplitAnswer(0, "h", chosen, 0.1, 100, 50, b"", None, features, 1.0)
     return Cell("rectangles", method, 1, (answer,))
 
 

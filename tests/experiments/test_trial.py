@@ -13,12 +13,11 @@ from slide_gui.data.errors import DataError
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments import trial as trial_module
 from slide_gui.experiments.choice import choose, final_spec, pooled
-from slide_gui.experiments.comparison import compare_errors
 from slide_gui.experiments.cost import RunShape, typical_seconds
+from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import run
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import with_test_part
-from slide_gui.experiments.statistics import holm
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.trial import Trial, plan_trial, try_data
 from slide_gui.progress import Listener
@@ -52,12 +51,30 @@ def test_that_noise_and_depth_are_chosen_on_validation_and_judged_on_rows_held_o
     assert np.array_equal(trial.result.misclassified, again.misclassified)
 
 
-def test_that_simpler_models_are_compared_on_the_same_rows_with_holms_correction(trial: Trial) -> None:
+def test_that_simpler_models_are_tested_on_the_same_rows(trial: Trial) -> None:
     chosen, depths = trial.result, [rival.result.spec.stack.depth for rival in trial.rivals]
     assert depths == [depth for depth in (1, 0) if depth < chosen.spec.stack.depth]
-    tests = [compare_errors(chosen, rival.result) for rival in trial.rivals]
-    expected = holm([test.exact for test in tests if test is not None])
-    assert [rival.p_value for rival in trial.rivals] == expected
+    for rival in trial.rivals:
+        assert np.array_equal(rival.result.judged, chosen.judged)
+
+
+def test_that_p_values_are_mcnemars_with_holms_correction(trial: Trial) -> None:
+    def judged(*wrong: int) -> RunResult:
+        rows = trial.result.judged[list(wrong)]
+        m = len(rows)
+        return replace(trial.result, misclassified=rows, predicted=np.zeros(m, np.int64), decisions=np.zeros((m, 1)))
+
+    def p_values(*finals: RunResult) -> list[float]:
+        made = trial_module._judged(DATA, trial.sweep, trial.answers, list(finals))
+        assert [rival.result for rival in made.rivals] == list(finals[1:])
+        return [rival.p_value for rival in made.rivals]
+
+    chosen, nine_more, five_more = judged(0, 1), judged(*range(11)), judged(*range(2), *range(5, 10))
+    assert p_values(chosen, nine_more) == pytest.approx([2 / 2**9])
+    assert p_values(chosen, nine_more, five_more) == pytest.approx([2 * 2 / 2**9, 2 / 2**5])
+    assert p_values(chosen, five_more, nine_more) == pytest.approx([2 / 2**5, 2 * 2 / 2**9])
+    assert p_values(chosen, judged(1, 2, 3, 4)) == pytest.approx([2 * (1 + 4) / 2**4])
+    assert p_values(chosen, chosen) == [1.0]
 
 
 def test_that_a_trial_with_a_store_says_the_same_and_keeps_its_runs(trial: Trial, tmp_path: Path) -> None:

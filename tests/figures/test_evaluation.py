@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from slide_gui.core.sda.model import TUTORIAL
 from slide_gui.experiments.evaluation.table import Cell, DataInfo, EvaluationState, SplitAnswer
 from slide_gui.experiments.evaluation.timing import Extrapolated, time_rows
+from slide_gui.experiments.statistics import row_errors
 from slide_gui.figures.evaluation import (
     draw_errors,
     draw_times,
@@ -30,7 +31,16 @@ from slide_gui.text import duration
 def answers(errors: tuple[float, ...], features: float) -> tuple[SplitAnswer, ...]:
     return tuple(
         SplitAnswer(
-            k, "ab", "80.0% of variance", error, 10_000, 1000, np.arange(round(error * 1000)), 0.1, features, 3.0
+            k,
+            "ab",
+            "80.0% of variance",
+            error,
+            10_000,
+            1000,
+            row_errors("", np.arange(1000), np.arange(round(error * 1000))),
+            0.1,
+            features,
+            3.0,
         )
         for k, error in enumerate(errors)
     )
@@ -58,10 +68,10 @@ def test_that_the_table_of_errors_stands_beside_the_papers() -> None:
     assert table.head == ("Error in %", "Raw-SVM", "SdA", "SdA-SVM", "SLIDE-SVM", "PCA-SVM", "White-SVM")
     ours, paper = table.rows
     assert ours[0] == "Rectangles (generated)"
-    assert ours[1] == "9.05 (8.41–9.69) (+)"
+    assert ours[1] == "9.05 (7.24–10.99) (+)"
     assert ours[2] == "–"
-    assert ours[4] == "5.10 (3.83–6.37)"
-    assert ours[5] == "2.05 (1.41–2.69) (−)"
+    assert ours[4] == "5.10 (3.58–6.64)"
+    assert ours[5] == "2.05 (1.12–3.13) (−)"
     assert ours[6] == "5.20 (3.99–6.76) [1/2]"
     assert paper[1:] == ("2.45", "2.43", "1.10", "1.38", "1.54", "0.96")
     assert table.bold == {(0, 5)}
@@ -89,17 +99,24 @@ def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path: Path
     draw_errors(figure, state(), Style(width="double"))
     drawn = " ".join(text.get_text() for text in reversed(figure.texts))
     for text in (markdown(table), latex(table), (tmp_path / "errors.csv").read_text(), drawn):
-        for words in ("Holm", "corrected resampled t-test", "McNemar", "Student", "Wilson"):
+        for words in (
+            "Holm",
+            "mean difference over test rows",
+            "McNemar",
+            "Student",
+            "Wilson",
+            "conditional on the training set",
+        ):
             assert words in text
 
 
 def test_that_markdown_and_latex_hold_every_cell() -> None:
     table = error_table(state())
     text = markdown(table)
-    assert "| **2.05 (1.41–2.69) (−)** |" in text
+    assert "| **2.05 (1.12–3.13) (−)** |" in text
     assert all(cell.strip() in text for row in table.rows for cell in row)
     tex = latex(table)
-    assert r"\textbf{2.05 (1.41--2.69) ($-$)}" in tex
+    assert r"\textbf{2.05 (1.12--3.13) ($-$)}" in tex
     assert tex.count(r"\\") == 3
     assert r"Error in \%" in tex
     assert all(ord(letter) < 128 for letter in tex)
@@ -131,7 +148,11 @@ def test_that_tables_of_numbers_read_back(tmp_path: Path) -> None:
         rate.error, rate.low, rate.high,
     ]  # fmt: skip
     assert (float(raw["p against SLIDE-SVM"]), float(raw["p by Holm"])) == (comparison.p, comparison.adjusted)
-    assert raw["test"] == "corrected resampled t-test, 2 splits"
+    assert (raw["interval covers"], by_method["White-SVM"]["interval covers"]) == ("rows and splits", "rows")
+    ends = "difference from SLIDE-SVM", "low end of its 95 % interval", "high end of it"
+    assert [float(raw[name]) for name in ends] == [comparison.difference, comparison.low, comparison.high]
+    assert [by_method["White-SVM"][name] for name in ends[1:]] == ["", ""]
+    assert raw["test"] == "t-test over test rows and 2 splits"
     assert by_method["White-SVM"]["test"] == "McNemar"
     assert by_method["SdA"]["error"] == ""
     assert by_method["SdA-3"]["published by"] == "Vincent et al. 2010"

@@ -111,6 +111,8 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_command(
     before = {file: Path("bundle", file).read_bytes() for file in figures}
     os.makedirs("script")
     os.link("tiny.npz", "script/tiny.npz")
+    for file in figures:
+        os.remove(f"bundle/{file}")
     if name == "flow":
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         subprocess.run([sys.executable, "../bundle/flow.py"], check=True, cwd="script", env=environment)
@@ -118,6 +120,7 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_command(
     else:
         run_script(Path("bundle/copies.py"), Path("script"))
     assert main(shlex.split(Path("bundle/commands.txt").read_text(encoding="utf-8"))[1:]) == 0
+    assert os.listdir("script") == ["tiny.npz"], "the script writes next to itself"
     for file, content in before.items():
-        assert Path("script", file).read_bytes() == content
+        assert Path("bundle", file).read_bytes() == content
         assert Path(file).read_bytes() == content

@@ -14,6 +14,7 @@ import pytest
 from slide_gui.cli import main
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import RECORD
 from slide_gui.experiments.provenance import FigureProvenance
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import SweepSpec
@@ -51,10 +52,12 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_command(
     dataset = source.load()
     save_bundle(Path("bundle"), run_export(provenance, dataset, provenance.answers(dataset)), STYLE)
     figures = [f"{figure}{suffix}" for suffix in (".csv", ".pdf", ".png", ".svg")]
-    assert sorted(os.listdir("bundle")) == sorted([*figures, f"{figure}.py", f"{figure}.json", "commands.txt"])
+    assert sorted(os.listdir("bundle")) == sorted([*figures, f"{figure}.py", f"{figure}.json", "commands.txt", RECORD])
     before = {name: Path("bundle", name).read_bytes() for name in figures}
     os.makedirs("script")
     os.link("tiny.npz", "script/tiny.npz")
+    for name in figures:
+        os.remove(f"bundle/{name}")
     if alone:  # in a process of its own
         environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])}
         subprocess.run([sys.executable, f"../bundle/{figure}.py"], check=True, cwd="script", env=environment)
@@ -64,8 +67,9 @@ def test_that_a_bundle_makes_itself_again_by_script_and_by_command(
     (command,) = Path("bundle/commands.txt").read_text(encoding="utf-8").splitlines()
     assert command.startswith("slide-gui ")
     assert main(command.split()[1:]) == 0
+    assert os.listdir("script") == ["tiny.npz"], "the script writes next to itself"
     for name, content in before.items():
-        assert Path("script", name).read_bytes() == content
+        assert Path("bundle", name).read_bytes() == content
         assert Path(name).read_bytes() == content
 
 

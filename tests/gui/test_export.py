@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QS
 
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.experiments.provenance import FigureProvenance
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.store import RunStore
 from slide_gui.figures.style import WIDTHS
 from slide_gui.gui import main_window
 from slide_gui.gui.export.dialog import ExportDialog, unused
@@ -352,3 +354,44 @@ def test_that_an_export_that_waits_is_given_up_with_the_page_or_by_its_button(wi
         assert not window.notice.isVisible()
         wait(lambda: window.workspace.model() is not None and not window.lane.busy)
         assert window.findChildren(ExportDialog) == []
+
+
+@pytest.mark.parametrize("what", ["data", "link", "store", "log"])
+def test_that_an_export_never_replaces_open_data_or_the_store(trained, tmp_path, monkeypatch, what):
+    data = tmp_path / "data.csv"
+    data.write_text("mine")
+    trained.workspace.source = DataSource(paths=(str(data),))
+    store = trained.session.runs.library.path
+    link = tmp_path / "link.csv"
+    link.symlink_to(data)
+    target = {"data": data, "link": link, "store": store, "log": Path(f"{store}-wal")}[what]
+    if target.suffix != ".csv":  # the dialog adds the suffix of the format
+        link.unlink()
+        link.symlink_to(target)
+        target = link
+    before = {path: path.read_bytes() for path in (data, store)}
+    dialog = dialog_of(trained, "classifier")
+    choose(dialog.format_box, "csv")
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: (str(target), ""))
+    dialog.save_button.click()
+    wait(lambda: trained.notice.isVisible() and not trained.lane.busy, 60)
+    assert "The export could not be written" in trained.notice.accessibleName()
+    assert "is an input; choose another output" in trained.notice.accessibleName()
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_that_a_store_removed_during_training_is_reported_with_the_place_of_the_run(window, monkeypatch):
+    path, save = window.session.runs.library.path, RunStore.save
+
+    def removed(store, result):
+        path.unlink()
+        save(store, result)
+
+    monkeypatch.setattr(RunStore, "save", removed)
+    window.session.runs.train(window.session.runs.spec_of(SvmParameters()))
+    wait(lambda: window.notice.isVisible() and not window.lane.busy, 60)
+    rescued = path.with_name("runs-rescued.sqlite")
+    assert "the store was removed or replaced while it was open" in window.notice.accessibleName()
+    assert str(rescued) in window.notice.accessibleName()
+    with RunStore(rescued, read_only=True) as store:
+        assert len(store.runs()) == 1

@@ -338,6 +338,36 @@ def test_that_deletions_and_tags_of_runs_are_taken_back_with_the_rest(window):
     wait(lambda: listed() == [(key, ("first", "good"))] and not window.lane.busy)
 
 
+def test_that_tags_and_deletions_of_another_window_survive_those_of_this_one(window):
+    library, history, key = window.session.library, window.workspace.history, RESULT.spec.hash
+    with RunStore(library.path) as other:
+        other.save(RESULT)
+        library.refresh()
+        wait(lambda: [run.hash for run in library.runs] == [key])
+        other.tag(key, ["theirs"])  # this window does not know of it
+        library.tag(key, "mine")
+        wait(lambda: not library.reading)
+        assert other.stored(key).tags == ("theirs", "mine")
+        other.tag(key, ["theirs", "mine", "later"])
+        history.undo()
+        wait(lambda: not library.reading)
+        assert other.stored(key).tags == ("theirs", "later")
+        history.redo()
+        wait(lambda: not library.reading)
+        assert other.stored(key).tags == ("theirs", "later", "mine")
+        other.delete([key])
+        library.delete([key])  # which this window still shows
+        wait(lambda: not library.reading)
+        history.undo()
+        wait(lambda: not library.reading)
+        assert other.stored(key).deleted, "the other window deleted it"
+        other.delete([key], undo=True)
+        library.delete([key])
+        history.undo()
+        wait(lambda: not library.reading)
+        assert not other.stored(key).deleted
+
+
 def chosen(window):
     return window.pages.name, {entry for entry in window.pages.choices() if entry[1] != "pixel"}
 

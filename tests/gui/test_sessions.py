@@ -268,6 +268,17 @@ def test_that_a_session_that_names_what_no_window_has_is_refused_and_nothing_is_
         assert window.workspace.state == before
 
 
+def test_that_a_session_never_replaces_the_open_data(windows, table, tmp_path):
+    window = windows(table)
+    quiet(window, "table")
+    before = table.read_bytes()
+    (tmp_path / "mine.slide-session").symlink_to(table)
+    window.keeper.save(tmp_path / "mine")
+    assert "The session could not be saved" in window.notice.accessibleName()
+    assert "is an input" in window.notice.accessibleName()
+    assert table.read_bytes() == before
+
+
 def test_that_values_beyond_a_slider_are_taken_and_shown_at_its_end(windows, table, tmp_path):
     window = windows(table)
     quiet(window, "table")

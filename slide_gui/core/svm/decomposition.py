@@ -8,11 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import at
-from slide_gui.core.svm.kernel import KernelRows
+from slide_gui.core.svm.kernel import KernelRows, Vectors, kernel_tiles, set_own, squared_norms
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
-__all__ = ["CachedRows", "Room", "SolverOptions", "SolverStep", "largest_store", "least_memory", "solve"]
+__all__ = [
+    "CachedRows",
+    "Room",
+    "SolverOptions",
+    "SolverStep",
+    "exact_product",
+    "largest_store",
+    "least_memory",
+    "solve",
+]
 
 
 Array = NDArray[np.float64]
@@ -158,6 +167,8 @@ class SolverOptions:
         Of the quarter of points solved first.
     shuffled : bool
         Whether the points of each class come in random order, so that any first of them are a fair sample.
+    exact : bool
+        Whether the gap of the solution has to hold in float64 if the kernel values are in float32.
     """
 
     squared: bool
@@ -167,6 +178,12 @@ class SolverOptions:
     memory: int = 1 << 30
     seed: int = 0
     shuffled: bool = False
+    exact: bool = True
+
+    @property
+    def limit(self) -> int:
+        """Most pair steps."""
+        return 2**62 if self.max_iter is None else self.max_iter
 
     @property
     def ridge(self) -> float:
@@ -192,11 +209,13 @@ class Solution:
     beta : ndarray of shape (n,)
         Signed dual coefficients y α.
     gap : float
-        Of the optimality conditions.
+        Of the optimality conditions; computed in float64 wherever the rounding of float32 might matter.
     steps : int
         Pair steps taken.
     converged : bool
         Whether the gap is below the tolerance.
+    residual : ndarray of shape (n,)
+        y − K̃β.
     """
 
     beta: Array
@@ -204,6 +223,7 @@ class Solution:
     gap: float
     steps: int
     converged: bool
+    residual: Array
 
 
 def largest_store(n: int, memory: int) -> int:
@@ -288,13 +308,51 @@ def solve(
     finer = source.refined_bytes if source.dtype == np.float32 else None
     left = -1 if finer is None else options.memory - finer
     coarse = left >= least_memory(n, 8)
-    solution = _Outer(source, y, box, ridge, options, room, many, coarse, steady).run(beta)
-    if not coarse or single_error(solution.beta) < _ERROR * options.tol:
+    outer = _Outer(source, y, box, ridge, options, room, many, coarse, steady)
+    solution = outer.run(beta)
+    if finer is None:
+        return _certain(solution, source.rounding, options.tol) if source.dtype == np.float64 else solution
+    settled = single_error(solution.beta) < _ERROR * options.tol
+    if options.exact and (settled or not coarse):
+        error = source.rounding * float(np.abs(solution.beta).sum())
+        if error >= _ERROR * options.tol:
+            solution = outer.corrected(solution, error)
+            settled = solution.converged
+    if settled or not coarse:
         return solution
+    del outer
     many = bool(np.count_nonzero(solution.beta) > _MANY * n)
     options = replace(options, memory=left)
-    fine = _Outer(source.refined(steady.pulse), y, box, ridge, options, room, many, False, steady)
-    return fine.run(solution.beta, solution.steps)
+    refined = Vectors(source.exact_rows(np.arange(n), steady.pulse))
+    solution = _Outer(refined, y, box, ridge, options, room, many, False, steady).run(solution.beta, solution.steps)
+    return _certain(solution, refined.rounding, options.tol)
+
+
+def _certain(solution: Solution, rounding: float, tol: float) -> Solution:
+    """Return a solution whose gap counts the rounding of float64 as well, if that is not far below the tolerance."""
+    error = rounding * float(np.abs(solution.beta).sum())
+    if error < _ERROR * tol:
+        return solution
+    return replace(solution, gap=solution.gap + error, converged=solution.gap + error < tol)
+
+
+def exact_product(source: KernelRows, beta: Array, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
+    """Return K β in float64 at some points, all β of the others being 0; from tiles that take little memory."""
+    values, total = beta[points], np.zeros(len(points))
+    for top in range(0, len(points), _TILE):
+        here = slice(top, top + _TILE)
+        rows = source.exact_rows(points[here], progress)
+        left = rows, squared_norms(rows)
+        tile = kernel_tiles(left, left, None, progress)
+        set_own(tile)
+        total[here] += tile @ values[here]
+        for start in range(top + _TILE, len(points), _TILE):
+            there = slice(start, start + _TILE)
+            columns = source.exact_rows(points[there], progress)
+            tile = kernel_tiles(left, (columns, squared_norms(columns)), None, progress)
+            total[here] += tile @ values[there]
+            total[there] += values[here] @ tile
+    return total
 
 
 def _first_quarter(y: Array) -> Indices:
@@ -349,20 +407,49 @@ class _Outer:
         self._rows = CachedRows(source, store, options.tol, progress.pulse)
         if many and capacity == n:
             self._rows.keep_all()
+        self._matrix: NDArray[np.floating] = np.empty((0, 0))
 
-    def run(self, beta: Array, steps: int = 0) -> Solution:
-        """Solve from a feasible β, after so many steps taken before."""
+    def corrected(self, solution: Solution, error: float) -> Solution:
+        """Return a solution whose gap is computed in float64, solving on from there while that closes it.
+
+        Parameters
+        ----------
+        error : float
+            A bound on the error of the residuals: what satisfies its conditions by more than that is left as it is.
+        """
+        best = np.inf
+        while True:
+            beta = solution.beta
+            up, down = beta < self._box.upper, beta > self._box.lower
+            excess = solution.residual - solution.bias
+            margin = np.where(up, np.where(down, 0.0, -excess), excess)
+            points = np.flatnonzero((beta != 0.0) | (margin < 2.0 * error + self._options.tol))
+            residual = solution.residual.copy()
+            product = exact_product(self._source, beta, points, self._progress.pulse)
+            residual[points] = self._y[points] - product - at(self._ridge, points) * beta[points]
+            gap, bias = kkt_gap(residual, beta, self._box)
+            converged = gap < self._options.tol
+            solution = replace(solution, gap=gap, bias=bias, converged=converged, residual=residual)
+            self._progress.report(0.0, SolverStep(0, gap, int(np.count_nonzero(beta))))
+            if converged or gap > 0.5 * best or solution.steps >= self._options.limit:
+                return solution
+            best = gap
+            solution = self.run(beta, solution.steps, residual)
+
+    def run(self, beta: Array, steps: int = 0, residual: Array | None = None) -> Solution:
+        """Solve from a feasible β, after so many steps taken before; with its residuals y − K̃β if they are known."""
         self._steps = steps
         options, box = self._options, self._box
         beta = beta.copy()
-        residual = self._y.copy()
-        if self._whole:
+        if self._whole and not len(self._matrix):
             self._matrix = self._kernel(np.arange(len(beta)))
+        known, residual = residual is not None, self._y.copy() if residual is None else residual.copy()
+        if not known and self._whole:
             residual -= kernel_product(self._matrix, beta, options.tol, self._progress.pulse)
-        else:
+        elif not known:
             support = np.flatnonzero(beta)
             self._shift(residual, support, beta[support], support)
-        limit = options.max_iter if options.max_iter is not None else 2**62
+        limit = options.limit
         iteration, stalled, best, first, objective = 0, 0, np.inf, None, np.inf
         while True:
             gap, bias = kkt_gap(residual, beta, box)
@@ -376,7 +463,7 @@ class _Outer:
             best = min(best, gap)
             enough = max(options.tol, single_error(beta)) if self._coarse else options.tol
             if gap < enough or self._steps >= limit or stalled > _MOST_STALLED:
-                return Solution(beta, bias, gap, self._steps, gap < options.tol)
+                return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
             before = beta
             if self._whole:
                 beta, residual, _ = self._minimise(self._matrix, residual, beta, box, self._ridge, 0.0, limit)
@@ -384,7 +471,7 @@ class _Outer:
                 beta = self._outer_step(residual, beta, bias, gap, limit)
             iteration += 1
             if np.array_equal(beta, before):
-                return Solution(beta, bias, gap, self._steps, gap < options.tol)
+                return Solution(beta, bias, gap, self._steps, gap < options.tol, residual)
 
     def _outer_step(self, residual: Array, beta: Array, bias: float, gap: float, limit: int) -> Array:
         """Solve for the points that matter, and update the residuals of all in place."""

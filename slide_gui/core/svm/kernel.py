@@ -14,15 +14,18 @@ from slide_gui.core.validation import check_whole
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
+    "COARSE",
     "Embedding",
     "Gram",
     "KernelRows",
     "Values",
     "Vectors",
     "block_sizes",
+    "kernel_rounding",
     "kernel_tiles",
     "layer_distances",
     "median_distances",
+    "set_own",
     "shares_of",
     "squared_norms",
     "varying_columns",
@@ -165,6 +168,9 @@ _TILE_FLOPS = 1.5e9  # of float32 products: about 30 ms on one core
 _CACHED_VALUES = 32_768  # of a tile, that stay in a core's cache from the product to the exponential
 _BLOCK_ROWS = 2048
 _EMBEDDED_ROWS = 512
+_CENTRE_ROWS = 1000
+_CENTRE_COLUMNS = 512
+COARSE = 1e-4  # error of a kernel value from which float32 is too coarse to train or predict with
 
 
 @dataclass(frozen=True)
@@ -178,7 +184,7 @@ class Embedding:
     widths : tuple of float
         σ_t of each block.
     centre : ndarray of shape (d,)
-        Taken off before the division, for the sake of float32; the kernel does not depend on it.
+        Subtracted before the division, for the sake of float32; the kernel does not depend on it.
     """
 
     sizes: tuple[int, ...]
@@ -193,12 +199,19 @@ class Embedding:
         widths: ArrayLike,
         progress: Progress = NO_PROGRESS,
     ) -> Embedding:
-        """Return the embedding with these widths, centred on the rows of Z (read in blocks)."""
-        total = np.zeros(Z.shape[1])
-        for start in range(0, len(Z), _BLOCK_ROWS):
-            total += Z[start : start + _BLOCK_ROWS].sum(axis=0, dtype=np.float64)
+        """Return the embedding with these widths, centred on the median of each column.
+
+        One row far away would move the mean, and with it all others away from 0, where float32 is fine. The median is
+        that of at most 1 000 rows, evenly spaced.
+        """
+        rows = np.unique(np.linspace(0, len(Z) - 1, min(len(Z), _CENTRE_ROWS)).astype(np.intp))
+        sample = take_rows(Z, rows, progress)
+        centre = np.empty(Z.shape[1])
+        for start in range(0, len(centre), _CENTRE_COLUMNS):
+            columns = slice(start, start + _CENTRE_COLUMNS)
+            centre[columns] = np.median(np.asarray(sample[:, columns], np.float64), axis=0)
             progress.report(0.0)
-        return cls(tuple(sizes), tuple(float(w) for w in np.asarray(widths)), total / len(Z))
+        return cls(tuple(sizes), tuple(float(w) for w in np.asarray(widths)), centre)
 
     def __call__(
         self,
@@ -257,13 +270,18 @@ class KernelRows(Protocol):
         """Return the source of these points alone."""
         ...
 
-    def refined(self, progress: Progress = ...) -> KernelRows:
-        """Return the source of the same kernel in float64."""
+    @property
+    def rounding(self) -> float:
+        """Return a bound on the rounding error of a kernel value."""
+        ...
+
+    def exact_rows(self, points: Indices, progress: Progress = ...) -> Array:
+        """Return the embedded rows of some points in float64."""
         ...
 
     @property
     def refined_bytes(self) -> int | None:
-        """Return how much memory the refined source takes, or None if there is none."""
+        """Return the bytes of all embedded rows in float64, or None if they are not available."""
         ...
 
 
@@ -304,21 +322,30 @@ class Vectors:
         other = self.data, self.squares
         if columns is not None:
             other = left if columns is rows else (take_rows(self.data, columns, progress), self.squares[columns])
-        return kernel_tiles(left, other, out, progress)
+        values = kernel_tiles(left, other, out, progress)
+        if columns is None or columns is rows:
+            set_own(values, rows if columns is None else None)
+        return values
 
-    def refined(self, progress: Progress = NO_PROGRESS) -> Vectors:
-        """Return these vectors in float64."""
-        return Vectors(self.data.astype(np.float64))
+    @property
+    def rounding(self) -> float:
+        """A bound on the rounding error of a kernel value."""
+        return kernel_rounding(self.squares)
+
+    def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
+        """Return some of these vectors in float64."""
+        return take_rows(self.data, points, progress).astype(np.float64, copy=False)
 
     @property
     def refined_bytes(self) -> int:
         """Bytes of these vectors in float64."""
         return 8 * self.data.size
 
-    def distances(self, progress: Progress = NO_PROGRESS) -> Values:
-        """Return the squared distances between all these vectors, (n, n)."""
+    def distances(self, progress: Progress = NO_PROGRESS, dtype: DTypeLike | None = None) -> Values:
+        """Return the squared distances between all these vectors, (n, n); by default of the dtype of the vectors."""
         rows = self.data, self.squares
-        distances = kernel_tiles(rows, rows, None, progress, exponential=False)
+        distances: Values = np.empty((len(self), len(self)), self.dtype if dtype is None else dtype)
+        kernel_tiles(rows, rows, distances, progress, exponential=False)
         np.fill_diagonal(distances, 0.0)
         return distances
 
@@ -326,6 +353,31 @@ class Vectors:
 def squared_norms(data: Values) -> Values:
     """Return ‖z‖² of each row, of shape (n,)."""
     return np.asarray(np.einsum("ij,ij->i", data, data))
+
+
+def kernel_rounding(squares: Values) -> float:
+    """Return a bound on the rounding error of the kernel values between different vectors of these squared norms.
+
+    D = ‖a‖² + ‖b‖² − 2ab is right to eps (‖a‖² + ‖b‖²), and the error of exp(−D) is that times exp(−D) at most, where
+    D ≥ (‖a‖ − ‖b‖)²: a vector far from all others has kernel values of 0, however long it is.
+    """
+    eps = float(np.finfo(squares.dtype).eps)
+    ordered = np.sort(np.asarray(squares, np.float64))
+    gaps = np.diff(np.sqrt(ordered))
+    largest = float(np.max(2.0 * ordered[1:] * np.exp(-np.square(gaps)), initial=0.0))
+    return min(1.0, eps * max(1.0, largest))
+
+
+def set_own(values: Values, points: Indices | None = None) -> None:
+    """Set the kernel of each vector with itself to 1; rounding may leave nothing of that of a long one.
+
+    Parameters
+    ----------
+    values : ndarray of shape (m, n)
+        A row for each of some vectors, which are the columns `points`, by default the first m.
+    """
+    rows = np.arange(len(values))
+    values[rows, rows if points is None else points] = 1.0
 
 
 def kernel_tiles(
@@ -391,13 +443,18 @@ class Gram:
         """Return the source of these points alone (the distances are shared)."""
         return Gram(self.distances, self.points[rows], self.factor)
 
-    def refined(self, progress: Progress = NO_PROGRESS) -> Gram:
-        """Not to be had: there are no finer distances."""
+    @property
+    def rounding(self) -> float:
+        """A bound on the error of the exponential; that of the distances is not known."""
+        return float(np.finfo(self.dtype).eps)
+
+    def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> Array:
+        """Refuse: there are no rows, but only distances."""
         raise NotImplementedError
 
     @property
     def refined_bytes(self) -> None:
-        """There are no finer distances."""
+        """There are no rows."""
         return None
 
     def kernel(

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from slide_gui.core.svm.decomposition import Room, SolverOptions, SolverStep, least_memory, solve
 from slide_gui.core.svm.kernel import (
+    COARSE,
     Embedding,
     Values,
+    kernel_rounding,
     kernel_tiles,
     median_distances,
     shares_of,
@@ -108,6 +110,7 @@ class SvmModel:
 
 
 _SMALL = 1024  # rows up to which all is in float64
+_BLOCK_ROWS = 512
 _LARGE = 1000.0  # norm of the coefficients from which float32 kernel values would show in the margins
 
 
@@ -169,6 +172,8 @@ class PairProblems:
         As in `fit_svm`.
     weights : ndarray of shape (n,) or None
         Of the rows.
+    exact : bool
+        Whether the gaps have to hold in float64.
     """
 
     Z: NDArray[np.floating]
@@ -178,6 +183,7 @@ class PairProblems:
     parameters: SvmParameters
     start: SvmModel | None
     weights: Array | None = None
+    exact: bool = True
 
     @property
     def pairs(self) -> list[tuple[int, int]]:
@@ -194,7 +200,9 @@ class PairProblems:
         """
         p, pairs = self.parameters, self.pairs
         steady = MonotonicProgress(progress)
-        options = SolverOptions(LOSSES[p.loss].squared, self.C, p.tol, p.max_iter, seed=p.seed, shuffled=True)
+        options = SolverOptions(
+            LOSSES[p.loss].squared, self.C, p.tol, p.max_iter, seed=p.seed, shuffled=True, exact=self.exact
+        )
         sources, room = _Sources(self.Z, self.codes, self.embedding, p, len(numbers) > 1, steady.pulse), Room()
         for done, number in enumerate(numbers):
             pair = pairs[number]
@@ -247,26 +255,30 @@ def train(
     medians: Array | None = None,
     weights: Array | None = None,
     start: SvmModel | None = None,
+    exact: bool = True,
     progress: Progress = NO_PROGRESS,
     solve_pairs: Solve = one_after_the_other,
 ) -> SvmModel:
-    """Train at given widths and C; arguments as in `fit_svm`."""
+    """Train at given widths and C; arguments as in `fit_svm`. The gap of an `exact` model holds in float64."""
     n_classes = int(codes.max()) + 1
     if start is not None and (start.n_classes != n_classes or start.support.max(initial=0) >= len(codes)):
         start = None
     medians = median_distances(Z, sizes, seed=parameters.seed) if medians is None else medians
     steady = MonotonicProgress(progress)
     embedding = Embedding.of(Z, sizes, widths, steady.pulse)
-    solutions = list(solve_pairs(PairProblems(Z, codes, embedding, C, parameters, start, weights), steady))
+    solutions = list(solve_pairs(PairProblems(Z, codes, embedding, C, parameters, start, weights, exact), steady))
     support = np.unique(np.concatenate([solution.members for solution in solutions]))
     coefficients = np.zeros((len(solutions), len(support)))
     for row, solution in zip(coefficients, solutions, strict=True):
         row[np.searchsorted(support, solution.members)] = solution.beta
     shares = tuple(shares_of(widths, medians).tolist())
-    largest = np.linalg.norm(coefficients, axis=1).max()
+    vectors = embedding(Z, support, progress=steady.pulse)
+    coarse = np.finfo(np.float32).eps * squared_norms(vectors).max(initial=0.0) > COARSE
+    if coarse or len(codes) <= _SMALL or np.linalg.norm(coefficients, axis=1).max() > _LARGE:
+        vectors = embedding(Z, support, np.float64, steady.pulse)
     return SvmModel(
         embedding,
-        embedding(Z, support, np.float64 if largest > _LARGE else np.float32, steady.pulse),
+        vectors,
         support,
         coefficients,
         np.array([solution.bias for solution in solutions]),
@@ -297,7 +309,8 @@ class _Sources:
         self.members = [random.permutation(np.flatnonzero(codes == code)) for code in range(int(codes.max()) + 1)]
         self._columns = varying_columns(Z, pulse)
         self._Z, self._embedding, self._memory, self._pulse = Z, embedding, parameters.memory, pulse
-        self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if len(codes) <= _SMALL else np.float32)
+        fine = len(codes) <= _SMALL or self._too_coarse(len(codes))
+        self._dtype: np.dtype[np.floating] = np.dtype(np.float64 if fine else np.float32)
         self._shared: ClassRows | None = None
         self._free = self._memory - self._bytes(len(codes))
         shared_bytes = self._free // 3
@@ -326,6 +339,14 @@ class _Sources:
     def _bytes(self, n: int) -> int:
         """Return the bytes of so many embedded rows."""
         return self._dtype.itemsize * n * len(self._columns)
+
+    def _too_coarse(self, n: int) -> bool:
+        """True if kernel values in float32 are of no use: many rows lie far from the centre, and near to each other."""
+        squares = np.empty(n, np.float32)
+        for start in range(0, n, _BLOCK_ROWS):
+            rows = np.arange(start, min(start + _BLOCK_ROWS, n))
+            squares[rows] = squared_norms(self._embed(rows, np.dtype(np.float32), self._pulse))
+        return kernel_rounding(squares) > COARSE
 
     def _embed(self, rows: Indices, dtype: np.dtype[np.floating], progress: Progress) -> Values:
         return self._embedding(self._Z, rows, dtype, progress, self._columns)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import take_rows
-from slide_gui.core.svm.kernel import Values, Vectors, kernel_tiles, squared_norms
+from slide_gui.core.svm.kernel import Values, Vectors, kernel_rounding, kernel_tiles, set_own, squared_norms
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["ClassRows", "PairRows", "class_scores", "pairs_of"]
@@ -83,10 +83,9 @@ class ClassRows:
         """Return the kernel of the points of two classes, those of the first before those of the second."""
         return PairRows(self, (first, second), (len(self.members[first]), len(self.members[second])))
 
-    def refined(self, pair: tuple[int, int], sizes: tuple[int, int], progress: Progress) -> Vectors:
-        """Return the first points of two classes in float64."""
-        rows = np.concatenate([self.members[number][:size] for number, size in zip(pair, sizes, strict=True)])
-        return Vectors(self._embed(rows, np.dtype(np.float64), progress))
+    def exact_rows(self, rows: Indices, progress: Progress) -> NDArray[np.float64]:
+        """Return some rows of the data, embedded in float64."""
+        return np.asarray(self._embed(rows, np.dtype(np.float64), progress), np.float64)
 
     def within(self, number: int, points: Indices, out: Values, progress: Progress) -> None:
         """Fill the kernel between some points of a class and its first points, as many as `out` has columns."""
@@ -105,6 +104,7 @@ class ClassRows:
             narrow = whole[0][: out.shape[1]], whole[1][: out.shape[1]]
             some = narrow if len(rest) == len(narrow[0]) else self._some(number, points[rest], progress)
             out[rest] = kernel_tiles(some, narrow, None, progress)
+        set_own(out, points)
 
     def across(self, number: int, points: Indices, other: int, out: Values, progress: Progress) -> None:
         """Fill the kernel between some points of a class and the first of another, as many as `out` has columns."""
@@ -165,9 +165,17 @@ class PairRows:
             return PairRows(self._shared, self._pair, (first, len(rows) - first))
         return Vectors(self._rows(rows, NO_PROGRESS))
 
-    def refined(self, progress: Progress = NO_PROGRESS) -> Vectors:
-        """Return these points in float64."""
-        return self._shared.refined(self._pair, self._sizes, progress)
+    @property
+    def rounding(self) -> float:
+        """A bound on the rounding error of a kernel value."""
+        squares = [self._shared.squares[number][:size] for number, size in zip(self._pair, self._sizes, strict=True)]
+        return kernel_rounding(np.concatenate(squares))
+
+    def exact_rows(self, points: Indices, progress: Progress = NO_PROGRESS) -> NDArray[np.float64]:
+        """Return some of these points in float64."""
+        pairs = zip(self._pair, self._sizes, strict=True)
+        rows = np.concatenate([self._shared.members[number][:size] for number, size in pairs])
+        return self._shared.exact_rows(rows[points], progress)
 
     @property
     def refined_bytes(self) -> int:
@@ -188,7 +196,9 @@ class PairRows:
             points = self._rows(rows, progress)
             left = points, squared_norms(points)
             if columns is rows:
-                return kernel_tiles(left, left, out, progress)
+                values = kernel_tiles(left, left, out, progress)
+                set_own(values)
+                return values
             other = self._rows(columns, progress)
             return kernel_tiles(left, (other, squared_norms(other)), out, progress)
         if out is None:

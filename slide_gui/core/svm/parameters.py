@@ -8,7 +8,7 @@ from slide_gui.core.choices import Choice, check_choice, table_of
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.validation import check_flag, check_number, check_whole
 
-__all__ = ["GUARD", "LOSSES", "WIDTHS", "ChosenBy", "Loss", "SvmParameters"]
+__all__ = ["GUARD", "LOSSES", "WIDTHS", "Candidate", "ChosenBy", "Loss", "SvmParameters"]
 
 
 @dataclass(frozen=True)
@@ -123,26 +123,62 @@ GUARD = "median widths (guard)"
 
 
 @dataclass(frozen=True)
+class Candidate:
+    """Widths and a C that were evaluated on rows not trained on.
+
+    Attributes
+    ----------
+    kind : {"learned", "median"}
+        The widths, multiplied by `scale`.
+    wrong, total : float
+        Misclassified rows and all rows: their number, or the sum of their weights.
+    n_rows : int
+        Number of rows evaluated.
+    converged : bool
+        False if the solver was cut off in one of the trainings.
+    """
+
+    kind: str
+    scale: float
+    C: float
+    wrong: float = 0
+    total: float = 0
+    n_rows: int = 0
+    converged: bool = True
+
+
+@dataclass(frozen=True)
 class ChosenBy:
-    """What chose the widths.
+    """How the widths were chosen.
 
     Attributes
     ----------
     criterion : str
-        By which they were learned.
+        The criterion that they were learned by.
     guarded : bool
-        Whether the guard put median widths in their place.
+        True if median widths replaced the learned ones.
     learned_error, median_error : float or None
-        Share of the rows learned on that cross-validation gets wrong, with the learned widths and with the median
-        widths at the best scale, each at its best C. None where a class has too few rows for it.
+        Share of the held-out rows that are misclassified with the learned widths and with the median widths at their
+        best scale, each at its best C; neither was learned or selected on these rows. None if a class has too few rows.
+    n_held_out : int
+        Number of these rows; 0 in results that earlier versions stored.
+    candidates : tuple of Candidate
+        All that were evaluated, those on the held-out rows last.
     """
 
     criterion: str
     guarded: bool = False
     learned_error: float | None = None
     median_error: float | None = None
+    n_held_out: int = 0
+    candidates: tuple[Candidate, ...] = ()
 
     @property
     def name(self) -> str:
         """The criterion, or that the guard decided."""
         return GUARD if self.guarded else self.criterion
+
+    @property
+    def n_cut_off(self) -> int:
+        """Number of candidates whose training was cut off before it converged."""
+        return sum(not candidate.converged for candidate in self.candidates)

@@ -69,7 +69,7 @@ def fit_sigmoids(
             continue
         fitted = take_rows(Z, inside, steady.pulse), codes[inside], model.embedding.sizes, widths, model.C, parameters
         some = None if weights is None else weights[inside]
-        trained = train(*fitted, medians=ones, weights=some, progress=steady.pulse)
+        trained = train(*fitted, medians=ones, weights=some, exact=False, progress=steady.pulse)
         margins[outside] = trained.margins(take_rows(Z, outside, steady.pulse), progress=steady.pulse)
     sigmoids = []
     for column, pair in enumerate(pairs):

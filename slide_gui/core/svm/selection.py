@@ -1,24 +1,24 @@
-"""Widths times one scale, and C, chosen by held-out rows or cross-validation; the guard of learned widths."""
+"""Select widths and C: by cross-validation, on held-out rows, and learned widths against median widths."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from slide_gui.core.linear_algebra import at, take_rows
+from slide_gui.core.linear_algebra import take_rows
 from slide_gui.core.sampling import held_out_mask, stratified_subset
-from slide_gui.core.svm.criteria import relative
 from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
-from slide_gui.core.svm.kernel import Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
+from slide_gui.core.svm.kernel import COARSE, Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
 from slide_gui.core.svm.model import train
 from slide_gui.core.svm.pairs import class_scores, pairs_of
-from slide_gui.core.svm.parameters import ChosenBy
-from slide_gui.core.svm.widths import LearnedWidths, WidthsSample
-from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress, Stage
+from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy
+from slide_gui.core.svm.widths import LearnedWidths, WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 
 if TYPE_CHECKING:
     from slide_gui.core.svm.parameters import SvmParameters
@@ -28,10 +28,11 @@ __all__ = [
     "GLOBAL_SCALES",
     "NEAR_CS",
     "NEAR_SCALES",
+    "ChosenWidths",
     "GridPoint",
+    "choose_widths",
     "enough_fresh",
     "grid_bytes",
-    "guarded",
     "median_width_search",
     "stratified_folds",
     "tune",
@@ -48,11 +49,12 @@ FINER = (2.0 / 3.0, 1.5)  # of σ², beside the best of them at its C
 
 @dataclass(frozen=True)
 class GridPoint:
-    """Error of cross-validation at one σ and C."""
+    """Error of cross-validation at one σ and C; not `converged` if the solver was cut off in a fold."""
 
     sigma: float
     C: float
     error: float
+    converged: bool = True
 
 
 @dataclass(frozen=True)
@@ -99,7 +101,7 @@ def stratified_folds(codes: Indices, n_folds: int, seed: int) -> Indices:
 
 
 class CrossValidation:
-    """Which rows an SVM gets wrong that was trained without their fold, at kernels exp(−factor · D) of one matrix D.
+    """Find the rows that an SVM trained without their fold misclassifies, at kernels exp(−factor · D) of one matrix D.
 
     A training starts from the answer of the same fold at the last C of the same kernel.
 
@@ -131,22 +133,23 @@ class CrossValidation:
 
     def wrong(
         self, factor: float, C: float, folds: Sequence[int], progress: Progress = NO_PROGRESS
-    ) -> NDArray[np.bool_]:
-        """Return whether each row of these folds is wrong, in the order of the rows."""
+    ) -> tuple[NDArray[np.bool_], bool]:
+        """Return whether each row of these folds, in order, is misclassified, and whether all trainings converged."""
         if factor != self._factor:
             self._factor, self._starts = factor, {}
         source = Gram(self._distances, np.arange(len(self._codes)), factor)
-        wrong = np.zeros(len(self._codes), bool)
+        wrong, converged = np.zeros(len(self._codes), bool), True
         for fold in folds:
-            wrong[self._folds == fold] = self._judged(source, C, fold, progress)
-        return wrong[np.isin(self._folds, folds)]
+            wrong[self._folds == fold], solved = self._judged(source, C, fold, progress)
+            converged = converged and solved
+        return wrong[np.isin(self._folds, folds)], converged
 
-    def _judged(self, source: Gram, C: float, fold: int, progress: Progress) -> NDArray[np.bool_]:
-        """Return which rows of one fold are wrong."""
+    def _judged(self, source: Gram, C: float, fold: int, progress: Progress) -> tuple[NDArray[np.bool_], bool]:
+        """Return which rows of one fold are misclassified, and whether the trainings of all pairs converged."""
         codes, inside = self._codes, self._folds != fold
         n_classes = int(codes.max()) + 1
         outside = np.flatnonzero(~inside)
-        margins = np.empty((len(outside), len(pairs_of(n_classes))))
+        margins, converged = np.empty((len(outside), len(pairs_of(n_classes)))), True
         for column, pair in enumerate(pairs_of(n_classes)):
             members = np.flatnonzero(inside & ((codes == pair[0]) | (codes == pair[1])))
             y = np.where(codes[members] == pair[1], 1.0, -1.0)
@@ -154,6 +157,7 @@ class CrossValidation:
             weights = None if self._weights is None else self._weights[members]
             solution = solve(source.take(members), y, options, weights=weights, start=start, progress=progress)
             self._starts[fold, pair[0], pair[1]] = solution.beta
+            converged = converged and solution.converged
             support = np.flatnonzero(solution.beta)
             values = source.between(outside, members[support], progress=progress)
             margins[:, column] = values @ solution.beta[support] + solution.bias
@@ -161,7 +165,7 @@ class CrossValidation:
             predicted = (margins[:, 0] > 0.0).astype(np.intp)
         else:
             predicted = np.argmax(class_scores(margins, n_classes), axis=1)
-        return np.asarray(predicted != codes[outside])
+        return np.asarray(predicted != codes[outside]), converged
 
 
 def median_width_search(
@@ -215,7 +219,12 @@ def median_width_search(
     folds = stratified_folds(codes, n_folds, seed)
     sizes = block_sizes(Z.shape[1], groups)
     widths = widths_from(median_distances(Z, sizes, seed=seed, progress=pulse))
-    distances = Vectors(Embedding.of(Z, sizes, widths, pulse)(Z, progress=pulse)).distances(pulse)
+    embedding = Embedding.of(Z, sizes, widths, pulse)
+    vectors = Vectors(embedding(Z, progress=pulse))
+    if vectors.rounding > COARSE:
+        vectors = Vectors(embedding(Z, dtype=np.float64, progress=pulse))
+    distances = vectors.distances(pulse, np.float32)
+    del vectors
     options = SolverOptions(squared, 1.0, memory=memory // 2, seed=seed)
     judged = CrossValidation(distances, codes, folds, options)
     points: list[GridPoint] = []
@@ -223,8 +232,8 @@ def median_width_search(
 
     def judge(sigma: float, Cs: Sequence[float]) -> None:
         for C in Cs:
-            wrong = judged.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
-            points.append(GridPoint(sigma, C, float(np.mean(wrong))))
+            wrong, converged = judged.wrong(1.0 / sigma**2, C, range(n_folds), pulse)
+            points.append(GridPoint(sigma, C, np.count_nonzero(wrong) / n, converged))
             steady.report(len(points) / total, points[-1])
 
     for factor in factors:
@@ -300,19 +309,18 @@ def tune(
     steady = MonotonicProgress(progress)
     fitted, judged = take_rows(Z, inside, steady.pulse), take_rows(Z, outside, steady.pulse)
     best, fewest = points[0], np.inf
-    medians, counting = np.ones(len(sizes)), at(relative(weights), outside)
-    some = None if weights is None else weights[inside]
+    medians, some = np.ones(len(sizes)), _of(weights, inside)
     for number, (scale, C) in enumerate(points):
         steady.report(number / len(points), Stage("trying scales and C", number, len(points)))
         at_point = sizes, widths * scale, C, parameters
-        model = train(fitted, codes[inside], *at_point, medians=medians, weights=some, progress=steady.pulse)
-        wrong = float(np.sum(counting * (model.predict(judged, progress=steady.pulse) != codes[outside])))
+        model = train(
+            fitted, codes[inside], *at_point, medians=medians, weights=some, exact=False, progress=steady.pulse
+        )
+        predicted = model.predict(judged, progress=steady.pulse)
+        wrong = _total(predicted != codes[outside], _of(weights, outside))
         if wrong < fewest:
             best, fewest = (scale, C), wrong
     return best
-
-
-Point = tuple[float, float]  # rate 1/scale², C
 
 
 _FACTORS = (0.1, 0.3, 1.0, 3.0)  # σ_t² = factor · L · median D_t
@@ -322,89 +330,234 @@ _HARDER = (1.0, 3.0, 10.0)  # of the learned C: what is smooth or squared likes 
 _FOLDS = 5
 _FEW = 250  # rows whose errors tell which points of a grid are worth all folds
 _BEST = 3
-_MARGIN = 2.0  # standard errors of the difference
-_STEPS_A_ROW = 100  # pair steps of one training: what is not solved by then is judged as it is
+_JUDGED = 200  # rows held out of the sample for the comparison: one fold, or two if that has fewer
+_MOST_JUDGED = 5000
+_BLOCK = 500
+_STEPS_A_ROW = 100  # pair steps of one training: what is not solved by then is evaluated as it is, and marked
 
 
-def guarded(
+@dataclass(frozen=True, eq=False)
+class ChosenWidths:
+    """The widths and the C that `choose_widths` selects.
+
+    Attributes
+    ----------
+    widths : ndarray of shape (L,)
+    C : float
+    history : tuple of WidthsStep
+        How widths were learned; if the median widths were selected, perhaps on a part of the sample.
+    chosen : ChosenBy
+        The comparison.
+    """
+
+    widths: Array
+    C: float
+    history: tuple[WidthsStep, ...]
+    chosen: ChosenBy
+
+
+def choose_widths(
+    Z: NDArray[np.floating],
+    codes: Indices,
+    sizes: tuple[int, ...],
     sample: WidthsSample,
-    learned: LearnedWidths,
+    options: WidthOptions,
+    parameters: SvmParameters,
     *,
-    squared: bool,
-    C: float | None = None,
-    memory: int = 2 << 30,
-    seed: int = 0,
+    weights: Array | None = None,
     progress: Progress = NO_PROGRESS,
-) -> tuple[Array, float, ChosenBy]:
-    """Return the learned widths or the median widths times a scale, whichever cross-validation prefers, with C.
+) -> ChosenWidths:
+    """Learn widths, compare them with median widths on rows that neither was learned on, and keep the better.
 
-    Both are judged on the same folds, so that the rows that only one of them gets wrong decide: the median widths
-    replace the learned ones if they are better by more than two standard errors of that difference, 2 √(b + c) where
-    b and c rows are wrong with one only. Learned widths have seen the rows they are judged on, but they are few numbers
-    for many rows; the best point of a grid has been chosen by these very errors, which makes it look better by about
-    one standard error. On images, median widths that were better by less than two had more errors on new rows as often
-    as not; a criterion that collapses is found out by 2.3 and more on 500 rows, and by far more on 2 000. Rows with
-    weights count by them.
+    If at least a fifth of all rows are outside the sample, both are learned on the sample and evaluated on up to 5 000
+    of the other rows. Otherwise a fifth of the sample is held out, or two in turn if a fifth has fewer than 200 rows:
+    both are learned on the other rows and evaluated on the fifth, and the better is learned again on the whole sample.
+    Learning selects C, and the scale of the median widths, by cross-validation on the rows that it is given. The one
+    with fewer errors on all held-out rows together is the better; the learned widths win ties.
 
     Parameters
     ----------
+    Z : ndarray of shape (n, d)
+    codes : ndarray of int, shape (n,)
     sample : WidthsSample
-        The rows learned on.
-    squared : bool
-        Squared hinge, whose C was learned with the widths; with the hinge, C is chosen here for the learned widths too.
-    C : float or None
-        Given; None: chosen.
-    memory : int
-        Bytes for kernel values.
-    seed : int
-        Of the folds.
+        The rows to learn on.
+    options : WidthOptions
+        Of learning. A descent never starts at `near` if the widths are compared on rows of the sample.
+    parameters : SvmParameters
+        Loss, C, memory and seed.
+    weights : ndarray of shape (n,), optional
+        Of all rows: errors count by them.
     progress : Progress
-        Told a `Stage`, and at the end the `ChosenBy`.
+        Told each `WidthsStep` on the whole sample, and at the end the `ChosenBy`.
     """
-    if np.bincount(sample.codes).min() < 2:
-        return np.asarray(learned.widths), learned.C if C is None else C, ChosenBy(learned.criterion)
-    n, steady = len(sample.codes), MonotonicProgress(progress)
-    folds = stratified_folds(sample.codes, _FOLDS, seed)
-    options = SolverOptions(squared, 1.0, max_iter=_STEPS_A_ROW * n, memory=memory // 2, seed=seed)
-    learned_Cs = (tuple(learned.C * factor for factor in _HARDER) if squared else _HINGE_CS) if C is None else (C,)
-    Cs = (_CS if squared else _HINGE_CS) if C is None else (C,)
-    weights = np.broadcast_to(relative(sample.weights), n)
+    comparison = _Comparison(options, parameters, progress)
+    if enough_fresh(len(sample.rows), len(codes)):
+        found = comparison.on_fresh_rows(sample, Z, codes, sizes, weights)
+    else:
+        found = comparison.on_folds(sample)
+    progress.report(1.0, found.chosen)
+    return found
 
-    def best(widths: Array, points: list[Point], done: float) -> tuple[Point, NDArray[np.bool_]]:
-        """Return the point with the fewest errors over all folds, of the best few on the first folds."""
-        judge = CrossValidation(sample.exponents(widths, steady.pulse), sample.codes, folds, options, sample.weights)
-        first = min(_FOLDS, -(-_FEW * _FOLDS // n)) if len(points) > _BEST else _FOLDS
-        wrong: dict[Point, NDArray[np.bool_]] = {}
-        early = folds < first
-        rows = np.concatenate([np.flatnonzero(early), np.flatnonzero(~early)])
 
-        def errors(point: Point) -> float:
-            return float(weights[rows[: len(wrong[point])]] @ wrong[point])
+class _Comparison:
+    """Learned against median widths, and the candidates evaluated for it."""
 
-        for number, point in enumerate(points):
-            steady.report(done + 0.3 * number / len(points), Stage("comparing with median widths"))
-            wrong[point] = judge.wrong(*point, range(first), steady.pulse)
+    def __init__(self, options: WidthOptions, parameters: SvmParameters, progress: Progress) -> None:
+        self._learning, self._parameters, self._progress = options, parameters, progress
+        self._squared = LOSSES[parameters.loss].squared
+        self._tried: list[Candidate] = []
+        self._held_out: list[Candidate] = []
+
+    def on_fresh_rows(
+        self,
+        sample: WidthsSample,
+        Z: NDArray[np.floating],
+        codes: Indices,
+        sizes: tuple[int, ...],
+        weights: Array | None,
+    ) -> ChosenWidths:
+        """Compare on rows outside the sample."""
+        learned = learn_on(sample, self._learning, progress=self._progress.part(0.0, 0.6))
+        if np.bincount(sample.codes).min() < 2:
+            return self._uncompared(learned)
+        steady = MonotonicProgress(self._progress.part(0.6, 1.0))
+        both = self._selected(sample, learned, steady.part(0.0, 0.8))
+        outside = np.setdiff1d(np.arange(len(codes)), sample.rows, assume_unique=True)
+        outside = outside[stratified_subset(codes[outside], _MOST_JUDGED, self._parameters.seed)]
+        fitted = take_rows(Z, sample.rows, steady.pulse)
+        limited = replace(self._parameters, max_iter=_STEPS_A_ROW * len(fitted))
+        for widths, best in both:
+            given = fitted, sample.codes, sizes, widths, best.C, limited
+            model = train(*given, medians=sample.medians, weights=sample.weights, exact=False, progress=steady.pulse)
+            blocks = [outside[top : top + _BLOCK] for top in range(0, len(outside), _BLOCK)]
+            predicted = [model.predict(take_rows(Z, rows, steady.pulse), progress=steady.pulse) for rows in blocks]
+            wrong = np.concatenate(predicted) != codes[outside]
+            self._held_out.append(_counted(best, wrong, _of(weights, outside), model.converged))
+        chosen = self._decision(learned.criterion)
+        widths, best = both[chosen.guarded]
+        return ChosenWidths(widths, best.C, learned.history, chosen)
+
+    def on_folds(self, sample: WidthsSample) -> ChosenWidths:
+        """Compare on folds of the sample, then learn on all of it."""
+        learned, n = None, len(sample.codes)
+        if np.bincount(sample.codes).min() > 2:
+            folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed)
+            n_held_out = 1 if n >= _FOLDS * _JUDGED else 2
+            for fold in range(n_held_out):
+                part = self._progress.part(0.6 * fold / n_held_out, 0.6 * (fold + 1) / n_held_out)
+                steady = MonotonicProgress(part)
+                steady.report(0.0, Stage("learning widths on four fifths to compare them", fold, n_held_out))
+                inside = sample.on(np.flatnonzero(folds != fold), steady.pulse)
+                try:
+                    learned = learn_on(inside, replace(self._learning, near=()), progress=_unheard(steady))
+                except ValueError:  # no finite value of the criterion on this part; perhaps on the whole sample
+                    continue
+                for widths, best in self._selected(inside, learned, steady.part(0.7, 1.0)):
+                    judge = self._cross_validation(sample, widths, folds, steady.pulse)
+                    wrong, converged = judge.wrong(1.0, best.C, [fold], steady.pulse)
+                    self._held_out.append(_counted(best, wrong, _of(sample.weights, folds == fold), converged))
+        if learned is None:
+            return self._uncompared(learn_on(sample, self._learning, progress=self._progress))
+        chosen = self._decision(learned.criterion)
+        steady = MonotonicProgress(self._progress.part(0.6, 1.0))
+        if chosen.guarded:
+            widths, best = self._best_median(sample, steady)
+        else:
+            near = (*self._learning.near, (learned.widths, learned.C))
+            learned = learn_on(sample, replace(self._learning, near=near, starts=0), progress=steady.part(0.0, 0.8))
+            widths, best = self._best_learned(sample, learned, steady.part(0.8, 1.0))
+        return ChosenWidths(widths, best.C, learned.history, chosen)
+
+    def _uncompared(self, learned: LearnedWidths) -> ChosenWidths:
+        """Return the learned widths if a class has too few rows to hold any out."""
+        C = learned.C if self._parameters.C is None else self._parameters.C
+        return ChosenWidths(np.asarray(learned.widths), C, learned.history, ChosenBy(learned.criterion))
+
+    def _selected(
+        self, sample: WidthsSample, learned: LearnedWidths, progress: Progress
+    ) -> tuple[tuple[Array, Candidate], tuple[Array, Candidate]]:
+        progress.report(0.0, Stage("comparing with median widths"))
+        return (
+            self._best_learned(sample, learned, progress.part(0.0, 0.3)),
+            self._best_median(sample, progress.part(0.3, 1.0)),
+        )
+
+    def _best_learned(
+        self, sample: WidthsSample, learned: LearnedWidths, progress: Progress
+    ) -> tuple[Array, Candidate]:
+        Cs = [learned.C * factor for factor in _HARDER] if self._squared else _HINGE_CS
+        return self._best(sample, "learned", np.asarray(learned.widths), (1.0,), Cs, progress)
+
+    def _best_median(self, sample: WidthsSample, progress: Progress) -> tuple[Array, Candidate]:
+        medians, scales = widths_from(sample.medians, float(len(sample.medians))), np.sqrt(_FACTORS).tolist()
+        return self._best(sample, "median", medians, scales, _CS if self._squared else _HINGE_CS, progress)
+
+    def _best(
+        self,
+        sample: WidthsSample,
+        kind: str,
+        widths: Array,
+        scales: Sequence[float],
+        Cs: Sequence[float],
+        progress: Progress,
+    ) -> tuple[Array, Candidate]:
+        """Return the widths and the point with the fewest errors over all folds, of the best few on the first folds."""
+        steady = MonotonicProgress(progress)
+        folds = stratified_folds(sample.codes, _FOLDS, self._parameters.seed)
+        judge = self._cross_validation(sample, widths, folds, steady.pulse)
+        given = self._parameters.C
+        points = [Candidate(kind, scale, C) for scale in scales for C in (Cs if given is None else (given,))]
+        first = min(_FOLDS, -(-_FEW * _FOLDS // len(folds))) if len(points) > _BEST else _FOLDS
+        wrong = np.zeros((len(points), len(folds)), bool)
+
+        def evaluate(number: int, some: range, done: float) -> Candidate:
+            """Return a point with its errors on all folds up to the last of these."""
+            steady.report(done + 0.5 * number / len(points))
+            point, now = points[number], folds < some.stop
+            errors, converged = judge.wrong(point.scale**-2.0, point.C, some, steady.pulse)
+            wrong[number, np.isin(folds, some)] = errors
+            return _counted(point, wrong[number, now], _of(sample.weights, now), converged and point.converged)
+
+        points = [evaluate(number, range(first), 0.0) for number in range(len(points))]
+        kept = sorted(sorted(range(len(points)), key=lambda number: points[number].wrong)[:_BEST])
         if first < _FOLDS:
-            points = sorted(sorted(points, key=errors)[:_BEST])
-            for number, point in enumerate(points):
-                steady.report(done + 0.3 + 0.2 * number / len(points))
-                rest = judge.wrong(*point, range(first, _FOLDS), steady.pulse)
-                wrong[point] = np.concatenate([wrong[point], rest])
-        least = min(points, key=errors)
-        judged = np.empty(n, bool)
-        judged[rows] = wrong[least]  # they were judged fold by fold
-        return least, judged
+            for number in kept:
+                points[number] = evaluate(number, range(first, _FOLDS), 0.5)
+        self._tried += points
+        best = points[min(kept, key=lambda number: points[number].wrong)]
+        return widths * best.scale, best
 
-    medians = widths_from(sample.medians, float(len(sample.medians)))
-    (_, learned_C), ours = best(np.asarray(learned.widths), [(1.0, each) for each in learned_Cs], 0.0)
-    grid = [(1.0 / factor, each) for factor in _FACTORS for each in Cs]
-    (rate, median_C), theirs = best(medians, grid, 0.5)
-    only_ours, only_theirs = weights[ours & ~theirs], weights[theirs & ~ours]
-    deviation = np.sqrt(np.square(only_ours).sum() + np.square(only_theirs).sum())
-    better = only_ours.sum() - only_theirs.sum() > _MARGIN * deviation
-    errors_by_weight = (float((weights * each).sum() / n) for each in (ours, theirs))
-    chosen = ChosenBy(learned.criterion, bool(better), *errors_by_weight)
-    progress.report(1.0, chosen)
-    if better:
-        return medians / np.sqrt(rate), median_C, chosen
-    return np.asarray(learned.widths), learned_C, chosen
+    def _cross_validation(
+        self, sample: WidthsSample, widths: Array, folds: Indices, progress: Progress
+    ) -> CrossValidation:
+        given, limit = self._parameters, _STEPS_A_ROW * len(folds)
+        options = SolverOptions(self._squared, 1.0, max_iter=limit, memory=given.memory // 2, seed=given.seed)
+        return CrossValidation(sample.exponents(widths, progress), sample.codes, folds, options, sample.weights)
+
+    def _decision(self, criterion: str) -> ChosenBy:
+        """Return which widths have fewer errors on all held-out rows together."""
+        by_kind = [[each for each in self._held_out if each.kind == kind] for kind in ("learned", "median")]
+        learned, median = (math.fsum(each.wrong for each in some) for some in by_kind)
+        total = math.fsum(each.total for each in by_kind[0])
+        n_rows = sum(each.n_rows for each in by_kind[0])
+        candidates = (*self._tried, *self._held_out)
+        return ChosenBy(criterion, median < learned, learned / total, median / total, n_rows, candidates)
+
+
+def _unheard(progress: Progress) -> Progress:
+    """Return a progress for the first 70 % whose steps are not shown: they are not of the result."""
+    return Listener(lambda fraction, _: progress.report(0.7 * fraction))
+
+
+def _of(weights: Array | None, rows: NDArray[Any]) -> Array | None:
+    return None if weights is None else weights[rows]
+
+
+def _total(counts: NDArray[np.bool_], weights: Array | None) -> float:
+    """Return the number of rows that are True, or the sum of their weights: equal sets have equal sums."""
+    return int(np.count_nonzero(counts)) if weights is None else math.fsum(weights[counts])
+
+
+def _counted(point: Candidate, wrong: NDArray[np.bool_], weights: Array | None, converged: bool) -> Candidate:
+    total = _total(np.ones(len(wrong), bool), weights)
+    return replace(point, wrong=_total(wrong, weights), total=total, n_rows=len(wrong), converged=converged)

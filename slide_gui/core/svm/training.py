@@ -15,18 +15,18 @@ from slide_gui.core.svm.kernel import (
     widths_from,
 )
 from slide_gui.core.svm.model import Solve, SvmModel, one_after_the_other, train
-from slide_gui.core.svm.parameters import LOSSES, ChosenBy, SvmParameters
+from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import (
     C_GRID,
     GLOBAL_SCALES,
     MOST_ROWS,
     NEAR_CS,
     NEAR_SCALES,
+    choose_widths,
     enough_fresh,
-    guarded,
     tune,
 )
-from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.core.svm.widths import WidthOptions, WidthsSample, WidthsStep
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
@@ -93,8 +93,10 @@ def fit_svm(
     )
     pulse = progress.part(0.0, 0.0)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
-    learning = 0.3 if parameters.widths == "learn" else 0.0
-    part = progress.part(0.0, learning + 0.2)
+    # Learning takes about 13 times as long a pair of rows as training does, on the rows of the subset only.
+    learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
+    chosen_by = 0.1 + 0.85 * learning / (learning + min(len(codes), MOST_ROWS) ** 2)
+    part = progress.part(0.0, chosen_by)
     widths, C, history, chosen = _choose(Z, codes, sizes, medians, weights, parameters, part)
     return train(
         Z,
@@ -108,7 +110,7 @@ def fit_svm(
         medians=medians,
         weights=weights,
         start=start,
-        progress=progress.part(learning + 0.2, 1.0),
+        progress=progress.part(chosen_by, 1.0),
         solve_pairs=solve_pairs,
     )
 
@@ -181,18 +183,16 @@ def _choose(
         parameters.starts,
         seed=parameters.seed,
         memory=parameters.memory,
-        near=parameters.near,
+        near=() if parameters.near is None else (parameters.near,),
     )
     sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights)
-    learned = learn_on(sample, options, progress=progress.part(0.0, 0.6))
-    squared, memory, seed = LOSSES[parameters.loss].squared, parameters.memory, parameters.seed
-    part = progress.part(0.6, 0.8)
-    widths, C, chosen = guarded(sample, learned, squared=squared, C=given, memory=memory, seed=seed, progress=part)
-    if parameters.retune and enough_fresh(len(sample.rows), len(codes)):
-        del sample
+    part, seen = progress.part(0.0, 0.9), sample.rows
+    found = choose_widths(Z, codes, sizes, sample, options, parameters, weights=weights, progress=part)
+    widths, C = found.widths, found.C
+    del sample
+    if parameters.retune and enough_fresh(len(seen), len(codes)):
         Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
-        part = progress.part(0.8, 1.0)
-        near, seen = (NEAR_SCALES, Cs), learned.subset
-        scale, C = tune(Z, codes, sizes, widths, *near, parameters, part, learned_on=seen, weights=weights)
+        part = progress.part(0.9, 1.0)
+        scale, C = tune(Z, codes, sizes, widths, NEAR_SCALES, Cs, parameters, part, learned_on=seen, weights=weights)
         widths = widths * scale
-    return widths, C, learned.history, chosen
+    return widths, C, found.history, found.chosen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import Any
 
@@ -39,15 +39,15 @@ class WidthOptions:
     subset_size : int
         Learn on a stratified subset of at most so many points.
     starts : int
-        How many of the best starting points of a grid to descend from.
+        How many of the best starting points of a grid to descend from; at most one if there are others `near`.
     max_iter : int
         Most iterations of L-BFGS-B a start.
     seed : int
         Of the subset and of the points held out.
     memory : int
         Bytes for the matrices of distances and kernel values.
-    near : (widths, C) or None
-        Start here too (a neighbouring problem's answer), beside the best point of the grid.
+    near : tuple of (widths, C)
+        Start here too (at the solutions of neighbouring problems).
     """
 
     criterion: str = AUTO
@@ -57,7 +57,7 @@ class WidthOptions:
     max_iter: int = 50
     seed: int = 0
     memory: int = 1 << 31
-    near: tuple[tuple[float, ...], float] | None = None
+    near: tuple[tuple[tuple[float, ...], float], ...] = ()
 
 
 class Objective:
@@ -164,6 +164,7 @@ _SCALES = (0.1, 0.3, 1.0, 3.0)  # σ_t² = scale · L · median D_t
 _START_CS = (1.0, 10.0, 100.0)
 _START_ROWS = 600
 _PART_ROWS = 1000  # on which descents begin, where there are twice as many
+_USUAL_STEPS = 6
 _QUIET_STEPS = 3  # in a row that change the objective by less than 1e-4 of it, after which a descent ends
 _FIRST_STEP = 0.3  # of the logarithms, down the gradient: a gradient as it is may be a thousandth of a step
 _PRIOR = 0.01
@@ -282,7 +283,6 @@ class _Descent:
         value, _, n_support = self.evaluated(theta)
         log_widths, log_c = self.objective.split(theta)
         widths = np.exp(log_widths)
-        options = self.objective.options
         step = WidthsStep(
             len(self.history),
             self.start,
@@ -295,7 +295,8 @@ class _Descent:
         )
         self.history.append(step)
         iterations = sum(1 for past in self.history if past.start == self.start)
-        self.progress.report(min(iterations / (options.max_iter + 1), 1.0), step)
+        # Most descents end long before `max_iter`: half of the share is done after as many iterations as are usual.
+        self.progress.report(iterations / (iterations + _USUAL_STEPS), step)
 
     def after_iteration(self, intermediate_result: Any) -> None:
         """Stop after enough iterations in a row that change the objective by less than 1e-4 of it."""
@@ -392,6 +393,14 @@ class WidthsSample:
         distances = layer_distances(sample, sizes, steady.pulse)
         return cls(rows, codes[rows], medians, distances, None if weights is None else weights[rows])
 
+    def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
+        """Return the sample of some of these rows, given by their positions; with the same medians."""
+        distances = np.empty((len(self.distances), len(some), len(some)))
+        for target, whole in zip(distances, self.distances, strict=True):
+            target[:] = take_submatrix(whole, some, progress)
+        weights = None if self.weights is None else self.weights[some]
+        return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights)
+
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
         """Return Σ_t D_t / σ_t², (n, n)."""
         exponents = np.empty(self.distances.shape[1:], np.float32)
@@ -438,17 +447,21 @@ def learn_on(sample: WidthsSample, options: WidthOptions, *, progress: Progress 
     """Learn σ_t, and C unless it is given, on these rows; the rest as `learn_widths`."""
     steady = MonotonicProgress(progress)
     objective = Objective(sample.distances, sample.codes, options, steady.pulse, sample.weights)
-    origins = _origins(objective, sample.medians, steady)
+    origins = _origins(objective, sample.medians, steady.part(0.0, 0.15))
     starts = [(number, origin, origin) for number, origin in enumerate(origins)]
-    patience = _QUIET_STEPS
+    patience, begun = _QUIET_STEPS, 0.15
     if len(sample.codes) >= 2 * _PART_ROWS:
-        patience = 1  # it begins near its end
-        starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, steady)
+        patience, begun = 1, 0.4  # it begins near its end
+        part = MonotonicProgress(steady.part(0.15, 0.4))
+        starts = _descended(_part(objective, _PART_ROWS), sample.medians, starts, part)
+    rest = steady.part(begun, 1.0)
     history: list[WidthsStep] = []
     for done, (number, origin, begin) in enumerate(starts):
-        share = steady.part(done / len(starts), (done + 1) / len(starts))
+        share = rest.part(done / len(starts), (done + 1) / len(starts))
         objective.starts.clear()
         _Descent(objective, sample.medians, number, origin, begin, share, history, patience).run()
+    if not history and options.near:
+        return learn_on(sample, replace(options, near=()), progress=steady)
     if not history:
         raise ValueError(
             f"the {objective.criterion} criterion has no finite value at any start on these {len(sample.rows)} "
@@ -477,7 +490,8 @@ def _descended(
     """
     ends = []
     for number, origin, begin in starts:
-        progress.report(0.0, Stage(f"descending on {len(part.codes)} rows", number, len(starts)))
+        stage = Stage(f"descending on {len(part.codes)} rows", number, len(starts))
+        progress.report(number / len(starts), stage)
         history: list[WidthsStep] = []
         part.starts.clear()
         _Descent(part, medians, number, origin, begin, progress.pulse, history).run()
@@ -491,25 +505,25 @@ def _descended(
 
 
 def _origins(objective: Objective, medians: Array, progress: Progress) -> list[Array]:
-    """Return the best starting points of the grid scale × C, best first, judged on a few hundred points.
+    """Return the best starting points of the grid scale × C, best first, evaluated on a few hundred points.
 
-    A neighbour's answer comes before them, and one of them stays beside it: a valley followed along the
-    neighbours may end in a poor one.
+    The solutions of neighbouring problems come before them. One point of the grid stays if one is asked for: a valley
+    that is followed along the neighbours may end in a poor one.
     """
     options = objective.options
-    near = []
-    if options.near is not None:
-        log_widths = np.log(np.asarray(options.near[0], dtype=np.float64))
-        near = [log_widths if options.C is not None else np.append(log_widths, np.log(options.near[1]))]
+    near = [np.log([*widths, C])[: len(widths) + (options.C is None)] for widths, C in options.near]
+    n_starts = min(1, options.starts) if near else max(1, options.starts)
+    if n_starts == 0:
+        return near
     small = _part(objective, _START_ROWS)
     points = [(scale, C) for scale in _SCALES for C in (_START_CS if options.C is None else (options.C,))]
     judged = []
     for number, (scale, C) in enumerate(points):
-        progress.report(0.0, Stage(f"starts of {objective.criterion}", number, len(points)))
+        progress.report(number / len(points), Stage(f"starts of {objective.criterion}", number, len(points)))
         log_widths = np.log(widths_from(medians, scale * len(medians)))
         theta = np.append(log_widths, np.log(C)) if options.C is None else log_widths
         small.starts.clear()
         value, _ = small(theta)
         judged.append((value, theta))
     judged = sorted((entry for entry in judged if np.isfinite(entry[0])), key=lambda entry: entry[0])
-    return [*near, *(theta for _, theta in judged[: 1 if near else max(1, options.starts)])]
+    return [*near, *(theta for _, theta in judged[:n_starts])]

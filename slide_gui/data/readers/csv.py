@@ -30,7 +30,7 @@ from slide_gui.data.readers.parts import (
 from slide_gui.data.readers.tables import LATE_COMMENT, Table, fits_float32, read_table
 from slide_gui.data.reading import AS_GUESSED, LABEL_NAMES, NO_COLUMN, Guess, Opened, Reading, UndecidedColumnsError
 from slide_gui.progress import NO_PROGRESS, Progress
-from slide_gui.text import counted, plural
+from slide_gui.text import clean_name, counted, plural
 
 __all__ = ["DELIMITERS", "read_csv"]
 
@@ -349,7 +349,7 @@ def _unique_names(cells: list[str]) -> tuple[str, ...]:
     """Return the names, empty and repeated ones told apart by the number of their column."""
     names: dict[str, None] = {}
     for k, cell in enumerate(cells, start=1):
-        name = " ".join(cell.split()) or f"column {k}"
+        name = clean_name(" ".join(cell.split())) or f"column {k}"
         while name in names:
             name = f"{name} ({k})"
         names[name] = None
@@ -382,12 +382,11 @@ def _reading_like(reading: Reading, like: Part | None, names: tuple[str, ...], c
     trained_on, here = like.opened.columns, names or tuple(str(k + 1) for k in range(columns))
     left_out = [trained_on[_asked_column(each, trained_on, len(trained_on), place)] for each in reading.left_out]
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
-    lacks_label = label not in here and set(like.feature_names) <= set(here) if names else columns < len(trained_on)
-    if label is None or lacks_label:
-        label_column: str | None = NO_COLUMN
-    else:
-        label_column = label if label in here else reading.label_column
     group = reading.group and trained_on[_asked_column(reading.group, trained_on, len(trained_on), place)]
+    others = (
+        set(here) - {*like.feature_names, *left_out, group} if names else here[len(trained_on) - (label is not None) :]
+    )
+    label_column = label if label in here else reading.label_column if others else NO_COLUMN
     left_out = [each for each in left_out if each in here]
     group = group if group in here else None
     return replace(reading, label_column=label_column, left_out=tuple(left_out), group=group)
@@ -452,8 +451,8 @@ def _undecided(
 
 
 def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) -> int:
-    if asked in names:
-        return names.index(asked)
+    if clean_name(asked) in names:
+        return names.index(clean_name(asked))
     folded = [name.lower() for name in names]
     if asked.lower() in folded:
         return folded.index(asked.lower())
@@ -533,13 +532,16 @@ class _CodedLabels(io.RawIOBase):
                 )
             cells[layout.group] = str(self.groups.setdefault(group, len(self.groups))).encode()
         if layout.decimal_commas:
-            coded = layout.label if layout.label in layout.text else None
-            cells = [cell if k == coded else self._pointed(cell, k) for k, cell in enumerate(cells)]
+            texts = layout.text & {layout.label}
+            if b"." in line:
+                cells = [cell if k in texts else self._pointed(cell, k) for k, cell in enumerate(cells)]
+            else:  # most lines, and five times as fast
+                cells = [cell if k in texts else cell.replace(b",", b".") for k, cell in enumerate(cells)]
         if layout.label not in layout.text:
             return mark.join(cells) + b"\n"
         assert layout.label is not None
         try:
-            name = " ".join(cells[layout.label].decode().split())
+            name = cells[layout.label].decode().strip()
         except UnicodeDecodeError:  # a line of 16 MiB may be cut within a letter
             raise DataError(f"line {self._line} is too long; expected one sample a line", self._place) from None
         if is_missing(name):

@@ -122,7 +122,7 @@ def named_labels(texts: Sequence[str], place: str) -> tuple[NDArray[np.int64], t
     DataError
         If a name is missing (empty, NA, ?, …), or there are too many to be classes.
     """
-    names = [" ".join(text.split()) for text in texts]
+    names = [text.strip() for text in texts]
     missing = next((row for row, name in enumerate(names, start=1) if is_missing(name)), None)
     if missing is not None:
         raise DataError(

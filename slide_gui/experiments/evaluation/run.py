@@ -10,7 +10,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.experiments.choice import PointResult
 from slide_gui.experiments.cluster import Cluster
 from slide_gui.experiments.cluster_runs import Order, run_orders
-from slide_gui.experiments.cost import CostModel, RunKind
+from slide_gui.experiments.cost import CostModel, RunKind, RunShape
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.evaluation.table import (
     REFERENCE,
@@ -162,6 +162,7 @@ class _Evaluation:
         self._cost = CostModel()
         self._networks = Networks()
         self._datasets: dict[str, Dataset] = {}
+        self._shapes: dict[str, RunShape] = {}
         self._state = empty_state(cells, ())
         self._todo: list[tuple[Task, list[RunKind]]] = []
         self._awaited: list[_Awaited] = []  # on a cluster
@@ -172,6 +173,7 @@ class _Evaluation:
             if cell.data not in self._datasets:
                 whole = self._load(cell.data, self._progress.pulse)
                 self._datasets[cell.data] = subset(whole, cell.train_rows, cell.test_rows)
+        self._shapes = {key: RunShape.of(dataset) for key, dataset in self._datasets.items()}
         infos = {key: info_of(key, dataset) for key, dataset in self._datasets.items()}
         self._reader = Reader(self._store, infos)
         self._state = replace(self._state, data=tuple(infos.values()))
@@ -213,23 +215,23 @@ class _Evaluation:
         """Take the answers that are there, and count what is missing."""
         for task in tasks(self._cells):
             self._progress.report(0.0)
-            n_train = self._reader.infos[task.plan.data].n_train
+            shape = self._shapes[task.plan.data]
             points = self._reader.candidates(task)
             runs = len(points) + 1 if len(points) > 1 else 1
             self._state = replace(self._state, total=self._state.total + runs)
             for point in points:
                 if point.spec.hash in self._reader.rows:
                     seconds = self._reader.rows[point.spec.hash].seconds
-                    self._cost.add(RunKind.of(point.spec, n_train), seconds)
+                    self._cost.add(RunKind.of(point.spec, shape), seconds)
             answer = self._reader.look(task)
             if answer is not None:
                 self._state = replace(with_answer(self._state, task, answer), done=self._state.done + runs)
-                self._cost.add(RunKind.of(task.plan.final(points[0]).spec, n_train), answer.seconds)
+                self._cost.add(RunKind.of(task.plan.final(points[0]).spec, shape), answer.seconds)
                 continue
             missing = self._reader.missing(task)
             self._state = replace(self._state, done=self._state.done + runs - 1 - len(missing))
             left = [*(point.spec for point in missing), task.plan.final(points[-1]).spec]
-            self._todo.append((task, [RunKind.of(spec, n_train) for spec in left]))
+            self._todo.append((task, [RunKind.of(spec, shape) for spec in left]))
         self._report()
 
     def _spread(self, cluster: Cluster) -> None:
@@ -268,7 +270,7 @@ class _Evaluation:
         orders = []
         for one in self._awaited:
             if one.waits_for(result.hash):
-                self._cost.add(RunKind.of(result.spec, len(one.dataset.train)), result.timings.total)
+                self._cost.add(RunKind.of(result.spec, self._shapes[one.task.plan.data]), result.timings.total)
                 orders += [self._order(one, spec) for spec in one.take(result)]
                 self._state = with_answer(self._state, one.task, one.answer)
         self._look()
@@ -279,7 +281,7 @@ class _Evaluation:
         still = [one for one in self._awaited if one.answer is None]
         first = min((one.rank for one in still), default=0)
         courses = tuple(one.course for one in still if one.rank == first or one.is_begun)
-        left = [RunKind.of(spec, len(one.dataset.train)) for one in still for spec in one.left]
+        left = [RunKind.of(spec, self._shapes[one.task.plan.data]) for one in still for spec in one.left]
         self._left_on_one = self._cost.left(left, 0.0)
         self._state = replace(self._state, courses=courses, done=self._state.total - len(left))
 
@@ -352,8 +354,7 @@ class _Evaluation:
         after = [kind for _, kinds in self._todo[1:] for kind in kinds]
         if len(self._todo[0][1]) > 1:
             after = [self._todo[0][1][-1], *after]
-        rest = self._cost.left(after, 0.0)
-        left = None if here is None or rest is None else here + rest
+        left = None if here is None else here + self._cost.left(after, 0.0)
         self._state = replace(self._state, seconds_left=left)
         self._report(max(len(inner.done) - before, 0))
 

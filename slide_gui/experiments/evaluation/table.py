@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache
 from statistics import median
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slide_gui.core.svm.parameters import GUARD
 from slide_gui.data.dataset import Dataset
@@ -21,7 +20,15 @@ from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.source import describe_choice, describe_widths
 from slide_gui.experiments.spec import SweepPoint
-from slide_gui.experiments.statistics import McNemar, holm, mcnemar, resampled_t
+from slide_gui.experiments.statistics import (
+    McNemar,
+    crossed_mean,
+    error_matrix,
+    holm,
+    mcnemar,
+    same_rows,
+    splits_rate,
+)
 from slide_gui.experiments.store import DamagedRun, RunStore
 from slide_gui.experiments.stored_run import StoredRun
 from slide_gui.progress import NO_PROGRESS, Progress
@@ -232,7 +239,7 @@ def split_answer(split: int, chosen: PointResult | SweepPoint, result: RunResult
         result.error,
         result.n_train,
         result.n_test,
-        result.misclassified,
+        result.row_errors,
         chosen.validation_error if isinstance(chosen, PointResult) else None,
         result.timings.features,
         result.timings.total,
@@ -303,8 +310,8 @@ class SplitAnswer:
         On the test rows.
     n_train, n_test : int
         Rows trained on and judged.
-    wrong : ndarray of int
-        The test rows that were wrong.
+    row_errors : bytes
+        The errors by test row, as `statistics.row_errors` packs them.
     validation_error : float or None
         Of the candidate that was chosen; None if there was one candidate only.
     features : float or None
@@ -321,7 +328,7 @@ class SplitAnswer:
     error: float
     n_train: int
     n_test: int
-    wrong: NDArray[np.int64]
+    row_errors: bytes
     validation_error: float | None
     features: float | None
     seconds: float
@@ -349,10 +356,10 @@ class Course:
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a method compares with SLIDE-SVM on the same splits.
+    """How a method compares with SLIDE-SVM on the same splits and test rows.
 
-    Over several splits it is the corrected resampled t-test; on one split, or where all splits differ by the same and
-    so repeat one another, McNemar's exact test on the same test rows.
+    Over several splits it is the t-test of the mean difference over rows and splits (`crossed_mean`). For one split, or
+    splits that all differ on the same rows, it is McNemar's exact test.
 
     Attributes
     ----------
@@ -362,13 +369,17 @@ class Comparison:
         Holm's, over all comparisons of the table.
     difference : float
         Mean error of this method less that of SLIDE-SVM, over these splits.
+    low, high : float or None
+        Ends of its 95 % interval over rows and splits; None where McNemar's test was used.
     rows : McNemar or None
-        Where it is McNemar's test: the test.
+        McNemar's test, where it was used.
     """
 
     p: float
     adjusted: float
     difference: float
+    low: float | None
+    high: float | None
     n_splits: int
     rows: McNemar | None
 
@@ -382,7 +393,7 @@ class Comparison:
         """Name of the test."""
         if self.rows is not None:
             return "McNemar"
-        return f"corrected resampled t-test, {self.n_splits} splits"
+        return f"t-test over test rows and {self.n_splits} splits"
 
 
 @dataclass(frozen=True, eq=False)
@@ -419,7 +430,8 @@ class Cell:
         """Mean test error over the splits that are there, with its 95 % interval; None if there is none."""
         if not self.answers:
             return None
-        return ErrorRate.of_splits([answer.error for answer in self.answers], self.answers[0].n_test)
+        rates = [ErrorRate.of_run(answer.error, answer.n_test) for answer in self.answers]
+        return splits_rate(rates, [(answer.row_errors,) for answer in self.answers])
 
     @property
     def complete(self) -> bool:
@@ -530,34 +542,30 @@ def _most(words: Sequence[str]) -> str:
     return f"{most} ({words.count(most)} of {len(words)} splits)"
 
 
-@lru_cache(maxsize=1024)
-def _test(first: SplitAnswer, second: SplitAnswer) -> McNemar:
-    """Return the test of two answers, made once: comparisons are made anew with every answer that comes."""
-    return mcnemar(first.wrong, second.wrong)
-
-
 def compare(answers: Sequence[SplitAnswer], reference: Sequence[SplitAnswer]) -> Comparison | None:
-    """Compare a method with another on the splits that both have, each pair judged on the same test rows.
+    """Compare a method with another on the splits that both have, all on the same test rows.
 
     Returns
     -------
     Comparison or None
         Alone, not adjusted; None if they have no such split in common.
     """
-    theirs = {answer.split: answer for answer in reference}
-    pairs = [
-        (answer, theirs[answer.split])
-        for answer in answers
-        if answer.split in theirs and answer.n_test == theirs[answer.split].n_test
-    ]
-    if not pairs:
-        return None
-    differences = [ours.error - other.error for ours, other in pairs]
-    n_train, n_test = min(one.n_train for pair in pairs for one in pair), pairs[0][0].n_test
-    rows = None
-    try:
-        p = resampled_t(differences, n_train, n_test)
-    except ValueError:  # one split, or splits that repeat one another
-        rows = _test(*pairs[0])
-        p = rows.exact
-    return Comparison(p, p, float(np.mean(differences)), len(pairs), rows)
+    theirs = {answer.split: answer.row_errors for answer in reference}
+    pairs = [(answer.row_errors, theirs[answer.split]) for answer in answers if answer.split in theirs]
+    pairs = [pair for pair in pairs if same_rows((*pair, pairs[0][0]))]
+    return _compare(*zip(*pairs, strict=True)) if pairs else None
+
+
+@lru_cache(maxsize=256)
+def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
+    """Compare errors on the same rows; the window asks again with every report of progress."""
+    errors = error_matrix((*ours, *theirs))
+    assert errors is not None
+    first, second = errors[: len(ours)], errors[len(ours) :]
+    differences = first.astype(np.int8) - second
+    mean = int(differences.sum()) / differences.size
+    if bool((differences == differences[0]).all()) or differences.shape[1] < 2:
+        test = mcnemar(first[0], second[0])
+        return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)
+    found = crossed_mean(differences)
+    return Comparison(found.p, found.p, mean, mean - found.half, mean + found.half, len(ours), None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ __all__ = [
     "FlowLayer",
     "FlowResult",
     "Forward",
+    "corrupted_input",
     "flow_result",
     "mean_squared",
     "survivors",
@@ -109,6 +110,13 @@ def mean_squared(values: Values, target: Values) -> float:
     return float(difference @ difference / difference.size)
 
 
+def corrupted_input(image: Values, surviving: NDArray[np.bool_] | None = None) -> Flow:
+    """Return the flow of an image, shape (d,), before the first layer: the image and its corruption."""
+    surviving = np.ones(image.size, dtype=bool) if surviving is None else surviving
+    corrupted: Values = np.where(surviving, image, image.dtype.type(0))
+    return Flow(image, surviving, corrupted, mean_squared(corrupted, image), ())
+
+
 class Forward:
     """A stack made ready for one image after another.
 
@@ -138,17 +146,16 @@ class Forward:
         if image.shape != (d,):
             raise ValueError(f"the image has shape {image.shape}; this stack was fitted on {d} features")
         self._ready = {layer: self._ready.get(layer) or _ready(layer, p) for layer in stack.layers}
-        clean = image.astype(p.dtype)
-        surviving = np.ones(d, dtype=bool) if surviving is None else surviving
-        corrupted: Values = np.where(surviving, clean, clean.dtype.type(0))
-        entered, target, layers = corrupted, clean, []
+        start = corrupted_input(image.astype(p.dtype), surviving)
+        entered, target, layers = start.corrupted, start.clean, []
         for layer in stack.layers:
             matrix, bias = self._ready[layer]
             squashed = squash(p.squashing, entered, p.threshold)
             output: Values = np.einsum("ij,j->i", matrix, squashed) + bias
-            layers.append(FlowLayer(squashed, output, mean_squared(output, target), mean_squared(output, clean)))
+            errors = mean_squared(output, target), mean_squared(output, start.clean)
+            layers.append(FlowLayer(squashed, output, *errors))
             entered = target = output
-        return Flow(clean, surviving, corrupted, mean_squared(corrupted, clean), tuple(layers))
+        return replace(start, layers=tuple(layers))
 
 
 def _ready(layer: Layer, parameters: StackParameters) -> tuple[Values, Values]:

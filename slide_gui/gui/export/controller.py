@@ -12,8 +12,11 @@ from PySide6.QtCore import QObject, QSettings, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QApplication, QWidget
 
+from slide_gui.data.files import check_outputs
 from slide_gui.gui.export.option import ANIMATION, ExportOption
 from slide_gui.gui.state.jobs import Lane, Problem, sentence
+from slide_gui.progress import Progress
+from slide_gui.text import spreadsheet_text
 
 if TYPE_CHECKING:
     from slide_gui.gui.export.dialog import ExportDialog, ExportRequest
@@ -33,6 +36,12 @@ def shows_folders() -> bool:
 class ExportController(QObject):
     """The dialog, the writing in the lane, and how it ended.
 
+    Parameters
+    ----------
+    inputs : callable
+        Returns what is open when an export is requested: a function, called in the lane, that returns the files that no
+        export may replace.
+
     Signals
     -------
     written(object)
@@ -47,8 +56,15 @@ class ExportController(QObject):
     problem = Signal(object)
     waits = Signal(str)
 
-    def __init__(self, lane: Lane, settings: QSettings, parent: QWidget) -> None:
+    def __init__(
+        self,
+        lane: Lane,
+        settings: QSettings,
+        parent: QWidget,
+        inputs: Callable[[], Callable[[], Sequence[Path]]] = lambda: list,
+    ) -> None:
         super().__init__(parent)
+        self._inputs = inputs
         self._lane, self._settings, self._parent = lane, settings, parent
         self._dialog: ExportDialog | None = None
         self._session = ""
@@ -123,16 +139,21 @@ class ExportController(QObject):
     def copy_table(self, text: str, why_nothing: str) -> None:
         """Put numbers on the clipboard; without any, say why there is nothing."""
         if text:
-            QApplication.clipboard().setText(text)
+            QApplication.clipboard().setText(spreadsheet_text(text))
         else:
             self.problem.emit(Problem("Nothing to copy yet", why_nothing))
 
     @Slot(object)
     def _write(self, request: ExportRequest) -> None:
-        session = self._session
+        session, inputs = self._session, self._inputs()
+
+        def work(progress: Progress) -> Path:
+            check_outputs([request.path], inputs())
+            return request.write(session, progress)
+
         self._lane.submit(
             "Making the animation" if request.kind in ANIMATION else "Writing the export",
-            lambda progress: request.write(session, progress),
+            work,
             channel="export",
             on_result=self.written.emit,
             on_failure=self._not_written,

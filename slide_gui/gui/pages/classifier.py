@@ -237,13 +237,22 @@ class ClassifierPage(Page):
             self.rate.setText("")
             self.details.setText(problem or controller.training_time(self.svm(), self._method.currentData()))
             self.criterion.set_placeholder("Press Train: the criterion is drawn as the widths are learned.")
-            self.criterion.set_steps([])
-            self._shares.set_shares([])
-            self.confusion.set_counts([], ())
-            self.gallery.set_images([])
-            self._show_filter(0, 0, "")
+            self._clear()
+
+    def _clear(self) -> None:
+        """Show no result."""
+        self._shown = None
+        self.criterion.set_steps([])
+        self.criterion.set_stale(False)
+        self._steps = 0
+        self._shares.set_shares([])
+        self.confusion.set_counts([], ())
+        self.gallery.set_images([])
+        self._show_filter(0, 0, "")
 
     def _show_training(self, seen: RunProgress) -> None:
+        if self._shown is not None:  # a result before
+            self._clear()
         self.criterion.set_placeholder("The criterion is drawn as the widths are learned.")
         if seen.history and not self._steps:
             self.criterion.set_name(_criterion_title(self._asked()))
@@ -301,6 +310,8 @@ class ClassifierPage(Page):
         if not result.spec.stacked:
             at = describe_spec(replace(result.spec, held_out=None))
         parts = [self._judged(result), f"of {at}, not of the panel’s parameters" if stale else at]
+        if self._is_of_other_data(result):
+            parts[1] = f"of {result.dataset} at {at}, not of the data that are open"
         if not result.is_current:
             version = result.numerics
             parts.append(f"by version {version} of the numbers, not this program’s")
@@ -361,13 +372,20 @@ class ClassifierPage(Page):
         return f"another run here has {other.rate.value} %: {', '.join(whys)}"
 
     def _is_stale(self, result: RunResult) -> bool:
-        """Whether the layers set in the panel are not those of the result."""
+        """Whether the data that are open, or the layers set in the panel, are not those of the result."""
+        if self._is_of_other_data(result):
+            return True
         now = panel_parameters(self._workspace.state.parameters)
         return result.spec.stacked and panel_parameters(result.spec.stack) != now
 
+    def _is_of_other_data(self, result: RunResult) -> bool:
+        dataset = self._workspace.dataset
+        return dataset is None or dataset.fingerprint != result.spec.fingerprint
+
     def _names(self, result: RunResult) -> tuple[str, ...]:
         dataset = self._workspace.dataset
-        return label_names(result.labels, dataset.label_names if dataset is not None else ())
+        known = dataset is not None and not self._is_of_other_data(result)
+        return label_names(result.labels, dataset.label_names if dataset is not None and known else ())
 
     @Slot(object)
     def _narrow(self, cell: tuple[int, int]) -> None:

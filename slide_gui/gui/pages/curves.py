@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QPushButton, QStackedWidget, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QPushButton, QStackedWidget, QWidget
 
 from slide_gui.core.slide.parameters import LARGEST_NOISE
 from slide_gui.data.dataset import Dataset
@@ -34,9 +34,9 @@ from slide_gui.gui.plots.points import ErrorMark, ErrorPoint, chosen_of
 from slide_gui.gui.state.runs import RunController
 from slide_gui.gui.state.workspace import State, Workspace
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import StartPause, label, name_box
+from slide_gui.gui.widgets.controls import PlainLabel, StartPause, add_button, label, name_box
 from slide_gui.progress import Progress, Stage
-from slide_gui.text import counted, place_name, time_left
+from slide_gui.text import counted, place_name
 
 if TYPE_CHECKING:
     from slide_gui.figures.export import FigureExport
@@ -103,12 +103,15 @@ class CurvesPage(Page):
         self.shown.activated.connect(self._choose_shown)
         row.addWidget(self._buttons)
         row.addWidget(self.shown)
+        tip = "Train at the noise and depth that are set, with median widths, and judge"
+        self.estimate_button = add_button(self, row, "Estimate this point", tip)
+        self.estimate_button.clicked.connect(self._estimate_offered)
         row.addStretch(1)
         self.course = label("", self, wraps=True)
         self.course.setMinimumHeight(32)
         self.course.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._trial = nested(self.column, QHBoxLayout(), spacing=12)
-        self.sentence, self.bundle_button = QLabel(self), QPushButton("Export…", self)
+        self.sentence, self.bundle_button = PlainLabel("", self), QPushButton("Export…", self)
         self.sentence.setFont(figure_font(self, strong=True))
         self.sentence.setWordWrap(True)
         self.sentence.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -231,6 +234,12 @@ class CurvesPage(Page):
         base = self._controller.spec_of(self._controller.svm)
         if base is not None:
             self._controller.ask_estimate(setting.at(base, parameters.noise, parameters.depth, split=0, seed=0))
+
+    @Slot()
+    def _estimate_offered(self) -> None:
+        offered = self._controller.offered
+        if offered is not None:
+            self._controller.ask_estimate(offered, requested=True)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -401,7 +410,7 @@ class CurvesPage(Page):
             folds = {each.point.spec.fingerprint for each in answers}
             note = f"{f'{len(folds)} of {held_out.folds} folds'} · {note}"
         if len(draws) > 1:
-            note = f"{f'mean of {len(draws)} splits and seeds'} · {note}"
+            note = f"mean of {len(draws)} splits and seeds, 95 % interval over {rate.covers} · {note}"
         errors = [each.validation_error for each in answers if each.validation_error is not None]
         validation = 100 * sum(errors) / len(errors) if len(errors) == len(answers) else None
         by = describe_widths(known[key].chosen_by)
@@ -424,14 +433,15 @@ class CurvesPage(Page):
         controller, running = self._controller, self._controller.sweep.running
         sweep: SweepState | None = controller.sweep.latest
         self._buttons.follow(running, controller.sweep.paused)
-        parts = [_decided(points), self._best(points, setting), self._elsewhere(points, setting)]
+        self.estimate_button.setVisible(controller.offered is not None and not running)
+        parts = [_decided(points), _rows(points, self._part())]
+        parts += [self._best(points, setting), self._elsewhere(points, setting)]
         if running and sweep is None:
             parts.insert(0, "looking for what is there already…")
         elif running and sweep is not None:
-            left = "" if sweep.seconds_left is None else f"about {time_left(sweep.seconds_left)}"
             held = "paused" if controller.sweep.paused else ""
             last = "testing what was chosen" if sweep.chosen else ""
-            parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, left, held
+            parts[:0] = f"{len(sweep.done)} of {len(sweep.points)} points", last, held
         elif controller.estimate.running:
             parts.insert(0, "estimating the point under the sliders…")
         self.course.setText(" · ".join(filter(None, parts)))
@@ -448,7 +458,11 @@ class CurvesPage(Page):
         points = "; ".join(place_name(point.noise, point.depth) for point in chosen)
         rate = self._final_rate()
         best = f"best on validation, by fold: {points}" if len(chosen) > 1 else f"best on validation: {points}"
-        return best if rate is None else f"{best}, {f'trained again on all rows: test error {rate}'}"
+        return (
+            best
+            if rate is None
+            else f"{best}, trained again on all rows: test error {rate} on {counted(rate.n, 'row')}"
+        )
 
     def _final_rate(self) -> ErrorRate | None:
         """Return the test error of what was chosen, trained again on the whole training part, where it is known."""
@@ -478,6 +492,18 @@ def _trial(trial: Trial, dataset: Dataset, source: DataSource, _progress: Progre
     from slide_gui.figures.run_exports import trial_export
 
     return trial_export(trial, dataset, source)
+
+
+def _rows(points: Iterable[ErrorPoint], part: str) -> str:
+    """Return on which rows the errors are; an estimate may be on fewer than the points of the curves."""
+    texts = []
+    for state, name in (("done", "curves"), ("running", "point under way"), ("refining", "estimate")):
+        rates = [point.rate for point in points if point.state == state and point.rate is not None]
+        if rates:
+            most = max(rates, key=lambda rate: (rate.n_splits, rate.n))
+            each = f" in each of {most.n_splits} splits" if most.n_splits > 1 else ""
+            texts.append(f"{name}: error on {counted(most.n, f'{part} row')}{each}")
+    return "; ".join(texts)
 
 
 def _decided(points: Iterable[ErrorPoint]) -> str:

@@ -37,7 +37,6 @@ from slide_gui.gui.state.library import RunSelection
 from slide_gui.gui.widgets.controls import StartPause, add_button, label, name_box, spin_box
 from slide_gui.gui.widgets.evaluation_table import EvaluationTable, StandingLegend
 from slide_gui.progress import Progress
-from slide_gui.text import time_left
 
 __all__ = ["EvaluationPage"]
 
@@ -170,9 +169,8 @@ class _Several(QPushButton):
 
 
 _NOTES = (
-    "In brackets 95 %: Student’s t over splits, Wilson’s of one split. Marks: p < 0.05 by "
-    "Holm’s correction over the table; the corrected resampled t-test over splits, McNemar’s "
-    "on one."
+    "In brackets: 95 % interval given the training set, over test rows and splits (one split: rows). Marks: p < 0.05 "
+    "after Holm’s correction over the table, t-test over rows and splits (one split: McNemar’s test)."
 )
 _QUICK = "quick: 600 training rows, not the paper’s figures"
 
@@ -352,8 +350,6 @@ class EvaluationPage(Page):
         if controller.runs.running and live is not None and live.total:
             self._bar.setValue(round(1000 * live.done / live.total))
             said = [f"{live.done} of {live.total} runs"]
-            if live.seconds_left is not None:
-                said.append(f"about {time_left(live.seconds_left)}")
             if controller.runs.paused:
                 said.append("paused")
             if live.faults:

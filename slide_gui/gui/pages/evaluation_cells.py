@@ -158,8 +158,8 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
     if rate is None:
         lines.append(f"No result: {note}")
     elif rate.n_splits > 1:
-        over = f"mean of {rate.n_splits} splits, each n = {count(rate.n)} test rows"
-        lines.append(f"{rate}; {over}")
+        over = f"95 % interval over {rate.covers}"
+        lines.append(f"{rate}; mean of {rate.n_splits} splits, each n = {count(rate.n)} test rows; {over}")
     else:
         lines.append(f"{rate}; {f'one split, n = {count(rate.n)} test rows'}")
     if cell.chosen:
@@ -169,6 +169,9 @@ def _tip(cell: Cell, other: Comparison | None, info: DataInfo | None, note: str)
         if other.rows is not None:
             here, there = count(other.rows.only_first), count(other.rows.only_second)
             said.append(f"{here} rows only here wrong, {there} only there")
+        if other.low is not None and other.high is not None:
+            ends = f"{100 * other.low:.2f} to {100 * other.high:.2f}"
+            said.insert(0, f"difference {100 * other.difference:.2f} ({ends}) points")
         lines.append(f"Against SLIDE-SVM ({other.test}): {'; '.join(said)}")
     if cell.paper is not None:
         lines.append(f"Paper: {per_cent(100 * cell.paper.error)}")

@@ -10,7 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QColor, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from slide_gui.experiments.comparison import Comparison, compare_errors
 from slide_gui.experiments.inspection.rows import nearby_peak
@@ -32,7 +32,7 @@ from slide_gui.gui.state.workspace import Workspace
 from slide_gui.gui.theme import theme_of
 from slide_gui.gui.widgets.color_bar import BesideColorBar
 from slide_gui.gui.widgets.confusion_matrix import ConfusionMatrix, worst_mistake
-from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, add_button, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, ElidedLabel, LowScroll, PlainLabel, add_button, label
 from slide_gui.gui.widgets.run_table import RunTable
 from slide_gui.gui.widgets.weight_tiles import TileRow, TileScroll, WeightTiles
 from slide_gui.progress import Progress
@@ -205,7 +205,7 @@ class ComparisonView(QWidget):
         super().__init__(parent)
         self._shown: Comparison | None = None
         self._pixel = 0
-        self.answer = QLabel(_EMPTY, self)
+        self.answer = PlainLabel(_EMPTY, self)
         self.answer.setWordWrap(True)
         self.tiles = WeightTiles(self)
         self.tiles.set_placeholder("")

@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QLineEdit,
     QVBoxLayout,
     QWidget,
@@ -24,7 +23,7 @@ from slide_gui.experiments.spec import EVALUATE, SweepSpec, axis_text, depth_axi
 from slide_gui.experiments.sweep import SweepPlan
 from slide_gui.gui.layouts import flush, nested
 from slide_gui.gui.theme import figure_font
-from slide_gui.gui.widgets.controls import add_button, add_choices, label, spin_box
+from slide_gui.gui.widgets.controls import PlainLabel, add_button, add_choices, label, spin_box
 from slide_gui.text import counted
 
 __all__ = ["SweepDialog"]
@@ -74,7 +73,7 @@ class SweepDialog(QDialog):
         self.labels.setSpecialValueText("all")
         add_choices(self.criterion, LEARNED_BY.values())
         add_choices(self.part, EVALUATE.values())
-        self.cost = QLabel(self)
+        self.cost = PlainLabel("", self)
         self.cost.setFont(figure_font(self, strong=True))
         self.cost.setWordWrap(True)
         self.cost.setMinimumHeight(36)

@@ -61,8 +61,9 @@ class TileSource:
 
     def by_layer(self, feature: int) -> NumberTable | None:
         """Return the row of W of a feature as tiles show it, a column a layer; None while there is none."""
-        rows = [self.shown(feature, k) for k in range(1, self._workspace.state.parameters.depth + 1)]
-        known = [(k, row) for k, row in enumerate(rows, 1) if row is not None]
+        depth = self._workspace.state.parameters.depth
+        rows = [(k, self.shown(feature, k)) for k in range(1, depth + 1) if not self.is_stale(feature, k)]
+        known = [(k, row) for k, row in rows if row is not None]
         if not known:
             return None
         pixel = self._workspace.feature_name(feature)
@@ -76,7 +77,7 @@ class TileSource:
         shape, tables = self._shape, []
         for k in range(1, self._workspace.state.parameters.depth + 1):
             row = self.shown(feature, k)
-            if shape is not None and row is not None:
+            if shape is not None and row is not None and not self.is_stale(feature, k):
                 title = f"The same as a picture, layer {k}"
                 names = [(str(i),) for i in range(shape[0])]
                 heads = tuple(f"column {j}" for j in range(shape[1]))

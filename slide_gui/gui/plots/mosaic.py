@@ -96,6 +96,11 @@ class Mosaic(Plot):
         self._build(other)
         self._describe()
 
+    def set_stale(self, stale: bool) -> None:
+        """Grey the fields because newer ones are being fitted."""
+        self._set_faint(stale)
+        self._describe()
+
     def set_selected(self, pixel: int | None) -> None:
         """Put a ring round the field of one pixel, without emitting anything."""
         self._selected = pixel
@@ -109,7 +114,7 @@ class Mosaic(Plot):
         rows, columns = self._shape
         said = [f"{counted(len(self._fields), 'row')} of W, each an image of {rows} × {columns}"]
         target = self._current or (None if self._selected is None else (self._selected, self._selected))
-        if target is not None and max(target) < self._fields.shape[0]:
+        if target is not None and max(target) < self._fields.shape[0] and not self._faint:
             value = float(self._fields[target[0]].flat[target[1]])
             row, source = self._place_of(target[0]), self._place_of(target[1])
             said.insert(0, f"row of W of {row}, from {source}: {signed(value, 3)}")

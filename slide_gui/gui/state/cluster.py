@@ -85,6 +85,7 @@ class ClusterController(QObject):
             partial(self._open, choice),
             channel="connect",
             on_failure=self._fail,
+            on_stop=self.stop,
         )
 
     def opener(self) -> Callable[[Progress], Cluster | None]:

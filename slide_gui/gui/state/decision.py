@@ -113,7 +113,8 @@ class DecisionController(QObject):
             result = None
         if result is self.result:
             return
-        self._workspace.lane.cancel(channel="decider")
+        for channel in ("decider", "decide", "flip"):
+            self._workspace.lane.cancel(channel=channel)
         self.result, self._decider, self.decision, self.flip = result, None, None, None
         self._rested.stop()
         if result is not None and dataset is not None:
@@ -174,5 +175,10 @@ class DecisionController(QObject):
         self, title: str, channel: str, work: Callable[[Progress], Any], deliver: Callable[[Any], None]
     ) -> None:
         self._workspace.lane.submit(
-            title, work, channel=channel, on_result=deliver, failure="The decision could not be explained"
+            title,
+            work,
+            channel=channel,
+            on_result=deliver,
+            failure="The decision could not be explained",
+            background=True,  # nobody asked for it
         )

@@ -6,7 +6,6 @@ only while the job is wanted: a cancelled or superseded job delivers nothing.
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -17,7 +16,7 @@ from typing import Any
 from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from slide_gui.blas import set_threads
-from slide_gui.progress import Cancelled, Progress
+from slide_gui.progress import Cancelled, Progress, TimeLeft
 
 __all__ = ["JobStatus", "Lane", "Problem", "sentence"]
 
@@ -31,6 +30,8 @@ class JobStatus:
 
     Attributes
     ----------
+    number : int
+        Of the job, for `Lane.stop`.
     fraction : float
         Share done, 0 to 1.
     seconds_left : float or None
@@ -40,6 +41,7 @@ class JobStatus:
     title: str
     fraction: float
     seconds_left: float | None
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -65,40 +67,10 @@ def sentence(error: Exception) -> str:
     if isinstance(error, MemoryError) and not (type(error) is MemoryError and str(error)):  # NumPy's is another
         return "There is not enough memory for this; close other programs, or use fewer rows or features."
     said = error.args[0] if isinstance(error, KeyError) and error.args else error  # a KeyError quotes what it says
+    if isinstance(error, OSError) and error.strerror:  # str() begins with "[Errno 28]", or "[Errno None]"
+        said = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     text = str(said).strip() or type(error).__name__
     return text if text.endswith((".", "!", "?")) else text + "."
-
-
-_RISE = 1.2
-"""From the middle on, no time left is told that is more than this times the least before it."""
-
-
-class TimeLeft:
-    """What is told of the time that a job will still take."""
-
-    def __init__(self) -> None:
-        self._least = math.inf
-
-    def told(self, spent: float, fraction: float, known: float | None) -> float | None:
-        """Return the seconds left; None while they cannot be told.
-
-        Parameters
-        ----------
-        spent : float
-            Seconds since it began.
-        fraction : float
-            Share done.
-        known : float or None
-            What the job itself says; None: what is done so far says it.
-        """
-        left = known
-        if left is None and fraction > 0.02 and spent > 0.5:
-            left = spent * (1 - fraction) / fraction
-        if left is None or fraction < 0.5:
-            return left
-        left = min(left, _RISE * self._least)
-        self._least = min(self._least, left)
-        return left
 
 
 class _Job(Progress):
@@ -111,12 +83,12 @@ class _Job(Progress):
         title: str,
         channel: str,
         function: Callable[[Progress], Any],
-        callbacks: tuple[Callable[[Any], None] | None, ...],
+        callbacks: tuple[Any, ...],
         failure: str,
         background: bool,
     ) -> None:
         self.lane, self.number, self.title, self.channel, self.function = lane, number, title, channel, function
-        self.on_result, self.on_payload, self.on_failure = callbacks
+        self.on_result, self.on_payload, self.on_failure, self.on_stop = callbacks
         self.failure, self.background = failure, background
         self.unwanted = threading.Event()
         self.yielding = threading.Event()
@@ -152,8 +124,8 @@ class _Job(Progress):
 
     def status(self) -> JobStatus:
         spent = time.monotonic() - self.started
-        left = self.time_left.told(spent, self.fraction, self.seconds_left)
-        return JobStatus(self.title, self.fraction, left)
+        left = self.time_left.seconds(spent, self.fraction, self.seconds_left)
+        return JobStatus(self.title, self.fraction, left, self.number)
 
 
 class Lane(QObject):
@@ -206,6 +178,7 @@ class Lane(QObject):
         on_result: Callable[[Any], None] | None = None,
         on_payload: Callable[[Any], None] | None = None,
         on_failure: Callable[[Exception], None] | None = None,
+        on_stop: Callable[[], None] | None = None,
         failure: str = "",
         background: bool = False,
     ) -> int:
@@ -220,8 +193,8 @@ class Lane(QObject):
             the payload has an attribute `seconds_left`, that is the time left, not what the share done says.
         channel : str
             A newer request on the same channel supersedes the older ones.
-        on_result, on_payload, on_failure : callable, optional
-            Called on the GUI thread.
+        on_result, on_payload, on_failure, on_stop : callable, optional
+            Called on the GUI thread; `on_stop` after the user has stopped the job.
         failure : str
             Title of the `problem` that is told when it fails; without it `on_failure` says what there is to say.
         background : bool
@@ -236,8 +209,9 @@ class Lane(QObject):
         self._drop(channel=channel)
         self._count += 1
         job = _Job(
-            self, self._count, title, channel, function, (on_result, on_payload, on_failure), failure, background
-        )
+            self, self._count, title, channel, function, (on_result, on_payload, on_failure, on_stop), failure,
+            background,
+        )  # fmt: skip
         for other in self._jobs.values():
             if other.background:
                 other.yielding.set()
@@ -260,6 +234,14 @@ class Lane(QObject):
         """Drop one job, the jobs of one channel, or all; nothing of them is delivered any more."""
         self._drop(number, channel=channel)
         self._tell_whether_busy()
+
+    def stop(self, number: int) -> None:
+        """Cancel the one job that the user stopped, and call its `on_stop`."""
+        job = self._jobs.get(number)
+        if job is not None:
+            self.cancel(number)
+            if job.on_stop is not None:
+                job.on_stop()
 
     def _drop(self, number: int | None = None, *, channel: str | None = None) -> None:
         for job in list(self._jobs.values()):

@@ -59,6 +59,8 @@ class RunLibrary(QObject):
         """Reads and changes the table while the lane of the window computes: no product of matrices is made here."""
         self._lane.problem.connect(workspace.problem)
         self._deleted: list[tuple[str, ...]] = []
+        self._hidden: dict[tuple[str, ...], list[str]] = {}
+        """Runs that a deletion was asked for → those that it hid; others were deleted by another process before."""
         self._jobs = 0
         self._last_job = 0
 
@@ -100,7 +102,14 @@ class RunLibrary(QObject):
             self._deleted.append(keys)
         elif keys in self._deleted:
             self._deleted.remove(keys)
-        self._change_and_read(lambda store: store.delete(list(keys), undo=not deleted))
+
+        def hide(store: RunStore) -> None:
+            if deleted:
+                self._hidden[keys] = store.delete(keys)
+            else:  # the lane makes one change after the other
+                store.delete(self._hidden.pop(keys, []), undo=True)
+
+        self._change_and_read(hide)
 
     @property
     def can_undelete(self) -> bool:
@@ -111,12 +120,13 @@ class RunLibrary(QObject):
     def tag(self, key: str, text: str) -> None:
         """Give a run other tags, separated by commas."""
         before = next((run.tags for run in self.runs if run.hash == key), ())
-        self._change(Step("change of tags", self._set_tags, (key, before), (key, tags_of(text))))
+        tags = tags_of(text)
+        self._change(Step("change of tags", self._set_tags, (key, tags, before), (key, before, tags)))
 
     @Slot(object)
-    def _set_tags(self, change: tuple[str, tuple[str, ...]]) -> None:
-        key, tags = change
-        self._change_and_read(lambda store: store.tag(key, tags))
+    def _set_tags(self, change: tuple[str, tuple[str, ...], tuple[str, ...]]) -> None:
+        key, seen, tags = change
+        self._change_and_read(lambda store: store.tag(key, tags, seen))
 
     def _change(self, step: Step) -> None:
         self._workspace.history.push(step)

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, Signal
 
+from slide_gui.text import printable
+
 __all__ = ["MOST_RECENT", "RecentFiles", "RecentOpening"]
 
 MOST_RECENT = 10
@@ -32,7 +34,7 @@ class RecentOpening:
     def name(self) -> str:
         """What a person calls it."""
         others = len(self.paths) - 1
-        name = self.paths[0].name
+        name = printable(self.paths[0].name)
         return f"{name} and {others} more" if others else name
 
     @property

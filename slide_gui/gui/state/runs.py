@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +14,7 @@ from slide_gui.data.dataset import Dataset
 from slide_gui.error_rate import ErrorRate
 from slide_gui.experiments.cost import RunShape, typical_seconds
 from slide_gui.experiments.result import RunResult
-from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run
+from slide_gui.experiments.run import Reuse, RunProgress, live_spec, run, run_bytes
 from slide_gui.experiments.setting import Setting
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.spec import RunSpec, SweepSpec, on_every_fold
@@ -33,6 +35,34 @@ __all__ = ["RunController"]
 
 SWEEP_NOISES = tuple(round(0.1 * k, 1) for k in range(10))
 SWEEP_DEPTHS = (0, 1, 2, 3, 4)
+
+_MOST_SECONDS, _MOST_BYTES = 5.0, 500_000_000  # of an estimate that nobody asked for
+
+
+class _TooLong(Exception):
+    """Ends an estimate that takes longer than it may."""
+
+
+class _Limited(Progress):
+    """Reports to another, and ends the work after `_MOST_SECONDS`."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._end = progress, time.monotonic() + _MOST_SECONDS
+
+    def report(self, fraction: float, payload: object = None) -> None:
+        self._progress.report(fraction, payload)
+        if time.monotonic() > self._end:
+            raise _TooLong
+
+
+def _is_light(spec: RunSpec, dataset: Dataset) -> bool:
+    """Return whether a run takes few seconds and little memory, as far as that is known before it begins."""
+    shape = RunShape.of(dataset)
+    if typical_seconds(spec, shape) > _MOST_SECONDS:
+        return False
+    assert dataset.train_labels is not None
+    counts = np.unique(dataset.train_labels, return_counts=True)[1].tolist()
+    return run_bytes(spec, shape.rows, counts, shape.columns) <= _MOST_BYTES
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +102,7 @@ class RunController(QObject):
         untrained = "The classifier could not be trained"
         self.training = Task(lane, "train", "Training", untrained, (RunProgress, _Trained), self)
         unknown = "The error could not be estimated"
-        self.estimate = Task(lane, "estimate", "Estimating", unknown, RunProgress, self)
+        self.estimate = Task(lane, "estimate", "Estimating", unknown, RunProgress, self, background=True)
         stopped = "The sweep stopped; finished points are kept"
         self.sweep = Task(lane, "sweep", "Sweep", stopped, SweepState, self, background=True)
         self.spec: RunSpec | None = None
@@ -81,6 +111,8 @@ class RunController(QObject):
         self.folds_rate: ErrorRate | None = None
         """The error over all folds, where `result` is one of them and all were trained."""
         self.estimated: RunSpec | None = None
+        self.offered: RunSpec | None = None
+        """What was not estimated by itself, because that takes too long or too much memory."""
         self.svm = SvmParameters()
         """How everything is classified that is not told otherwise: as the Classifier page is set."""
         self.asked: SweepSpec | None = None
@@ -153,6 +185,7 @@ class RunController(QObject):
         dataset, reuse, path = self._workspace.dataset, self._reuse, self.library.path
         if dataset is None:
             return
+        self.drop_estimate()
         spec = spec.checked()
         self.spec, self.result, self.folds_rate = spec, None, None
         folds = on_every_fold(spec, dataset)
@@ -183,10 +216,20 @@ class RunController(QObject):
 
     # Live estimates --------------------------------------------------------------------------------------------
 
-    def ask_estimate(self, spec: RunSpec) -> None:
-        """Estimate the error of a point at once: widths of the nearest run, a growing part of the rows judged."""
+    def ask_estimate(self, spec: RunSpec, *, requested: bool = False) -> None:
+        """Estimate the error of a point at once: widths of the nearest run, a growing part of the rows judged.
+
+        Unless it is `requested`, it takes at most 5 seconds and 500 MB, or the point is `offered` instead. It gives
+        way to every other job; training, a sweep and a trial end it.
+        """
         dataset, reuse, library = self._workspace.dataset, self._reuse, self.library
-        if dataset is None or self.estimated == spec:
+        if dataset is None or self.estimated == spec or (self.offered == spec and not requested):
+            return
+        self.offered = None
+        if not requested and not _is_light(live_spec(spec), dataset):
+            self.drop_estimate()
+            self.offered = spec
+            self.estimate.changed.emit()
             return
         setting = Setting.of(spec)
         with_settings = [
@@ -196,24 +239,27 @@ class RunController(QObject):
         nearest = min(same, key=lambda r: abs(r.noise - spec.stack.noise), default=None)
 
         def work(progress: Progress) -> None:
-            result = None if nearest is None else library.load_results([nearest.hash], progress)[0]
-            run(dataset, live_spec(spec, result), progress=progress, reuse=reuse)
+            progress = progress if requested else _Limited(progress)
+            with suppress(_TooLong):
+                result = None if nearest is None else library.load_results([nearest.hash], progress)[0]
+                run(dataset, live_spec(spec, result), progress=progress, reuse=reuse)
 
         self.estimated = spec
         self.estimate.start(work, RunProgress(spec.hash))
 
     @Slot()
     def _estimated(self) -> None:
-        """Forget an estimate that was broken off."""
+        """Forget an estimate that did not come to its end, and offer it."""
         spec, seen = self.estimated, self.estimate.latest
         judged = None if spec is None or seen is None else getattr(seen, spec.evaluate)
         if judged is None or judged.done < judged.total:
-            self.estimated = self.estimate.latest = None
+            self.offered, self.estimated, self.estimate.latest = spec, None, None
 
     def drop_estimate(self) -> None:
         """Stop and forget the live estimate."""
         self.estimated = None
         self.estimate.stop(forget=True)
+        self.offered = None
 
     # Sweeps ----------------------------------------------------------------------------------------------------
 
@@ -247,6 +293,7 @@ class RunController(QObject):
         if dataset is None or sweep is None:
             self._workspace.problem.emit(Problem("No sweep yet", self.why_not()))
             return
+        self.drop_estimate()
         path, pause, asked = self.library.path, self.sweep.pause, sweep
         self.asked, self.sweep.latest = asked, None
         open_cluster = self._cluster.opener()
@@ -272,6 +319,7 @@ class RunController(QObject):
             with RunStore(path) as store:
                 return try_data(dataset, source, store=store, progress=progress, cluster=cluster)
 
+        self.drop_estimate()
         self.trial.stop(forget=True)
         self.trial.start(work, lane=self._cluster.lane_of_runs)
 

@@ -120,6 +120,15 @@ class Session(QObject):
         if "library" in vars(self):
             self.library.close()
 
+    @Slot()
+    def stop_shown(self) -> None:
+        """Stop the job whose status was told last, and no other."""
+        mine, of_cluster = self._status.get(False), self._status.get(True)
+        if mine is not None:
+            self.lane.stop(mine.number)
+        elif of_cluster is not None:
+            self.cluster.lane.stop(of_cluster.number)
+
     def stop(self) -> None:
         """Stop what runs; what is shown stays, and what is finished is stored."""
         parts = vars(self)

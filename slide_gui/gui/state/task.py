@@ -76,6 +76,7 @@ class Task(QObject):
             on_payload=self._tell,
             on_result=self._finish,
             on_failure=self._fail,
+            on_stop=self._end,
             failure=self._failure,
             background=self._background and lane is None,
         )

@@ -188,6 +188,7 @@ class Workspace(QObject):
             channel="open",
             on_result=deliver or self._opened,
             on_failure=self._not_opened,
+            on_stop=self.fall_back,
             failure=failure,
         )
 
@@ -444,6 +445,7 @@ class Workspace(QObject):
             on_payload=self._fitted,
             on_result=self._fitted,
             on_failure=self._not_fitted,
+            on_stop=self.stack_changed.emit,
             failure="The layers could not be fitted",
         )
         self.stack_changed.emit()

@@ -28,6 +28,7 @@ __all__ = [
     "ChoiceButtons",
     "ElidedLabel",
     "LowScroll",
+    "PlainLabel",
     "StartPause",
     "UndoOfWindow",
     "add_button",
@@ -37,15 +38,27 @@ __all__ = [
 ]
 
 
-def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> QLabel:
+class PlainLabel(QLabel):
+    """A label that shows its text as it is.
+
+    Qt reads other labels as HTML where a text looks like it, and opens the files that an ``<img>`` in it names.
+    """
+
+    def __init__(self, text: str, parent: QWidget | None) -> None:
+        super().__init__(parent)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(text)
+
+
+def label(text: str, parent: QWidget, role: str = "secondary", *, wraps: bool = False) -> PlainLabel:
     """Return a label; its role is one of those of the style sheet."""
-    shown = QLabel(text, parent)
+    shown = PlainLabel(text, parent)
     shown.setProperty("role", role)
     shown.setWordWrap(wraps)
     return shown
 
 
-class ElidedLabel(QLabel):
+class ElidedLabel(PlainLabel):
     """One line that gives way to what stands beside it: what does not fit ends in …, and is told by the tooltip.
 
     Parameters
@@ -95,7 +108,7 @@ def add_choices(box: QComboBox, choices: Iterable[Choice]) -> None:
 def name_box(box: QComboBox, name: str) -> None:
     """Name a box that has no label in sight: where names of boxes are what is chosen in them, a label names them."""
     box.setAccessibleName(name)
-    caption = QLabel(name, box.parentWidget())
+    caption = PlainLabel(name, box.parentWidget())
     caption.setBuddy(box)
     caption.hide()
 

@@ -165,8 +165,8 @@ class FlowTile:
 
     Attributes
     ----------
-    values : ndarray of shape (rows, columns) or (d,), float32
-        Never changed after it was given. NaN is shown as blanked.
+    values : ndarray of shape (rows, columns) or (d,), float32, or None
+        Never changed after it was given. NaN is shown as blanked; None leaves the tile empty.
     scale : ColorScale
         `INK` is drawn as ink on paper in the light theme.
     lines : tuple of str
@@ -174,7 +174,7 @@ class FlowTile:
     """
 
     title: str
-    values: NDArray[np.float32]
+    values: NDArray[np.float32] | None
     scale: ColorScale = INK
     lines: tuple[str, ...] = ()
     tip: str = ""
@@ -241,7 +241,8 @@ class FlowView(QWidget):
         """Show a flow; the first column's upper tile names the canvas, whose picture is its own."""
         same = len(columns) == len(self._columns)
         self._columns = columns
-        shape = columns[0].lower.values.shape if columns else self._shape
+        first = columns[0].lower.values if columns else None
+        shape = self._shape if first is None else first.shape
         self._images = {}
         if not same or shape != self._shape:
             self._shape = shape
@@ -316,7 +317,10 @@ class FlowView(QWidget):
         painter = QPainter(self)
         for tile, box, stale in self._tiles():
             painter.setOpacity(STALE if stale else 1.0)
-            painter.drawImage(box, self._image(tile))
+            if tile.values is None:
+                painter.fillRect(box, washed(theme.line, 0.25))
+            else:
+                painter.drawImage(box, self._image(tile, tile.values))
             painter.setOpacity(1.0)
             frame(painter, box, theme.line)
         if layout.bars:
@@ -354,7 +358,7 @@ class FlowView(QWidget):
     def value_text(self, tile: FlowTile) -> str:
         """Return the value of a tile under the cursor, "" without one."""
         values = tile.values
-        if self._hovered is None or self._hovered >= values.size:
+        if self._hovered is None or values is None or self._hovered >= values.size:
             return ""
         value = float(values.flat[self._hovered])
         if np.isnan(value):
@@ -379,17 +383,17 @@ class FlowView(QWidget):
                 painter.drawText(at, RIGHT, column.across)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
 
-    def _image(self, tile: FlowTile) -> QImage:
+    def _image(self, tile: FlowTile, values: NDArray[np.float32]) -> QImage:
         image = self._images.get(tile)
         if image is None:
             layout, theme = self.layout_of(), theme_of(self)
             if layout.bars:
                 scale = ColorScale.symmetric(theme.diverging, _limit(tile))
-                image = bar_image(np.nan_to_num(tile.values), scale, layout.device_size, QColor(theme.background))
+                image = bar_image(np.nan_to_num(values), scale, layout.device_size, QColor(theme.background))
             else:
                 blanked = QColor(theme.accent_wash)
                 table = ink_table(theme.is_dark, blanked) if tile.scale is INK else colour_table(tile.scale, blanked)
-                shown = tile.values.T if self._transposed else tile.values
+                shown = values.T if self._transposed else values
                 image = coloured_image(tile.scale.indices(shown), table)
             self._images[tile] = image
         return image
@@ -399,7 +403,7 @@ class FlowView(QWidget):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         right = ARROWS.get(Qt.Key(event.key()), (0, 0))[1]
         if right and self._columns:
-            last = self._columns[0].lower.values.size - 1
+            last = int(np.prod(self._shape)) - 1
             self._hover(min(max(last // 2 if self._hovered is None else self._hovered + right, 0), last))
         else:
             super().keyPressEvent(event)

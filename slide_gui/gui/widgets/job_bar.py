@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QPushButton, QSizePolicy, QWidget
 
 from slide_gui.gui.layouts import flush
-from slide_gui.gui.widgets.controls import label
+from slide_gui.gui.widgets.controls import PlainLabel, label
 from slide_gui.gui.widgets.motion import motion_allowed
 
 __all__ = ["JobBar"]
@@ -34,7 +34,6 @@ class JobBar(QWidget):
         self._left.setMinimumWidth(104)
         self._cancel = QPushButton("Cancel", self)
         self._cancel.setProperty("kind", "flat")
-        self._cancel.setToolTip("Stop this job; what was there before stays")
         layout = flush(QHBoxLayout(self), 12, (12, 0, 12, 0))
         for each in (self._text, self._bar, self._left, self._cancel):
             layout.addWidget(each)
@@ -61,6 +60,8 @@ class JobBar(QWidget):
             E.g. "2 min 10 s left".
         """
         self._text.setText(text)
+        self._cancel.setToolTip(f"Stop this job: {text}")
+        self._cancel.setAccessibleName(f"Cancel: {text}")
         if fraction is None and motion_allowed(self):
             self._bar.setRange(0, 0)  # it swings
         else:
@@ -80,11 +81,11 @@ class JobBar(QWidget):
             each.setVisible(running)
 
 
-class _Elided(QLabel):
+class _Elided(PlainLabel):
     """A label that may be narrower than its text."""
 
     def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__("", parent)
         self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
 
     def minimumSizeHint(self) -> QSize:

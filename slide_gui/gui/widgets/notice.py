@@ -7,7 +7,6 @@ from PySide6.QtGui import QColor, QGuiApplication, QHideEvent, QKeyEvent, QPaint
 from PySide6.QtWidgets import (
     QGridLayout,
     QHBoxLayout,
-    QLabel,
     QPlainTextEdit,
     QPushButton,
     QSizePolicy,
@@ -17,6 +16,7 @@ from PySide6.QtWidgets import (
 
 from slide_gui.gui.layouts import nested
 from slide_gui.gui.theme import figure_font, icon, theme_of
+from slide_gui.gui.widgets.controls import PlainLabel
 
 __all__ = ["KINDS", "Notice"]
 
@@ -39,11 +39,9 @@ class Notice(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._kind = "information"
-        self._title, self._text = QLabel(self), QLabel(self)
+        self._title, self._text = PlainLabel("", self), PlainLabel("", self)
         self._title.setFont(figure_font(self, strong=True))
         self._text.setWordWrap(True)
-        for label in (self._title, self._text):
-            label.setTextFormat(Qt.TextFormat.PlainText)
         self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._remedy = QPushButton(self)
         self._fold = QPushButton("Details", self)

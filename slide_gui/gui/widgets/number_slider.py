@@ -9,7 +9,6 @@ from PySide6.QtCore import QEvent, QObject, QPointF, QRect, Qt, QTimer, Signal, 
 from PySide6.QtGui import QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import (
     QGridLayout,
-    QLabel,
     QLineEdit,
     QSizePolicy,
     QSlider,
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from slide_gui.gui.widgets.controls import UndoOfWindow
+from slide_gui.gui.widgets.controls import PlainLabel, UndoOfWindow
 from slide_gui.gui.widgets.controls import label as caption
 
 __all__ = ["NumberSlider"]
@@ -67,7 +66,7 @@ class NumberSlider(QWidget):
         self._low, self._step, self._decimals, self._default = low, step, decimals, default
         self._values = tuple(values)
         self._settled, self._said = default, ""
-        self._label = QLabel(label, self)
+        self._label = PlainLabel(label, self)
         self._extra = caption("", self)
         self._number = QLineEdit(self)
         self._number.setProperty("kind", "number")

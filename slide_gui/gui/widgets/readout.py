@@ -27,7 +27,6 @@ class Readout(QWidget):
         self._title = ""
         self._columns: tuple[str, ...] = ()
         self._rows: tuple[tuple[str, tuple[str, ...]], ...] = ()
-        self._stale: tuple[bool, ...] = ()
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -38,7 +37,6 @@ class Readout(QWidget):
         title: str,
         columns: tuple[str, ...],
         rows: tuple[tuple[str, tuple[str, ...]], ...],
-        stale: tuple[bool, ...] = (),
     ) -> None:
         """Show a table.
 
@@ -51,11 +49,9 @@ class Readout(QWidget):
         rows : tuple of (str, tuple of str)
             A name and one text a column; texts of a row carry the same number of decimals.
             Missing texts stay empty.
-        stale : tuple of bool
-            Which columns are greyed because newer numbers are on their way; empty for none.
         """
         height = self.sizeHint().height()
-        self._title, self._columns, self._rows, self._stale = title, columns, rows, stale
+        self._title, self._columns, self._rows = title, columns, rows
         lines = [f"{name} {', '.join(texts)}" for name, texts in rows]
         self.setAccessibleDescription("; ".join([title, *lines]))
         if self.sizeHint().height() != height:
@@ -140,9 +136,6 @@ class Readout(QWidget):
             painter.setFont(body)
             painter.setPen(QColor(theme.text))
             painter.drawText(QRectF(EDGE, top, first, LINE), middle, name)
-            for number, (text, end) in enumerate(zip(texts, ends, strict=False)):
-                layer = line if turned else number
-                old = layer < len(self._stale) and self._stale[layer]
-                painter.setPen(QColor(theme.muted if old else theme.text))
+            for text, end in zip(texts, ends, strict=False):
                 painter.drawText(QRectF(0, top, end, LINE), right, text)
         painter.end()

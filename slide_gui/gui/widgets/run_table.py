@@ -55,7 +55,7 @@ from slide_gui.gui.theme import SECONDARY, Theme, figure_font, theme_of
 from slide_gui.gui.widgets.controls import UndoOfWindow, add_button, label
 from slide_gui.gui.widgets.painted import paint_placeholder
 from slide_gui.gui.widgets.pixels import ARROWS
-from slide_gui.text import TextColumn, count, counted, plain
+from slide_gui.text import TextColumn, count, counted, plain, spreadsheet_text
 
 __all__ = ["PADDING", "TEXT", "RunModel", "RunRow", "RunTable"]
 
@@ -662,7 +662,7 @@ class RunTable(QWidget):
 
     @Slot()
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.text())
+        QGuiApplication.clipboard().setText(spreadsheet_text(self.text()))
 
     @Slot(QModelIndex)
     def _double_clicked(self, index: QModelIndex) -> None:

@@ -66,9 +66,9 @@ def paint_cells(
 
 def _captions(painter: QPainter, theme: Theme, layout: TileLayout, cells: Sequence[Cell]) -> None:
     top = int(Qt.AlignmentFlag.AlignTop)
-    painter.setPen(QColor(theme.muted))  # also of what is greyed: words stay legible
-    for number, column, _, tile in cells:
-        if tile is not None and layout.lines:
+    painter.setPen(QColor(theme.muted))
+    for number, column, row, tile in cells:
+        if tile is not None and layout.lines and not row.is_stale(column):  # the numbers of a stale tile mislead
             text = tile.caption if layout.lines == 1 else tile.caption.replace(" · ", "\n")
             painter.drawText(layout.captions(number, column), top, text)
 

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QWidget
 from slide_gui.core.slide.stack import Layer
 from slide_gui.gui.layouts import flush
 from slide_gui.gui.pages.number_table import NumberTable
-from slide_gui.gui.pages.weights.view import LayerChoice, View, ViewContext
+from slide_gui.gui.pages.weights.view import NO_LAYER, LayerChoice, View, ViewContext
 from slide_gui.gui.plots.mosaic import Mosaic
 from slide_gui.gui.widgets.color_bar import FOOT, HEAD, ColorBar
 from slide_gui.gui.widgets.controls import add_button
@@ -29,6 +29,7 @@ class AllRows(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._shows: tuple[Any, ...] = ()
+        self._layer = 0  # whose rows the mosaic shows; 0: none of the data that are open
         self.mosaic = Mosaic(self)
         self.mosaic.setToolTip("Wheel zooms, drag moves, double-click fits, a click pins the pixel")
         self.mosaic.pixel_hovered.connect(self._hover)
@@ -79,12 +80,17 @@ class AllRows(View):
         self.mosaic.set_transposed(state.selection.transposed)
         self._choice.set_depth(state.parameters.depth)
         number, depth = self._choice.layer, state.parameters.depth
-        self._nothing.setVisible(depth == 0)
+        fitted = depth > 0 and stack is not None and len(stack.layers) >= number
+        shown = fitted or (depth > 0 and self._layer == number)  # until it is fitted, its last picture, greyed
+        self._nothing.setText(f"Layer {number} is being fitted." if depth else NO_LAYER)
+        self._nothing.setVisible(not shown)
         for part in (self.mosaic, self._bar):
-            part.setVisible(depth > 0)
-        if dataset is None or stack is None or not depth or len(stack.layers) < number:
+            part.setVisible(shown)
+        if dataset is None or stack is None or not fitted:
+            self._shows = ()
+            self.mosaic.set_stale(True)
             return
-        layer = stack.layers[number - 1]
+        layer, self._layer = stack.layers[number - 1], number
         scale, stale = self._source.layer_scale(number), not self._workspace.layer_is_fresh(number)
         rms = self._source.rms(number) if self._source.shows_contributions() else None
         shows = (layer, scale, stale, rms is None)
@@ -98,7 +104,7 @@ class AllRows(View):
 
     def tables(self) -> tuple[NumberTable, ...]:
         stack, number = self._workspace.stack, self._choice.layer
-        if stack is None or not self._workspace.state.parameters.depth or len(stack.layers) < number:
+        if stack is None or not self._workspace.state.parameters.depth or not self._workspace.layer_is_fresh(number):
             return ()
         names, layer = self._source.names(), stack.layers[number - 1]
         rms = self._source.rms(number) if self._source.shows_contributions() else None
@@ -127,7 +133,7 @@ class AllRows(View):
 
     @Slot(object)
     def _forget(self, _dataset: object) -> None:
-        self._shows = ()
+        self._shows, self._layer = (), 0
 
 
 def _fields(layer: Layer, shape: tuple[int, int], rms: NDArray[np.float64] | None) -> NDArray[np.float32]:

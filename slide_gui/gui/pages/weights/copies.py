@@ -131,6 +131,7 @@ class CopiesPart(View):
             on_payload=self._seen,
             on_result=self._done,
             on_failure=self._refused,
+            on_stop=self.refresh,
             background=True,
         )
 
@@ -192,7 +193,7 @@ class CopiesPart(View):
 
     def tables(self) -> tuple[NumberTable, ...]:
         copies, names, cells = self._copies, [], []
-        if copies is None:
+        if copies is None or self._is_stale(copies):
             return ()
         a = self._pixels.features()[0]
         row = f"row of {self._workspace.feature_name(a)}"
@@ -271,7 +272,7 @@ class CopiesPart(View):
         row = TileRow(self._workspace.feature_name(a), f"seed {0}", QColor(theme_of(self).accent), False, tiles, stale)
         heads = (
             f"Wₘ · m = {count(point.copies)}",
-            f"W · limit, ±{significant(scale.high, 2)}",
+            "W · limit" if any(stale) else f"W · limit, ±{significant(scale.high, 2)}",
             "Wₘ − W · same levels",
         )
         self.tiles.set_content(heads, (row,))

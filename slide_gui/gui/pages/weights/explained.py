@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import Qt, Slot
@@ -125,6 +127,8 @@ class ExplainedWeight(View):
             return
         row = self._source.row(a, layer)
         if row is None or stack is None or len(stack.layers) < layer or stack.layers[layer - 1].scatter is None:
+            self._say(f"Layer {layer} is being fitted", "Its numbers follow when the fit ends.")
+            self.numbers_changed.emit()
             return
         scatter = stack.layers[layer - 1].scatter
         assert scatter is not None
@@ -137,7 +141,10 @@ class ExplainedWeight(View):
         name_a, name_b = self._workspace.feature_name(a), self._workspace.feature_name(b)
         title = f"Layer {layer}: a = {name_a} from b = {name_b}"
         fitted_on = f"The layer is fitted on {'x' if layer == 1 else layer_name(layer - 1)}."
-        self.panel.set_lines(title, f"{why} {fitted_on}", lines_of(explanation), stale)
+        lines = lines_of(explanation)
+        if stale:
+            lines = tuple(replace(line, numbers="", value="") for line in lines)
+        self.panel.set_lines(title, f"{why} {fitted_on}", lines, stale)
         self._show_rows(explanation, shape, stale)
         self.tiles.set_crosshair(b)
         self.numbers_changed.emit()
@@ -145,7 +152,7 @@ class ExplainedWeight(View):
     def tables(self) -> tuple[NumberTable, ...]:
         lines = [(line.name, line.formula, line.numbers, line.value, line.place) for line in self.panel.lines()]
         plain = [tuple(map(plain_math, cells)) for cells in lines]
-        if not plain:
+        if not plain or not plain[-1][3]:  # none, or those of a stack that is being replaced
             return ()
         title, heads = plain_math(self.panel.title), ("formula", "numbers", "value", "in the paper")
         return (NumberTable(title, ("what",), [x[:1] for x in plain], heads, [x[1:] for x in plain]),)
@@ -182,7 +189,7 @@ class ExplainedWeight(View):
             limit = nearby_peak(values, explanation.a, shape)
             at_b = float(values[explanation.b])
             shown = signed(at_b, 4) if values is explanation.w_row else significant(at_b, 4)
-            heads.append(f"{column} · ±{significant(limit, 3)}")
+            heads.append(column if stale else f"{column} · ±{significant(limit, 3)}")
             scale = ColorScale.symmetric(self._source.color_map, limit)
             tiles.append(Tile.of(values, shape, scale, f"at b {shown}", explanation.a))
         row = TileRow(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
 
 from slide_gui.core.slide.stack import Stack
-from slide_gui.experiments.inspection.flow import Flow, FlowLayer, Forward, survivors
+from slide_gui.experiments.inspection.flow import Flow, FlowLayer, Forward, corrupted_input, survivors
 from slide_gui.figures.color_scale import ColorScale, signed
 from slide_gui.figures.style import Style
 from slide_gui.gui.export.option import ExportOption
@@ -58,9 +59,11 @@ class FlowPart(View):
     def __init__(self, context: ViewContext, parent: QWidget | None = None) -> None:
         super().__init__(context, parent)
         self._forward = Forward()
-        self._stack: Stack | None = None
+        self._stack: Stack | None = None  # of the data of this fingerprint
+        self._fingerprint = ""
         self._image: NDArray[Any] | None = None  # as drawn, shape (d,)
         self._flow: Flow | None = None
+        self._stale = False  # whether the layers are not those of the parameters that are set
         self._seed = 0
         self.view = FlowView(self)
         self.view.drawn.connect(self._drawn)
@@ -189,7 +192,7 @@ class FlowPart(View):
 
     def tables(self) -> tuple[NumberTable, ...]:
         flow, names = self._flow, self._source.names()
-        if flow is None or len(names) != flow.clean.size:  # of data before
+        if flow is None or self._stale:
             return ()
         lines = [_line("x", None, 0.0, flow.clean), _line("entered", None, flow.corruption_error, flow.corrupted)]
         for k, layer in enumerate(flow.layers, start=1):
@@ -208,10 +211,6 @@ class FlowPart(View):
     @Slot()
     def refresh(self) -> None:
         self.view.set_transposed(self._workspace.state.selection.transposed)
-        stack, depth = self._workspace.stack, self._workspace.state.parameters.depth
-        # While new layers come one by one, the last whole stack stays, greyed.
-        if stack is not None and len(stack.layers) >= depth:
-            self._stack = replace(stack, layers=stack.layers[:depth])
         self._compute()
 
     # Computing -------------------------------------------------------------------------------------------------
@@ -253,35 +252,62 @@ class FlowPart(View):
     @Slot()
     def _compute(self) -> None:
         """Send the image through the layers: here, or in the lane where that takes too long."""
+        self._take_stack()
         image, stack = self._image, self._stack
         self._reset.setEnabled(self.view.canvas.is_drawn_on)
-        if image is None or stack is None or image.size != stack.n_features or not self.isVisible():
+        if image is None or not self.isVisible():
             return
         noise = self._workspace.state.parameters.noise
         surviving = survivors(image.size, noise, self._seed) if self._corrupt.isChecked() else None
+        self._workspace.lane.cancel(channel="flow")
+        if stack is None:
+            self._wait(image, surviving)
+            return
         if len(stack.layers) * image.size**2 <= _AT_ONCE:
-            self._show(self._forward.flow(stack, image, surviving))
+            self._show(stack, self._forward.flow(stack, image, surviving))
             return
 
         def work(_progress: Progress) -> Flow:
             return self._forward.flow(stack, image, surviving)
 
-        self._workspace.lane.submit("Sending one image through", work, channel="flow", on_result=self._show)
+        self._workspace.lane.submit(
+            "Sending one image through", work, channel="flow", on_result=partial(self._show, stack)
+        )
 
-    @Slot(object)
-    def _show(self, flow: Flow) -> None:
-        dataset, stack, state = self._workspace.dataset, self._stack, self._workspace.state
-        if dataset is None or stack is None:
+    def _take_stack(self) -> None:
+        """Take the fitted layers; while new ones of the same data come one by one, the last whole stack stays."""
+        dataset, stack, depth = self._workspace.dataset, self._workspace.stack, self._workspace.state.parameters.depth
+        if dataset is not None and dataset.fingerprint != self._fingerprint:
+            self._fingerprint, self._stack, self._flow = dataset.fingerprint, None, None
+        if stack is not None and len(stack.layers) >= depth:
+            self._stack = replace(stack, layers=stack.layers[:depth])
+
+    def _wait(self, image: NDArray[Any], surviving: NDArray[np.bool_] | None) -> None:
+        """Show the image and its corruption, and empty tiles for layers that are not fitted yet."""
+        dataset, depth = self._workspace.dataset, self._workspace.state.parameters.depth
+        assert dataset is not None
+        flow = corrupted_input(image, surviving)
+        columns = [_input(flow, _entered(flow), dataset.image_shape)]
+        columns += [_empty_layer(k, _entered(flow)) for k in range(1, depth + 1)]
+        self.view.set_columns(tuple(columns))
+        self._decided.controller.rest()
+        self.numbers_changed.emit()
+
+    def _show(self, stack: Stack, flow: Flow) -> None:
+        dataset, state = self._workspace.dataset, self._workspace.state
+        if dataset is None or stack is not self._stack:
             return
         self._flow = flow
         limit = max(1.0, float(np.abs(flow.clean).max(initial=0.0)))
         per_tile = state.selection.levels == "tile"
         scale = ColorScale.symmetric(self._source.color_map, 1.0 if per_tile else limit)
-        stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
-        shown = flow_columns(flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, stale)
+        self._stale = replace(stack.parameters, depth=0) != replace(state.parameters, depth=0)
+        shown = flow_columns(
+            flow, dataset.image_shape, self._source.color_map, None if per_tile else limit, self._stale
+        )
         self.view.set_columns(shown)
         self._beside.set_scale(scale, *(("per tile", _RELATIVE) if per_tile else ("hᵏ",)))
-        self._decided.follow(flow.corrupted, "x" if flow.survivors.all() else "x̃")
+        self._decided.follow(flow.corrupted, _entered(flow))
         self.numbers_changed.emit()
 
     def showEvent(self, event: Any) -> None:
@@ -323,15 +349,20 @@ def flow_columns(
     limit : float, optional
         Value of its strongest colours; without it each tile has its own.
     stale : bool
-        Whether the layers are greyed.
+        Whether the layers are greyed, and their numbers left out.
     """
-    entered = "x" if flow.survivors.all() else "x̃"
+    entered = _entered(flow)
     columns = [_input(flow, entered, shape)]
     for k, layer in enumerate(flow.layers, start=1):
         strongest = float(np.abs(layer.output).max(initial=0.0)) if limit is None else limit
         below = layer_name(k - 1) if k > 1 else entered
         columns.append(_layer(k, layer, below, shape, ColorScale.symmetric(colors, strongest), stale))
     return tuple(columns)
+
+
+def _entered(flow: Flow) -> str:
+    """Return the name of what enters the stack."""
+    return "x" if flow.survivors.all() else "x̃"
 
 
 def _input(flow: Flow, entered: str, shape: Shape) -> FlowColumn:
@@ -356,15 +387,25 @@ def _layer(k: int, layer: FlowLayer, below: str, shape: Shape, scale: ColorScale
     lines: tuple[str, ...] = (f"{layer.input_error:.4f} from x",)
     if k > 1:
         lines = (f"{layer.target_error:.4f} from {below}", *lines)
+    lit: tuple[str, ...] = (_lit(layer.squashed),)
     tip = "{formula}, values {reach}".format(formula=f"{name} = {weights} T({below})", reach=_reach(layer.output))
+    if stale:
+        lines, lit, tip = (), (), ""
     applied = f"T applied to {below}"
     return FlowColumn(
-        _tile(f"T({below})", layer.squashed, shape, lines=(_lit(layer.squashed),), tip=applied),
+        _tile(f"T({below})", layer.squashed, shape, lines=lit, tip=applied),
         _tile(name, layer.output, shape, scale, lines, tip),
         down=weights,
         across="T",
         stale=stale,
     )
+
+
+def _empty_layer(k: int, entered: str) -> FlowColumn:
+    """Return the column of a layer that is not fitted yet."""
+    below = layer_name(k - 1) if k > 1 else entered
+    upper, lower = FlowTile(f"T({below})", None), FlowTile(layer_name(k), None, tip="This layer is being fitted")
+    return FlowColumn(upper, lower, down=power("W", k), across="T")
 
 
 def _tile(

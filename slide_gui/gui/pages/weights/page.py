@@ -149,14 +149,13 @@ class SamplePanel(QWidget):
         for k in range(1, depth + 1):
             columns.append(layer_name(k))
             row, shown = self._source.row(target, k), self._source.shown(target, k)
-            if row is None or shown is None:
+            if row is None or shown is None or self._source.is_stale(target, k):
                 cells.append(("–",) * len(_READOUT_ROWS))
             else:
                 cells.append(_numbers(row, shown, self._source.rms(k), source, decimals))
         title = "from itself" if source == target else f"from {self._workspace.feature_name(source)}"
         rows = [(name, tuple(cell[i] for cell in cells)) for i, name in enumerate(_READOUT_ROWS)]
-        stale = tuple(self._source.is_stale(target, k) for k in range(1, depth + 1))
-        self._readout.set_values(title, tuple(columns), tuple(rows), stale)
+        self._readout.set_values(title, tuple(columns), tuple(rows))
 
 
 def _numbers(
@@ -506,7 +505,7 @@ class WeightsPage(Page):
         for feature in self._figure_pixels():
             for k in range(1, self._workspace.state.parameters.depth + 1):
                 row = self._source.row(feature, k)
-                if row is not None:
+                if row is not None and not self._source.is_stale(feature, k):
                     names.append((self._workspace.feature_name(feature), str(k)))
                     cells.append(np.concatenate([row[-1:], row[:-1]]))
         if not cells:

@@ -92,6 +92,7 @@ class ScramblePart(View):
             work,
             channel=_CHANNEL,
             on_result=self._fitted,
+            on_stop=self.refresh,
             failure="The layers could not be fitted to scrambled pixels",
         )
         self.refresh()
@@ -156,7 +157,7 @@ class ScramblePart(View):
         self._source.begin((feature,))
         for k in range(1, self._workspace.state.parameters.depth + 1):
             tile = self._source.tile(feature, k)
-            if tile is None:
+            if tile is None or self._source.is_stale(feature, k):
                 images.append(FlyingImage(f"layer {k}", "", None, None))
                 continue
             below = colour_table(tile.scale)[tile.scale.indices(tile.values.reshape(-1))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.figures.style import Style
@@ -17,7 +17,7 @@ from slide_gui.gui.pages.number_table import NumberTable
 from slide_gui.gui.pages.tile_source import TileSource
 from slide_gui.gui.pages.weights.shown_image import ShownImage
 from slide_gui.gui.state.workspace import Workspace
-from slide_gui.gui.widgets.controls import ChoiceButtons, label
+from slide_gui.gui.widgets.controls import ChoiceButtons, PlainLabel, label
 from slide_gui.gui.widgets.weight_tiles import WeightTiles
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class View(QWidget):
         """Return the numbers shown beside rows of W of the pixels looked at; none if there are none."""
         return ()
 
-    def _in_place_of_layers(self) -> QLabel:
+    def _in_place_of_layers(self) -> PlainLabel:
         """Make what stands where layers would, and is shown while the depth is 0."""
         return label(NO_LAYER, self)
 

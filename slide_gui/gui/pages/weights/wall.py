@@ -272,7 +272,9 @@ class WallView(Pointed):
                 for each in (pixel, inside)
             ]
             weights = [
-                f"{f'layer {k}'} {signed(float(x.fields[pixel, inside]), 3)}" for k, x in enumerate(self._layers, 1)
+                f"layer {k} {signed(float(x.fields[pixel, inside]), 3)}"
+                for k, x in enumerate(self._layers, 1)
+                if not x.stale
             ]
             said = [f"row of W of {places[0]}, from {places[1]}", *weights, *said]
         self.setAccessibleDescription("; ".join(said))
@@ -322,7 +324,8 @@ class WallView(Pointed):
         painter.setPen(QColor(theme.muted))
         between = QRectF(place.field.x(), place.field.y() - _LINE, place.mosaic.width(), _LINE)
         text = f"{signed(float(layer.fields[pixel, inside]), 3)} · b {signed(float(layer.biases[pixel]), 3)}"
-        painter.drawText(between, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
+        if not layer.stale:
+            painter.drawText(between, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
 
     def _image(self, layer: WallLayer, place: _Place) -> QImage:
         """Return a mosaic in dots of the screen, each the mean of the weights that it covers."""
@@ -419,7 +422,11 @@ class LayerWall(QWidget):
         """Show what the workspace holds now."""
         workspace = self._workspace
         dataset, stack = workspace.dataset, workspace.stack
-        if not self.isVisible() or dataset is None or stack is None:
+        if not self.isVisible() or dataset is None:
+            return
+        if stack is None:
+            self.view.set_layers((), (1, 1), (1, 1), workspace.state.selection.transposed)
+            self._say()
             return
         d, depth = stack.n_features, min(workspace.state.parameters.depth, len(stack.layers))
         shape = dataset.image_shape or (1, d)
@@ -458,7 +465,8 @@ class LayerWall(QWidget):
         scale = replace(whole, low=_STRENGTH * whole.low, high=_STRENGTH * whole.high)
         parameters = self._workspace.state.parameters
         stale = not self._workspace.layer_is_fresh(k) if preview is None else preview.parameters != parameters
-        return WallLayer(f"{f'layer {k}'} · ±{significant(scale.high, 2)}", fields, biases, scale, stale)
+        title = f"layer {k}" if stale else f"layer {k} · ±{significant(scale.high, 2)}"
+        return WallLayer(title, fields, biases, scale, stale)
 
     @Slot(object)
     def _hover(self, _target: tuple[int, int] | None) -> None:

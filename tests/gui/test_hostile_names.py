@@ -1,0 +1,186 @@
+"""Hostile names pass through every page and dialog: each is shown as it is written, and no file is read for it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QPixmap
+from PySide6.QtWidgets import QAbstractItemView, QApplication, QLabel, QToolTip, QWidget
+
+import slide_gui
+from slide_gui.core.slide.parameters import StackParameters
+from slide_gui.core.svm.parameters import SvmParameters
+from slide_gui.data.dataset import Dataset, HeldOut
+from slide_gui.experiments.run import run
+from slide_gui.experiments.source import DataSource
+from slide_gui.experiments.spec import RunSpec
+from slide_gui.experiments.store import RunStore
+from slide_gui.gui.main_window import MainWindow
+from slide_gui.gui.pages.stack import PAGES
+from slide_gui.gui.pages.weights.page import VIEWS
+from tests.gui.given import settle, show_page, wait
+from tests.gui.test_accessibility import dialogs, walk
+from tests.hostile import hostile_file
+
+TAG = '<img src="picture">'
+LEFT, ROLES = Qt.Orientation.Horizontal, (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole)
+
+
+class Watch:
+    """Counts how often a file is opened by this process or another."""
+
+    def __init__(self, path: Path) -> None:
+        libc = ctypes.CDLL(None, use_errno=True)
+        self._events = libc.inotify_init1(os.O_NONBLOCK)
+        assert libc.inotify_add_watch(self._events, os.fsencode(path), 0x20) > 0  # IN_OPEN
+
+    def opened(self) -> bool:
+        """Return whether the file was opened since this was last asked."""
+        with suppress(BlockingIOError):
+            return bool(os.read(self._events, 4096))
+        return False
+
+    def close(self) -> None:
+        os.close(self._events)
+
+
+@pytest.fixture
+def picture(app: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watch]:
+    """Return a watch over the file that the names ask Qt to read."""
+    if not sys.platform.startswith("linux"):
+        pytest.skip("opening a file is watched by inotify, which Linux alone has")
+    monkeypatch.chdir(tmp_path)
+    image = QPixmap(4, 4)
+    image.fill(Qt.GlobalColor.red)
+    assert image.save("picture", "PNG")
+    watch = Watch(tmp_path / "picture")
+    yield watch
+    watch.close()
+
+
+def test_that_the_watch_sees_a_label_of_qt_read_the_picture(picture: Watch, app: QApplication) -> None:
+    label = QLabel(TAG)
+    label.sizeHint()
+    assert picture.opened()
+    assert not picture.opened()
+
+
+def look_at(widget: QWidget) -> str:
+    """Ask a window for its texts in all the ways that a user and a screen reader do, and return them."""
+    settle()
+    texts = [widget.windowTitle()]
+    for seen in walk(widget):
+        texts += [seen.name, seen.description]
+    for each in (widget, *widget.findChildren(QWidget)):
+        if isinstance(each, QLabel) and each.text():
+            plain = each.textFormat() == Qt.TextFormat.PlainText
+            assert plain or not re.search("[<&]", each.text()), each.text()  # a form names its fields itself
+            texts.append(each.text())
+        tips = [each.toolTip()]
+        if isinstance(each, QAbstractItemView) and each.model() is not None:
+            tips += items(each)
+        texts += tips
+        for tip in {tip for tip in tips if "<" in tip}:
+            QToolTip.showText(QPoint(5, 5), tip, each)
+            (shown,) = [top for top in QApplication.topLevelWidgets() if isinstance(top, QLabel) and top.text() == tip]
+            assert shown.textFormat() == Qt.TextFormat.PlainText
+            shown.grab()
+    QToolTip.hideText()
+    widget.grab()
+    return "\n".join(texts)
+
+
+def items(view: QAbstractItemView) -> list[str]:
+    """Return the texts and tooltips of the first rows of a list or table, and of its heads."""
+    model = view.model()
+    rows, columns = min(model.rowCount(), 200), min(model.columnCount(), 20)
+    found = [model.index(i, j).data(role) for i in range(rows) for j in range(columns) for role in ROLES]
+    found += [model.headerData(j, LEFT, role) for j in range(columns) for role in ROLES]
+    return [text for text in found if isinstance(text, str)]
+
+
+@pytest.fixture
+def opened(closed_window: MainWindow, picture: Watch, tmp_path: Path) -> MainWindow:
+    """Return a window on the hostile file, its store with two runs on it."""
+    source = DataSource(paths=(str(hostile_file(tmp_path)),), held_out=HeldOut())
+    dataset: Dataset = source.load()
+    svm = SvmParameters(widths="median", starts=1, C=1.0)
+    with RunStore(tmp_path / "runs.sqlite") as store:
+        for noise in (0.2, 0.5):
+            stack = StackParameters(noise=noise, depth=1)
+            spec = RunSpec(dataset.fingerprint, source=source.argument, stack=stack, svm=svm, held_out=HeldOut())
+            store.save(run(dataset, spec.checked()))
+            store.tag(spec.checked().hash, [f"=1+1 {TAG}\x1b"])
+    closed_window.resize(1280, 720)
+    closed_window.show()
+    closed_window.workspace.open(source)
+    wait(lambda: closed_window.workspace.model() is not None and not closed_window.lane.busy)
+    return closed_window
+
+
+def test_that_every_page_and_dialog_shows_names_as_they_are_written(opened: MainWindow, picture: Watch) -> None:
+    window, shown = opened, {}
+    show_page(window, "runs")
+    wait(lambda: len(window.session.library.runs) == 2)
+    first, second = (each.hash for each in window.session.library.runs)
+    window.session.runs.open_run(first)
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy)
+    window.workspace.select(pins=(3, 4))
+    for page in PAGES:
+        views = [(view.name, lambda view=view: window.weights_page.set_view(view.name)) for view in VIEWS]
+        if page.name != "weights":
+            views = [
+                (view.text, lambda page=page, number=number: window.pages.show_view(page.name, number))
+                for number, view in enumerate(page.views)
+            ]
+        show_page(window, page.name)
+        for view, show in views or [("", lambda: None)]:
+            show()
+            wait(lambda: not window.lane.busy, 60)
+            shown[page.name, view] = look_at(window)
+            for table in window.pages.shown().tables():
+                shown["table", page.name, view] = table.text()
+    show_page(window, "runs")
+    window.pages.show_view("runs", 0)
+    for copy in (window.actions_by_name["copy_table"].trigger, window.pages.page("runs").run_table._copy):
+        copy()
+        assert "\t'=1+1 <img" in QApplication.clipboard().text()
+    window.pages.page("runs").run_table.compare_requested.emit((first, second))
+    wait(lambda: not window.lane.busy, 60)
+    show_page(window, "runs")
+    shown["comparison", ""] = look_at(window)
+    for name in ("export", "palette", "shortcuts", "about", "show_table"):
+        window.actions_by_name[name].trigger()
+        (dialog,) = dialogs(window)
+        wait(lambda: not window.lane.busy, 60)
+        shown[name, ""] = look_at(dialog)
+        dialog.hide()
+    window.opening.ask_to_download("rectangles")
+    (dialog,) = dialogs(window)
+    look_at(dialog)
+    dialog.hide()
+    window.tell("error", TAG, TAG, details=TAG, remedy="Do it", path=TAG)
+    shown["notice", ""] = look_at(window)
+    assert not picture.opened()
+    for key, text in shown.items():
+        assert not re.findall(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\ud800-\udfff]", text), key
+        if key[0] not in ("about", "shortcuts", "export", "table", "show_table"):
+            assert "<img src=" in text, key
+
+
+def test_that_the_window_makes_no_label_that_reads_html() -> None:
+    made = [
+        f"{path.name}: {line.strip()}"
+        for path in (Path(slide_gui.__file__).parent / "gui").rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if re.search(r"\bQLabel\(|\(QLabel\b|QStaticText|setHtml|RichText", line)
+    ]
+    assert made == ["controls.py: class PlainLabel(QLabel):"]

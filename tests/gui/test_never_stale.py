@@ -1,0 +1,155 @@
+"""What is shown belongs to the data that are open and to the parameters that are set, or is grey and has no numbers."""
+
+import threading
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel, QWidget
+
+from slide_gui.experiments.inspection.explorer import Explorer
+from slide_gui.gui.pages.weights.page import COPIES, FLOW, SCRAMBLE, VIEWS
+from slide_gui.gui.state import runs as runs_module
+from tests.gui.given import Given, labelled, settle, show_page, wait
+
+WALL, CURVES, CLASSIFIER = "wall", "curves", "classifier"
+PLACES = (*(view.name for view in VIEWS), WALL, CURVES, CLASSIFIER)
+
+
+@pytest.fixture
+def data():
+    return labelled(0)
+
+
+@pytest.fixture
+def fit_may_go_on(monkeypatch):
+    """Return an event without which no fit goes on; it is set."""
+    event, update = threading.Event(), Explorer.update
+    event.set()
+
+    def slow(explorer, *arguments, progress, **options):
+        while not event.wait(0.005):
+            progress.report(0.0)
+        return update(explorer, *arguments, progress=progress, **options)
+
+    monkeypatch.setattr(Explorer, "update", slow)
+    yield event
+    event.set()
+
+
+def show(window, place):
+    """Show a page, a view of the Weights page, or the wall, and return the widget."""
+    if place in (CURVES, CLASSIFIER):
+        return show_page(window, place)
+    page = show_page(window, "weights")
+    if place == WALL:
+        page.show_wall()
+        page.wall.resize(1280, 720)
+        settle()
+        return page.wall
+    page.set_view(place)
+    settle()
+    return page
+
+
+def leave(window, place):
+    if place == WALL:
+        window.weights_page.wall.hide()
+        settle()
+
+
+def pixels(widget):
+    image = widget.grab().toImage().convertToFormat(QImage.Format.Format_RGB32)
+    return np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.width(), 4)[:, :, :3].copy()
+
+
+def words(widget):
+    """Return all text that a widget shows or tells a screen reader, tables included."""
+    seen = [each for each in widget.findChildren(QWidget) if each.isVisibleTo(widget)]
+    said = [each.accessibleDescription() for each in (widget, *seen)]
+    said += [each.text() for each in seen if isinstance(each, QLabel)]
+    tables = widget.tables() if hasattr(widget, "tables") else ()
+    return [*said, *(table.text() for table in tables)]
+
+
+def use_everything(window):
+    """Train, scramble, corrupt copies and look at every place, so that every place holds something of these data."""
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    show_page(window, CLASSIFIER).train_button.click()
+    wait(lambda: window.session.runs.result is not None and not window.lane.busy, 60)
+    for place in PLACES:
+        widget = show(window, place)
+        if place == SCRAMBLE:
+            part = widget.scramble_part()
+            part.start()
+            wait(lambda part=part: part.fit is not None)
+        elif place == COPIES:
+            part = widget.copies_part()
+            part.toggle()
+            wait(lambda part=part: part.copies is not None)
+        elif place == FLOW:
+            part = widget.flow_part()
+            wait(lambda part=part: part._decided.view.picture is not None)
+        leave(window, place)
+    wait(lambda: not window.lane.busy, 30)
+
+
+def seen_while_fitting(window, data, fit_may_go_on):
+    """Open data whose fit does not end, and return what every place shows."""
+    wait(lambda: not window.lane.busy, 30)
+    fit_may_go_on.clear()
+    before = window.workspace.dataset
+    window.workspace.open(Given(data))
+    wait(lambda: window.workspace.dataset is not before)
+    seen = {}
+    for place in PLACES:
+        widget = show(window, place)
+        seen[place] = pixels(widget), words(widget)
+        leave(window, place)
+    return seen
+
+
+def test_that_no_place_shows_anything_of_the_data_before_while_new_data_are_fitted(window, fit_may_go_on, monkeypatch):
+    monkeypatch.setattr(runs_module, "SWEEP_DEPTHS", (0, 1))
+    new = labelled(2)
+    use_everything(window)
+    first = seen_while_fitting(window, new, fit_may_go_on)
+    fit_may_go_on.set()
+    wait(lambda: window.workspace.model() is not None)
+    done = {}
+    for place in (view.name for view in VIEWS):
+        done[place] = pixels(show(window, place))
+    window.workspace.open(Given(labelled(1)))
+    wait(lambda: window.workspace.dataset.fingerprint == labelled(1).fingerprint)
+    use_everything(window)
+    second = seen_while_fitting(window, replace(new), fit_may_go_on)
+    assert [place for place in PLACES if first[place][1] != second[place][1]] == []
+    assert [place for place in PLACES if not np.array_equal(first[place][0], second[place][0])] == []
+    for place, picture in done.items():
+        assert not np.array_equal(picture, first[place][0]), place
+
+
+def colourfulness(picture):
+    """Return how far colours are from grey, the mean over all dots."""
+    return float(np.mean(np.ptp(picture.astype(int), axis=2)))
+
+
+@pytest.mark.parametrize("place", [*(view.name for view in VIEWS if view.name != COPIES), WALL])
+def test_that_what_another_stack_made_is_pale_and_has_no_numbers_until_the_new_fit_ends(window, fit_may_go_on, place):
+    widget = show(window, place)
+    target = widget if place == WALL else widget.shown_view()
+    before = colourfulness(pixels(target))
+    if place != WALL:
+        assert widget.tables()
+    fit_may_go_on.clear()
+    window.workspace.set_parameters(noise=0.55)
+    settle(0.05)
+    assert not window.workspace.layer_is_fresh(1)
+    assert colourfulness(pixels(target)) < 0.9 * before
+    if place != WALL:
+        assert not widget.tables()
+    fit_may_go_on.set()
+    wait(lambda: window.workspace.model() is not None and not window.lane.busy)
+    settle()
+    assert colourfulness(pixels(target)) > 0.9 * before

@@ -1,0 +1,164 @@
+"""What the user asks for comes before what the window does by itself, and Cancel stops the job that it names."""
+
+import threading
+import time
+
+import pytest
+
+from slide_gui.gui.state import runs as runs_module
+from slide_gui.gui.state.jobs import Lane
+from slide_gui.gui.state.session import Session
+from tests.gui.given import labelled, settle, show_page, wait
+
+
+@pytest.fixture
+def data():
+    return labelled()
+
+
+@pytest.fixture
+def endless(monkeypatch):
+    """Let every estimate go on until it is ended, and return the events of its begin and end."""
+    begun, ended = threading.Event(), threading.Event()
+
+    def run(_dataset, _spec, *, progress, reuse):
+        begun.set()
+        try:
+            while True:
+                progress.report(0.1)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    monkeypatch.setattr(runs_module, "run", run)
+    monkeypatch.setattr(runs_module, "SWEEP_NOISES", (0.2, 0.5))
+    monkeypatch.setattr(runs_module, "SWEEP_DEPTHS", (0, 1))
+    return begun, ended
+
+
+def test_that_opening_curves_starts_no_estimate_that_takes_long(window, monkeypatch):
+    monkeypatch.setattr(runs_module, "typical_seconds", lambda spec, shape: 5.1)
+    curves = show_page(window, "curves")
+    wait(lambda: window.session.runs.offered is not None)
+    assert not window.session.runs.estimate.running
+    assert window.session.runs.estimated is None
+    assert curves.estimate_button.isVisible()
+
+
+def test_that_opening_curves_starts_no_estimate_that_takes_much_memory(window, monkeypatch):
+    monkeypatch.setattr(runs_module, "run_bytes", lambda *_: 500_000_001)
+    curves = show_page(window, "curves")
+    wait(lambda: window.session.runs.offered is not None)
+    assert not window.session.runs.estimate.running
+    assert curves.estimate_button.isVisible()
+
+
+def test_that_an_estimate_that_is_offered_is_made_once_its_button_is_pressed(window, monkeypatch):
+    monkeypatch.setattr(runs_module, "typical_seconds", lambda spec, shape: 5.1)
+    curves = show_page(window, "curves")
+    wait(lambda: window.session.runs.offered is not None)
+    curves.estimate_button.click()
+    assert not curves.estimate_button.isVisible()
+    wait(lambda: not window.session.runs.estimate.running, 30)
+    assert window.session.runs.estimated is not None
+    assert any(point.state == "refining" for point in curves.points())
+
+
+def test_that_an_estimate_nobody_asked_for_ends_after_its_seconds_and_is_offered(window, monkeypatch, endless):
+    begun, ended = endless
+    monkeypatch.setattr(runs_module, "_MOST_SECONDS", 0.3)
+    monkeypatch.setattr(runs_module, "_is_light", lambda spec, dataset: True)
+    curves = show_page(window, "curves")
+    wait(begun.is_set)
+    assert ended.wait(5)
+    wait(lambda: not window.lane.busy)
+    assert window.session.runs.estimated is None
+    assert curves.estimate_button.isVisible()
+    assert not window.notice.isVisible()
+    settle(0.4)
+    assert not window.session.runs.estimate.running  # and is not begun again
+
+
+@pytest.mark.parametrize("wanted", ["train", "try", "sweep"])
+def test_that_train_try_and_sweep_end_an_estimate_at_once(window, endless, wanted):
+    begun, ended = endless
+    show_page(window, "curves")
+    wait(begun.is_set)
+    controller, started = window.session.runs, time.monotonic()
+    if wanted == "train":
+        controller.train(controller.spec_of(controller.svm))
+    elif wanted == "try":
+        controller.start_trial()
+    else:
+        controller.start_sweep()
+    assert controller.estimated is None
+    assert ended.wait(5)
+    assert time.monotonic() - started < 0.2
+    controller.stop()
+
+
+def test_that_cancel_beside_an_estimate_leaves_what_waits_behind_it(window, endless):
+    begun, ended = endless
+    show_page(window, "curves")
+    wait(begun.is_set)
+    done = []
+    shown = []
+    window.session.status_changed.connect(shown.append)
+    wait(lambda: shown and shown[-1] is not None and shown[-1].title == "Estimating")
+    window.lane.submit("Training", lambda progress: 1, channel="other", on_result=done.append, background=False)
+    window.job_bar.cancel_requested.emit()
+    assert ended.wait(5)
+    wait(lambda: done == [1])
+    assert not window.session.runs.estimate.running
+
+
+def test_that_cancel_stops_the_job_it_names_and_no_other(app):
+    session, ended, done, stopped = Session("/nowhere/runs.sqlite"), threading.Event(), [], []
+    lane: Lane = session.lane
+
+    def slow(progress):
+        try:
+            while True:
+                progress.report(0.1)
+                time.sleep(0.01)
+        finally:
+            ended.set()
+
+    shown = []
+    session.status_changed.connect(shown.append)
+    lane.submit("Slow", slow, channel="a", on_stop=lambda: stopped.append("a"))
+    lane.submit("Next", lambda progress: 2, channel="b", on_result=done.append, on_stop=lambda: stopped.append("b"))
+    wait(lambda: shown and shown[-1] is not None)
+    assert shown[-1].title == "Slow"
+    session.stop_shown()
+    assert stopped == ["a"]
+    assert ended.wait(5)
+    wait(lambda: done == [2])
+    assert stopped == ["a"]
+    session.close()
+    session.deleteLater()
+
+
+def test_that_one_page_shows_no_time_left_beside_that_of_the_status_bar(window, endless):
+    curves = show_page(window, "curves")
+    window.session.runs.start_sweep()
+    wait(lambda: window.session.runs.sweep.latest is not None, 30)
+    settle()
+    assert "left" not in curves.course.text()
+    window.session.runs.sweep.stop()
+
+
+def test_that_errors_on_other_rows_are_shown_with_their_rows(window, monkeypatch):
+    monkeypatch.setattr(runs_module, "_is_light", lambda spec, dataset: True)
+    monkeypatch.setattr(runs_module, "_MOST_SECONDS", 60.0)
+    curves = show_page(window, "curves")
+    window.session.runs.start_trial()
+    wait(lambda: not window.session.runs.trial.running, 100)
+    window.workspace.set_parameters(noise=0.42, depth=4)
+    wait(lambda: window.session.runs.estimated is not None and not window.lane.busy, 60)
+    trial = window.session.runs.trial.latest
+    assert f"on {trial.result.n_test} held-out rows" in curves.sentence.text()
+    n = trial.answers[0].rate.n
+    assert f"curves: error on {n} validation rows in each of" in curves.course.text()
+    assert f"estimate: error on {n} validation rows" in curves.course.text()
+    assert n != trial.result.n_test
