@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -112,7 +113,7 @@ def test_that_every_form_says_under_the_table_what_its_marks_mean(tmp_path: Path
 
 def test_that_markdown_and_latex_hold_every_cell() -> None:
     table = error_table(state())
-    text = markdown(table)
+    text = re.sub(r"\\(\W)", r"\1", markdown(table))
     assert "| **2.05 (1.12–3.13) (−)** |" in text
     assert all(cell.strip() in text for row in table.rows for cell in row)
     tex = latex(table)

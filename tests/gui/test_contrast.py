@@ -100,7 +100,10 @@ def painted(root: QWidget) -> Iterator[QWidget]:
 
 
 def least_of_words(pixels: NDArray[np.uint32], root: QWidget, faults: list[str], where: str) -> int:
-    """Measure the labels and buttons that Qt paints: the pixel that differs most from the ground is their ink."""
+    """Measure the labels and buttons that Qt paints: the pixel that differs most from the ground is a button's ink.
+
+    The thin letters of a label may not reach the colour of their ink anywhere: that is taken from its palette.
+    """
     many = 0
     for each in root.findChildren(QWidget):
         if not isinstance(each, QLabel | QAbstractButton) or not each.isVisible() or not each.text():
@@ -111,7 +114,8 @@ def least_of_words(pixels: NDArray[np.uint32], root: QWidget, faults: list[str],
         seen = colours_of(pixels, box, 3)
         if len(seen) < 2:
             continue
-        best = max(contrast(colour, seen[0]) for colour in seen)
+        inks = [each.palette().color(each.foregroundRole())] if isinstance(each, QLabel) else seen
+        best = max(contrast(ink, seen[0]) for ink in inks)
         many += 1
         if best < LEAST:
             faults.append(f"{where}: {type(each).__name__} {each.text()!r} {best:.2f}")
