@@ -370,8 +370,8 @@ def choose_widths(
     """Learn widths, compare them with median widths on rows that neither was learned on, and keep the better.
 
     If at least a fifth of all rows are outside the sample, both are learned on the sample and evaluated on up to 5 000
-    of the other rows. Otherwise a fifth of the sample is held out, or two in turn if a fifth has fewer than 200 rows: both
-    are learned on the other rows and evaluated on the fifth, and the better is learned again on the whole sample.
+    of the other rows. Otherwise a fifth of the sample is held out, or two in turn if a fifth has fewer than 200 rows:
+    both are learned on the other rows and evaluated on the fifth, and the better is learned again on the whole sample.
     Learning selects C, and the scale of the median widths, by cross-validation on the rows that it is given. The one
     with fewer errors on all held-out rows together is the better; the learned widths win ties.
 

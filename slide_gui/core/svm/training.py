@@ -12,6 +12,7 @@ from slide_gui.core.svm.decomposition import largest_store
 from slide_gui.core.svm.kernel import (
     block_sizes,
     median_distances,
+    refuse_large,
     widths_from,
 )
 from slide_gui.core.svm.model import Solve, SvmModel, one_after_the_other, train
@@ -59,8 +60,8 @@ def fit_svm(
     codes : ndarray of int, shape (n,)
         Classes 0 … k − 1, each present, k ≥ 2.
     weights : ndarray of shape (n,), optional
-        Positive. C of a row is C times its weight, and its error counts so much where widths and C are chosen. The
-        rows learned on, held out and the median distances do not depend on weights.
+        Positive. At the final widths and C, the C of a row is C times its weight. If these are selected, errors count
+        by weight; the rows learned on, held out and the median distances do not depend on weights.
     start : SvmModel, optional
         A model of the same rows in a neighbouring representation: its coefficients start the solver.
     progress : Progress
@@ -92,6 +93,7 @@ def fit_svm(
         "use fewer rows or less memory for it",
     )
     pulse = progress.part(0.0, 0.0)
+    refuse_large(Z, pulse)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
     learning = 0.3 if parameters.widths == "learn" else 0.0
     part = progress.part(0.0, learning + 0.2)
