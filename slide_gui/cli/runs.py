@@ -160,8 +160,8 @@ def _result_lines(result: RunResult) -> Iterator[str]:
         yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
-        parts = f"C = {classifier.C:.4g}", f"{classifier.n_support} support vectors", describe_convergence(classifier)
-        yield ", ".join(filter(None, parts))
+        vectors = f"{classifier.n_support} support vectors"
+        yield ", ".join(filter(None, [f"C = {classifier.C:.4g}", vectors, describe_convergence(classifier)]))
     parts = {"fit": times.fit, "features": times.transform, "widths": times.widths, "train": times.train}
     if classifier is None:
         del parts["widths"]

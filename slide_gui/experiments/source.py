@@ -86,10 +86,11 @@ def describe_chosen(chosen: ChosenBy) -> str:
 def describe_convergence(classifier: Classifier) -> str:
     """Return which trainings of an SVM did not converge; empty if all did."""
     parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
-    tried = [*classifier.grid, *(() if classifier.chosen is None else classifier.chosen.candidates)]
-    cut_off = sum(not candidate.converged for candidate in tried)
-    if cut_off:
-        parts.append(f"{cut_off} of {counted(len(tried), 'candidate')} cut off before convergence")
+    converged = [point.converged for point in classifier.grid]
+    if classifier.chosen is not None:
+        converged += [candidate.converged for candidate in classifier.chosen.candidates]
+    if not all(converged):
+        parts.append(f"{converged.count(False)} of {len(converged)} candidates were cut off before they converged")
     return ", ".join(parts)
 
 

@@ -283,8 +283,8 @@ def _warn_if_constant(X: Any, parameters: StackParameters) -> None:
     left = np.count_nonzero((above != above[0]).any(axis=0))
     if left < _FEWEST_VARYING * varying:
         warnings.warn(
-            f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features differ "
-            "between rows after it, and the hidden layers are almost constant; scale the features so that the "
+            f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features "
+            "differ between rows after it, and the hidden layers are almost constant; scale the features so that the "
             "threshold lies amid their values (to 0…1 for 0.5), or change the threshold",
             UserWarning,
             stacklevel=5,

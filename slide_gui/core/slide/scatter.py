@@ -412,9 +412,8 @@ def _scatters(
     others = _Products(d, parameters, squashing_of(parameters.squashing).binary) if squashed else None
     for top in range(0, n, size):
         # Aligned, for of rows that came over a wire another product would be made, with other bits.
-        piece = np.require(
-            in_dtype(np.asarray(rows[top : top + size]), parameters.dtype, start + top), None, ["C", "A"]
-        )
+        block = in_dtype(np.asarray(rows[top : top + size]), parameters.dtype, start + top)
+        piece = np.require(block, requirements=["C", "A"])
         some = None if weights is None else weights[top : top + size]
         values.add(piece, some)
         if others is not None:
@@ -516,7 +515,8 @@ def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
 
 def _refuse_large(row: int, column: int, value: float, dtype: str) -> NoReturn:
     raise ValueError(
-        f"X contains {value:.3g} in row {row}, feature {column}, more than {dtype} can hold; scale the features to about 1"
+        f"X contains {value:.3g} in row {row}, feature {column}, more than {dtype} can hold; "
+        "scale the features to about 1"
     )
 
 

@@ -257,8 +257,8 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
             self.probA_, self.probB_ = fit_sigmoids(*given, weights=weights, progress=progress.part(0.5, 1.0))
         if not model.converged:
             warnings.warn(
-                f"the SVM has not converged: its gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise max_iter if one "
-                "is given, give it more memory, scale the features, or lower C",
+                f"the SVM has not converged: its gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise max_iter if "
+                "it is given, give it more memory, scale the features, or lower C",
                 ConvergenceWarning,
                 stacklevel=3,
             )

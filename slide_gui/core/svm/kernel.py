@@ -250,8 +250,8 @@ def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> N
         if max(block.max(initial=0.0), -block.min(initial=0.0)) > _LARGEST:
             row, column = np.argwhere(np.abs(block) > _LARGEST)[0].tolist()
             raise ValueError(
-                f"Z contains {block[row, column]:.3g} in row {start + row}, column {column}; squared distances of values "
-                f"above {_LARGEST:g} may overflow: scale the features, or leave this row out"
+                f"Z contains {block[row, column]:.3g} in row {start + row}, column {column}; squared distances of "
+                f"values above {_LARGEST:g} may overflow: scale the features, or leave this row out"
             )
         progress.report(0.0)
 

@@ -128,10 +128,13 @@ def svm_bytes(counts: Sequence[int], columns: int, layers: int, parameters: SvmP
         Of the rows, and of their blocks.
     """
     n = sum(counts)
-    needs = [_solved(counts, columns, parameters.memory)]
+    needs: list[int] = [_solved(counts, columns, parameters.memory)]
     if parameters.widths == "learn":
         learned = min(n, parameters.subset_size)
-        needs.append(8 * learned**2 * (layers + _LEARNING) + 4 * learned * columns)
+        matrices: float = layers + _LEARNING
+        if not enough_fresh(learned, n):  # then learned on four fifths too, beside the distances of all
+            matrices = max(matrices, layers + 0.64 * matrices)
+        needs.append(int(8 * learned**2 * matrices) + 4 * learned * columns)
     elif parameters.C is None:
         share = 0.8 * min(1.0, MOST_ROWS / n)
         inside = [math.ceil(share * count) for count in counts]
