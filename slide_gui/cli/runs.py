@@ -164,7 +164,7 @@ def _answer(dataset: Dataset, spec: RunSpec, output: Path | None) -> RunResult:
 
 def _result_lines(result: RunResult) -> Iterator[str]:
     """Say what came out, for people."""
-    from slide_gui.experiments.source import describe_chosen, describe_spec
+    from slide_gui.experiments.source import describe_chosen, describe_convergence, describe_spec
 
     spec, classifier, times = result.spec, result.classifier, result.timings
     yield f"{dataset_title(result.dataset, result.generated)}: {describe_spec(spec)}"
@@ -177,8 +177,8 @@ def _result_lines(result: RunResult) -> Iterator[str]:
         yield f"widths {', '.join(f'{width:.4g}' for width in classifier.widths)}; shares {shares}"
         if classifier.chosen is not None:
             yield describe_chosen(classifier.chosen)
-        converged = "" if classifier.converged else ", NOT converged"
-        yield f"C = {classifier.C:.4g}, {classifier.n_support} support vectors{converged}"
+        vectors = f"{classifier.n_support} support vectors"
+        yield ", ".join(filter(None, [f"C = {classifier.C:.4g}", vectors, describe_convergence(classifier)]))
     parts = {"fit": times.fit, "features": times.transform, "widths": times.widths, "train": times.train}
     if classifier is None:
         del parts["widths"]

@@ -6,6 +6,7 @@ Columns of layer k are named ``h{k}_…``, by which a multi-width SVM knows the 
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -27,6 +28,8 @@ __all__ = [
     "layer_sizes",
     "listed",
     "parameters_of",
+    "remember_layers",
+    "remembered_layers",
     "row_weights",
     "seed_of",
     "store_parameters",
@@ -36,6 +39,22 @@ __all__ = [
 P = TypeVar("P")
 
 _LAYER = re.compile(r"(?:.*__)?h(\d+)_")  # with the prefix of a column transformer or feature union
+
+
+_SIZES: dict[int, tuple[int, ...]] = {}  # columns of each layer of the arrays that transformers returned, by id
+
+
+def remember_layers(features: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
+    """Return an array and remember, while it exists, how many columns each of its layers has."""
+    if len(sizes) > 1:
+        _SIZES[id(features)] = sizes
+        weakref.finalize(features, _SIZES.pop, id(features), None).atexit = False
+    return features
+
+
+def remembered_layers(rows: Any) -> tuple[int, ...]:
+    """Return the layers' sizes of an array that a transformer returned; empty if it is not one, or a copy."""
+    return _SIZES.get(id(rows), ())
 
 
 class LayeredTransformer(TransformerMixin, BaseEstimator):  # type: ignore[misc]

@@ -24,6 +24,7 @@ from slide_gui.text import counted
 if TYPE_CHECKING:
     from slide_gui.core.sda.model import SdaParameters
     from slide_gui.core.svm.parameters import ChosenBy
+    from slide_gui.experiments.result import Classifier
     from slide_gui.experiments.spec import RunSpec
 
 __all__ = [
@@ -32,6 +33,7 @@ __all__ = [
     "Reading",
     "describe_choice",
     "describe_chosen",
+    "describe_convergence",
     "describe_spec",
     "describe_widths",
     "image_text",
@@ -71,17 +73,25 @@ def width_criterion(chosen_by: str) -> str:
 
 
 def describe_chosen(chosen: ChosenBy) -> str:
-    """Return what chose the widths, and how the choice did in cross-validation, for people."""
-    if chosen.learned_error is None or chosen.median_error is None:
+    """Return what chose the widths, and the errors on the rows that were held out for it."""
+    if chosen.learned_error is None or chosen.median_error is None or not chosen.n_held_out:
         return describe_widths(chosen.name)
     learned, median = (f"{100 * error:.1f} %" for error in (chosen.learned_error, chosen.median_error))
+    rows, by = counted(chosen.n_held_out, "held-out row"), width_criterion(chosen.criterion)
     if chosen.guarded:
-        return (
-            f"median widths: the guard overruled those learned by {width_criterion(chosen.criterion)}, which get "
-            f"{learned} of "
-            f"the rows learned on wrong in cross-validation, against {median}"
-        )
-    return f"widths by {width_criterion(chosen.criterion)}: {learned} wrong in cross-validation, median widths {median}"
+        return f"median widths (guard): they misclassify {median} of {rows}, widths learned by {by} {learned}"
+    return f"widths by {by}: they misclassify {learned} of {rows}, median widths {median}"
+
+
+def describe_convergence(classifier: Classifier) -> str:
+    """Return which trainings of an SVM did not converge; empty if all did."""
+    parts = [] if classifier.converged else [f"not converged (gap {classifier.gap:.1e})"]
+    converged = [point.converged for point in classifier.grid]
+    if classifier.chosen is not None:
+        converged += [candidate.converged for candidate in classifier.chosen.candidates]
+    if not all(converged):
+        parts.append(f"{converged.count(False)} of {len(converged)} candidates were cut off before they converged")
+    return ", ".join(parts)
 
 
 def _choices(spec: RunSpec) -> list[str]:

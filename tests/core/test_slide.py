@@ -3,6 +3,7 @@ import sys
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -83,3 +84,42 @@ def test_that_importing_the_core_brings_no_qt_no_matplotlib_and_no_models():
 def test_that_importing_the_package_is_cheap():
     script = "import sys, slide_gui; assert 'numpy' not in sys.modules; print(dir(slide_gui))"
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("scale", [0.01, 1e-4])
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])
+def test_that_rows_whose_features_are_constant_after_the_threshold_are_warned_of(scale, as_rows):
+    X = np.random.default_rng(0).random((300, 12)).astype(np.float32)
+    with pytest.warns(UserWarning, match=r"0\.00% of the values are above the threshold 0\.5: only 0 of 12 features"):
+        SLIDE(depth=1).fit(as_rows(scale * X))
+    with pytest.warns(UserWarning, match=r"100\.00% of the values are above"):
+        SLIDE(depth=1).fit_transform(as_rows(X + 1.0))
+    for fine in (SLIDE(depth=1), SLIDE(threshold=0.5 * scale), SLIDE(squashing="tanh"), SLIDE(depth=0)):
+        fine.fit(as_rows(X if fine.depth == 1 else scale * X))  # a warning would be an error
+    lit = np.zeros((300, 300), np.float32)
+    np.fill_diagonal(lit, 1.0)  # few values above the threshold, but no feature constant
+    SLIDE(depth=1).fit(as_rows(lit))
+
+
+@pytest.mark.parametrize("as_rows", [np.asarray, sparse.csr_matrix])
+def test_that_a_value_beyond_float32_is_named_and_not_taken_for_an_infinity(as_rows):
+    X = np.random.default_rng(0).random((50, 4))
+    fitted = SLIDE(depth=1).fit(X)
+    X[3, 2] = 1e200
+    wanted = r"X contains 1e\+200 in row 3, feature 2, more than float32 can hold; scale"
+    for attempt in (lambda: SLIDE().fit(as_rows(X)), lambda: SLIDE().fit_transform(as_rows(X))):
+        with pytest.raises(ValueError, match=wanted):
+            attempt()
+    with pytest.raises(ValueError, match="more than float32 can hold"):
+        fitted.transform(as_rows(X))
+    with pytest.raises(ValueError, match="squares add up to infinity"):
+        SLIDE(dtype="float64").fit(as_rows(X))
+
+
+def test_that_dead_features_without_a_ridge_are_named_as_the_cause():
+    X = np.random.default_rng(0).random((50, 4))
+    X[:, [1, 3]] = 0.0
+    for dtype in ("float32", "float64"):
+        with pytest.raises(ValueError, match=r"0 in every row \(2 of them, the first is feature 1\) need a ridge"):
+            SLIDE(ridge=0.0, dtype=dtype).fit(X)
+    SLIDE(ridge=0.0, depth=1).fit(X[:, [0, 2]])

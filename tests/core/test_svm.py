@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 from sklearn.utils import validation
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from slide_gui import SLIDE
+from slide_gui import SDA, SLIDE
 from slide_gui.core.estimators import layer_sizes
 from slide_gui.core.sampling import stratified_subset
 from slide_gui.core.svm.decomposition import least_memory
@@ -24,6 +24,7 @@ from slide_gui.core.svm.model import SvmModel, TrainingStep
 from slide_gui.core.svm.pairs import class_scores
 from slide_gui.core.svm.parameters import ChosenBy, SvmParameters
 from slide_gui.core.svm.selection import grid_bytes, median_width_search, stratified_folds
+from slide_gui.core.svm.smo import Box, kkt_gap
 from slide_gui.core.svm.training import fit_svm, svm_bytes
 from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.progress import Cancelled, Stage
@@ -172,7 +173,7 @@ def test_that_no_row_that_widths_were_learned_on_judges_their_scale(loss, monkey
     parameters = SvmParameters(SIZES, subset_size=75, starts=1, loss=loss)
     fit_svm(Z, y, parameters)
     learned_on = stratified_subset(y, 75, parameters.seed)
-    assert len(set(judged)) == 30
+    assert len(set(judged)) == 150 - len(learned_on)  # for the comparison with median widths; 30 of them for the scale
     assert not np.isin(Z[learned_on, 0], judged).any()
     judged.clear()
     fit_svm(Z, y, replace(parameters, subset_size=140, C=10.0))  # too few rows are left to judge on
@@ -182,6 +183,7 @@ def test_that_no_row_that_widths_were_learned_on_judges_their_scale(loss, monkey
 
 def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     Z, y = three_classes(60)
+    Z[:, 0] += 20.0 * y  # no kernel errs, so that the learned widths win
     parameters = SvmParameters(SIZES, starts=1)
     listener = StopAfter()
     model = fit_svm(Z, y, parameters, progress=listener)
@@ -191,7 +193,7 @@ def test_that_payloads_tell_widths_then_training_and_any_report_can_cancel():
     names = [payload.name for payload in listener.payloads if isinstance(payload, Stage)]
     assert list(dict.fromkeys(names)) == [
         "distances between 60 rows",
-        "starts of press",
+        "learning widths on four fifths to compare them",
         "comparing with median widths",
     ]
     assert {step.pair for step in listener.payloads if isinstance(step, TrainingStep)} == {0, 1, 2}
@@ -332,6 +334,66 @@ def test_that_too_little_memory_is_refused_with_the_estimate():
     Z, y = layers(100)
     with pytest.raises(MemoryError, match="needs at least"):
         MultiWidthSVC(SIZES, WIDTHS, C=1.0, memory=10_000).fit(Z, y)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("case", ["one row far away", "two groups far apart", "little memory"])
+def test_that_the_gap_that_is_claimed_holds_in_float64(loss, case):
+    rng = np.random.default_rng(0)
+    Z = rng.standard_normal((1100, 10))
+    y = (Z[:, 0] * Z[:, 1] + 0.3 * rng.standard_normal(1100) > 0).astype(int)
+    width, C, memory = 3.0, 100.0, 2 << 30
+    if case == "one row far away":
+        Z[7] = 1e6
+    elif case == "two groups far apart":
+        Z[::2] += 3e3
+    else:
+        width, C, memory = 100.0, 1000.0, 8 << 20
+    svm = MultiWidthSVC(1, [width], C=C, loss=loss, memory=memory).fit(Z, y)
+    kernel = np.exp(-np.square((Z[:, None] - Z[None]) / width).sum(-1))
+    beta, squared = np.zeros(1100), loss == "squared_hinge"
+    beta[svm.support_] = svm.dual_coef_[0]
+    residual = np.where(y == 1, 1.0, -1.0) - kernel @ beta - (beta / C if squared else 0.0)
+    box = Box.of(np.where(y == 1, 1.0, -1.0), np.inf if squared else C)
+    gap, _ = kkt_gap(residual, beta, box)
+    assert gap < 1e-3
+    assert svm.model_.gap == pytest.approx(gap, abs=2e-4)
+    np.testing.assert_allclose(svm.decision_function(Z), kernel @ beta + svm.intercept_, atol=1e-2)
+
+
+def test_that_a_gap_that_float64_cannot_tell_is_not_claimed():
+    rng = np.random.default_rng(0)
+    Z, y = rng.standard_normal((200, 3)), np.arange(200) % 2
+    Z[::4] += 1e9
+    with pytest.warns(ConvergenceWarning, match="has not converged: its gap is .* scale the features"):
+        MultiWidthSVC(1, [1.0], C=10.0, max_iter=20_000).fit(Z, y)
+
+
+def test_that_a_value_whose_squares_overflow_is_refused_with_its_place():
+    Z, y = layers(60)
+    svm = MultiWidthSVC(SIZES, WIDTHS, C=1.0).fit(Z, y)
+    Z[3, 2] = -1e200
+    for attempt in (lambda: MultiWidthSVC(SIZES, WIDTHS, C=1.0).fit(Z, y), lambda: svm.predict(Z)):
+        with pytest.raises(ValueError, match=r"Z contains -1e\+200 in row 3, column 2; .* scale the features"):
+            attempt()
+
+
+@pytest.mark.parametrize("make", [lambda: SLIDE(depth=2), lambda: SDA(n_units=(5, 4))])
+def test_that_layers_of_an_array_that_are_trained_with_one_width_are_warned_of(make):
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 6)).astype(np.float32)
+    y = (X[:, 0] > 0.5).astype(int)
+    svm = MultiWidthSVC(widths="median", C=1.0)
+    with pytest.warns(UserWarning, match=r"3 layers without names.*groups=.*SLIDEClassifier"):
+        make_pipeline(make(), svm).fit(X, y)
+    Z = make().fit(X).transform(X)
+    with pytest.warns(UserWarning, match="3 layers without names"):
+        svm.fit(Z, y)
+    svm.fit(Z.copy(), y)  # plain arrays, and groups that were chosen, are as good as any
+    svm.fit(X, y)
+    clone(svm).set_params(groups=None).fit(Z, y)
+    clone(svm).set_params(groups=[6, Z.shape[1] - 6]).fit(Z, y)
+    make_pipeline(SLIDE(depth=0), svm).fit(X, y)
 
 
 def test_that_an_unfinished_training_warns():

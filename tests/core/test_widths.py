@@ -116,7 +116,7 @@ def test_that_a_given_C_is_kept_and_learning_can_start_near_an_answer():
     Z, codes = layers(80)
     learned = learn_widths(Z, codes, SIZES, WidthOptions(C=7.0))
     assert all(abs(step.C - 7.0) < 1e-12 for step in learned.history)
-    again = learn_widths(Z, codes, SIZES, WidthOptions(C=7.0, near=(learned.widths, 7.0)))
+    again = learn_widths(Z, codes, SIZES, WidthOptions(C=7.0, near=((learned.widths, 7.0),)))
     assert again.history[0].widths == pytest.approx(learned.widths)
     assert again.best.criterion <= learned.best.criterion + 1e-9
 
@@ -291,6 +291,6 @@ def test_that_learning_ends_in_a_sentence_where_no_SVM_is_solved(monkeypatch):
 
     Z, codes = layers(60)
     monkeypatch.setattr(widths_objective, "evaluate", never)
-    for near in (None, ((1.0, 1.0, 1.0), 1.0)):
+    for near in ((), (((1.0, 1.0, 1.0), 1.0),)):
         with pytest.raises(ValueError, match="did not converge there; give C or the widths"):
             learn_widths(Z, codes, SIZES, WidthOptions("span", near=near))

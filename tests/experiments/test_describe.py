@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from slide_gui.core.baselines import Estimator
 from slide_gui.core.sda.model import SdaParameters
 from slide_gui.core.slide.parameters import StackParameters
-from slide_gui.core.svm.parameters import GUARD, ChosenBy
-from slide_gui.experiments.source import describe_choice, describe_chosen, describe_spec, describe_widths
+from slide_gui.core.svm.parameters import GUARD, Candidate, ChosenBy
+from slide_gui.core.svm.selection import GridPoint
+from slide_gui.experiments.result import Classifier
+from slide_gui.experiments.source import (
+    describe_choice,
+    describe_chosen,
+    describe_convergence,
+    describe_spec,
+    describe_widths,
+)
 from slide_gui.experiments.spec import RunSpec
 
 STACK = StackParameters(noise=0.3, depth=2)
@@ -59,14 +70,15 @@ def test_that_it_is_said_where_the_layers_are_not_fitted_on_all_rows(fit_rows: s
     ("chosen", "words"),
     [
         (ChosenBy("span"), "widths by span"),
+        (ChosenBy("span", False, 0.2, 0.3), "widths by span"),  # as earlier versions stored it
         (
-            ChosenBy("press", False, 0.181, 0.25),
-            "widths by press: 18.1 % wrong in cross-validation, median widths 25.0 %",
+            ChosenBy("press", False, 0.181, 0.25, 500),
+            "widths by press: they misclassify 18.1 % of 500 held-out rows, median widths 25.0 %",
         ),
         (
-            ChosenBy("radius-margin", True, 0.334, 0.251),
-            "median widths: the guard overruled those learned by radius-margin, which get 33.4 % of the rows "
-            "learned on wrong in cross-validation, against 25.1 %",
+            ChosenBy("radius-margin", True, 0.334, 0.251, 200),
+            "median widths (guard): they misclassify 25.1 % of 200 held-out rows, "
+            "widths learned by radius-margin 33.4 %",
         ),
     ],
 )
@@ -76,3 +88,16 @@ def test_that_it_is_told_what_chose_the_widths(chosen: ChosenBy, words: str) -> 
 
 def test_that_the_guard_is_no_criterion() -> None:
     assert [describe_widths(name) for name in ("", "span", GUARD)] == ["", "widths by span", "median widths (guard)"]
+
+
+def test_that_what_did_not_converge_is_reported() -> None:
+    cut_off, solved = Candidate("median", 1.0, 10.0, converged=False), Candidate("learned", 1.0, 1.0)
+    nothing = np.empty(0)
+    fine = Classifier((1.0,), (1.0,), (1.0,), 1.0, (), (), 2e-4, True, "float32", nothing, nothing, nothing)
+    assert describe_convergence(fine) == ""
+    assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved,)))) == ""
+    assert describe_convergence(replace(fine, converged=False, gap=0.02)) == "not converged (gap 2.0e-02)"
+    words = "1 of 3 candidates were cut off before they converged"
+    assert describe_convergence(replace(fine, chosen=ChosenBy("span", candidates=(solved, cut_off, solved)))) == words
+    points = GridPoint(1.0, 1.0, 0.1), GridPoint(1.0, 10.0, 0.1, False), GridPoint(1.0, 100.0, 0.1)
+    assert describe_convergence(replace(fine, grid=points)) == words

@@ -170,7 +170,7 @@ def test_that_every_part_of_learning_is_named_before_it_begins() -> None:
     assert list(dict.fromkeys(names)) == [
         f"features of {rows} rows",
         f"distances between {rows} rows",
-        "starts of press",
+        "learning widths on four fifths to compare them",
         "comparing with median widths",
     ]
     first = next(payload for payload in heard.payloads if payload.history)

@@ -80,7 +80,7 @@ def test_that_a_result_of_other_parameters_says_so(window):
     settle(0.02)
     assert "not of the panel" in classifier.details.text()
     assert "widths by span" in classifier.details.text()
-    assert "in cross-validation, median widths" in classifier.details.toolTip()
+    assert "held-out rows, median widths" in classifier.details.toolTip()
     classifier.confusion.cell_clicked.emit((0, 1))
     assert classifier.gallery.stale
     wait(lambda: not window.lane.busy)
@@ -92,12 +92,12 @@ def test_that_the_page_says_in_plain_words_when_the_guard_overruled_the_criterio
     wait(lambda: window.session.runs.result is not None, 60)
     wait(lambda: not window.lane.busy)
     result = window.session.runs.result
-    overruled = ChosenBy("radius-margin", True, 0.334, 0.251)
+    overruled = ChosenBy("radius-margin", True, 0.334, 0.251, 500)
     window.session.runs.result = replace(result, classifier=replace(result.classifier, chosen=overruled))
     classifier.refresh()
     said = classifier.details.text()
-    assert "median widths: the guard overruled those learned by radius-margin, which get 33.4 % of the rows" in said
-    assert "wrong in cross-validation, against 25.1 %" in said
+    assert "median widths (guard): they misclassify 25.1 % of 500 held-out rows" in said
+    assert "widths learned by radius-margin 33.4 %" in said
 
 
 def test_that_a_training_shows_its_first_sign_with_the_click(window):
@@ -200,7 +200,7 @@ def test_that_the_curves_tell_at_how_many_points_the_guard_decided(window, tmp_p
     results = [
         run(labelled(), replace(spec, stack=replace(spec.stack, depth=1, noise=noise))) for noise in (0.2, 0.4, 0.6)
     ]
-    overruled = ChosenBy("span", True, 0.334, 0.251)
+    overruled = ChosenBy("span", True, 0.334, 0.251, 500)
     results[1] = replace(results[1], classifier=replace(results[1].classifier, chosen=overruled))
     with RunStore(tmp_path / "runs.sqlite") as store:
         for result in results:

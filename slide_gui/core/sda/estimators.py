@@ -17,6 +17,7 @@ from slide_gui.core.estimators import (
     layer_names,
     listed,
     parameters_of,
+    remember_layers,
     store_parameters,
 )
 from slide_gui.core.sampling import held_out_mask
@@ -126,7 +127,7 @@ class SDA(LayeredTransformer):
             If X does not have d features, or has a NaN or infinity.
         """
         rows = fitted_rows(self, X, DTYPES)
-        return self.sda_.transform(into_range(rows, self.range_))
+        return remember_layers(self.sda_.transform(into_range(rows, self.range_)), tuple(self.sda_.sizes))
 
     def layers(self, X: Any) -> list[NDArray[np.floating]]:
         """Return [x, h¹, …, hˡ], of shapes (n, d) and (n, n_units)."""

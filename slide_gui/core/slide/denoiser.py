@@ -34,6 +34,7 @@ _SINGULAR = (
     "E[Q] is singular to working precision, for some features are combinations of others: "
     "use a larger ridge, more noise, or dtype float64 if the rows were summed in float32"
 )
+
 _SHORT_SUM = 4096  # rows over which a float32 sum of products may run
 
 _FEW = 32  # rows of W in which rounding is looked for
@@ -42,6 +43,15 @@ _NEGLIGIBLE = 1e-10  # the next correction to be expected, relative to its row, 
 _MOST_CORRECTIONS = 8
 _BLOCK = 256  # rows corrected at a time
 _ROUNDING = 1e-6  # what the scatter of float32 rows may be off by, relative; below it an error's sign says nothing
+
+
+def _singular(squares: Array) -> str:
+    """Return why E[Q] is singular, from Σ x² of each feature."""
+    dead = np.flatnonzero(squares == 0.0)
+    if not dead.size:
+        return _SINGULAR
+    some = f"features that are 0 in every row ({dead.size} of them, the first is feature {dead[0]})"
+    return f"E[Q] is singular, as {some} need a ridge above 0: use the default of {RIDGE:g}, or leave them out"
 
 
 def survival(noise: float, n_features: int) -> Array:
@@ -113,7 +123,7 @@ def denoiser_weights(
     try:
         factor = inverse_factor(q, progress)
     except np.linalg.LinAlgError:
-        raise ValueError(_SINGULAR) from None
+        raise ValueError(_singular(np.diag(scatter)[:-1])) from None
     # Rows of E[P] are those of E[Q] without its diagonal's extra, over p: hence W from the inverse alone,
     # W = (I − diag(g) E[Q]⁻¹) / p with g = (p − p²) diag(S) + ridge.
     inverse = factor_square(factor, np.empty_like(q), progress) if features is None else factor[:, rows].T @ factor
@@ -272,4 +282,4 @@ class CorruptedCopies:
         try:
             return np.asarray(np.linalg.solve(self._q / self.copies + self.ridge * np.eye(d + 1), p.T).T)
         except np.linalg.LinAlgError:
-            raise ValueError(_SINGULAR) from None
+            raise ValueError(_singular(np.diag(self._q)[:-1])) from None

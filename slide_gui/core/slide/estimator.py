@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,14 +12,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.choices import stating
-from slide_gui.core.estimators import LayeredTransformer, checked_rows, layer_names, row_weights, store_parameters
+from slide_gui.core.estimators import (
+    LayeredTransformer,
+    checked_rows,
+    layer_names,
+    remember_layers,
+    row_weights,
+    store_parameters,
+)
 from slide_gui.core.slide.blocks import BlockRows
 from slide_gui.core.slide.dask_rows import dask_rows, is_dask
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, StackParameters
 from slide_gui.core.slide.scatter import is_sparse, without_duplicates
-from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.squashing import SQUASHINGS, squashing_of
 from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
@@ -115,6 +123,12 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
             If so many features and layers need more than there is.
         ClusterError
             If the scheduler of a cluster is lost.
+
+        Warns
+        -----
+        UserWarning
+            If the threshold leaves hardly any feature that differs between the rows. Blocks and Dask arrays are not
+            checked.
         """
         self._fit(self._rows(X, reset=True), None, sample_weight, progress)
         return self
@@ -146,7 +160,7 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         X = self._rows(X, reset=True)
         out = room_for_features(X.shape, StackParameters(**self.get_params(deep=False)).checked())
         self._fit(X, out, sample_weight, progress)
-        return out if len(self.weights_) == self.depth else out[:, : self._n_features_out]
+        return self._remembered(out if len(self.weights_) == self.depth else out[:, : self._n_features_out])
 
     def _fit(self, X: Any, out: NDArray[np.floating] | None, sample_weight: Any, progress: Progress) -> None:
         parameters = StackParameters(**self.get_params(deep=False)).checked()
@@ -172,6 +186,7 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
             if out is not None:
                 width = (len(stack.layers) + 1) * self.n_features_in_
                 out[:, :width] = stack.transform(X)
+        _warn_if_constant(X, parameters)
         for name, value in self._fitted(stack).items():
             setattr(self, name, value)
         tasks.end()
@@ -200,7 +215,10 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         check_is_fitted(self)
         if is_dask(X):
             return self.stack_.transform(X)
-        return self.stack_.transform(self._rows(X, reset=False))
+        return self._remembered(self.stack_.transform(self._rows(X, reset=False)))
+
+    def _remembered(self, features: NDArray[np.floating]) -> NDArray[np.floating]:
+        return remember_layers(features, (self.n_features_in_,) * (len(self.weights_) + 1))
 
     def layers(self, X: Any) -> list[NDArray[np.floating]]:
         """Return [h⁰, h¹, …, hˡ], each of shape (n, d)."""
@@ -248,6 +266,29 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return X
+
+
+_SAMPLE_ROWS = 4096
+_FEWEST_VARYING = 0.01
+
+
+def _warn_if_constant(X: Any, parameters: StackParameters) -> None:
+    """Warn if squashing leaves hardly any feature that differs between the rows, of at most 4 096 evenly spaced."""
+    if isinstance(X, BlockRows) or not parameters.depth or not squashing_of(parameters.squashing).uses_threshold:
+        return
+    rows = X[np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE_ROWS)).astype(np.intp))]
+    rows, t = np.asarray(rows.toarray() if is_sparse(rows) else rows), parameters.threshold
+    above = rows > t
+    varying = np.count_nonzero((rows != rows[0]).any(axis=0))
+    left = np.count_nonzero((above != above[0]).any(axis=0))
+    if left < _FEWEST_VARYING * varying:
+        warnings.warn(
+            f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features "
+            "differ between rows after it, and the hidden layers are almost constant; scale the features so that the "
+            "threshold lies amid their values (to 0…1 for 0.5), or change the threshold",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 class _EndedEarly(Exception):

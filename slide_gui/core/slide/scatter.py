@@ -16,7 +16,7 @@ from itertools import count
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from slide_gui.core.linear_algebra import WHOLE, product, rows_per_block
 from slide_gui.core.slide.parameters import StackParameters
@@ -25,6 +25,7 @@ from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
     "GROUP", "Activations", "Entered", "InputScatter", "Part", "Scatter", "ScatterSum", "block_of", "dense_rows",
+    "in_dtype",
     "input_scatter", "is_sparse", "refuse_not_finite", "scatter_after", "without_duplicates",
 ]  # fmt: skip
 
@@ -411,7 +412,8 @@ def _scatters(
     others = _Products(d, parameters, squashing_of(parameters.squashing).binary) if squashed else None
     for top in range(0, n, size):
         # Aligned, for of rows that came over a wire another product would be made, with other bits.
-        piece = np.require(np.asarray(rows[top : top + size]), parameters.dtype, ["C", "A"])
+        block = in_dtype(np.asarray(rows[top : top + size]), parameters.dtype, start + top)
+        piece = np.require(block, requirements=["C", "A"])
         some = None if weights is None else weights[top : top + size]
         values.add(piece, some)
         if others is not None:
@@ -428,11 +430,14 @@ def _sparse_scatters(
 ) -> Iterator[Scatter]:
     """Yield the same of a CSR matrix, never written out: what is not stored is 0, and squashed T(0)."""
     rows = without_duplicates(rows)
-    values = rows.data.astype(parameters.dtype).astype(np.float64)
+    with np.errstate(over="ignore"):
+        values = rows.data.astype(parameters.dtype).astype(np.float64)
     if not np.isfinite(values).all():
         place = int(np.flatnonzero(~np.isfinite(values))[0])
-        row = int(np.searchsorted(rows.indptr, place, side="right")) - 1
-        _refuse_value(start + row, int(rows.indices[place]), values[place])
+        row, column = start + int(np.searchsorted(rows.indptr, place, side="right")) - 1, int(rows.indices[place])
+        if np.isfinite(rows.data[place]):
+            _refuse_large(row, column, rows.data[place], parameters.dtype)
+        _refuse_value(row, column, values[place])
     share = 2 if squashed else 1
     yield _sparse_scatter(rows, values, weights, progress.part(0.0, 1.0 / share))
     if not squashed:
@@ -489,6 +494,30 @@ def input_scatter(rows: Rows, parameters: StackParameters, *, progress: Progress
     """
     scatters = [scatter.matrix for scatter in Part(parameters).of(rows, progress=progress)]
     return InputScatter(scatters[0], scatters[-1], parameters.threshold, parameters.squashing, parameters.sums)
+
+
+def in_dtype(block: NDArray[Any], dtype: DTypeLike, start: int) -> NDArray[Any]:
+    """Return rows in another dtype; `start` is the number of the first.
+
+    Raises
+    ------
+    ValueError
+        If a value is too large for it.
+    """
+    try:
+        with np.errstate(over="raise"):
+            return block.astype(dtype, copy=False)
+    except FloatingPointError:
+        most = np.finfo(np.dtype(dtype)).max
+        row, column = np.argwhere(np.isfinite(block) & (np.abs(block) > most))[0].tolist()
+        _refuse_large(start + row, column, block[row, column], np.dtype(dtype).name)
+
+
+def _refuse_large(row: int, column: int, value: float, dtype: str) -> NoReturn:
+    raise ValueError(
+        f"X contains {value:.3g} in row {row}, feature {column}, more than {dtype} can hold; "
+        "scale the features to about 1"
+    )
 
 
 def refuse_not_finite(block: NDArray[np.floating], start: int) -> None:
@@ -591,7 +620,7 @@ class Activations:
         if self._out is not None:
             column, block = len(self._steps) * d, self._out[start:stop]
             if column == 0:
-                block[:, :d] = dense_rows(self._rows, start, stop)
+                block[:, :d] = in_dtype(dense_rows(self._rows, start, stop), p.dtype, start)
             return self._entered.of(block[:, column : column + d])
         if self._packed is not None:
             entered = self._entered.filled(stop - start)

@@ -21,6 +21,7 @@ from slide_gui.core.slide.scatter import (
     InputScatter,
     Part,
     dense_rows,
+    in_dtype,
     input_scatter,
     refuse_not_finite,
     scatter_after,
@@ -289,7 +290,7 @@ def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, pro
     for start in range(0, n, size):
         block = out[start : start + size]
         if done == 0:
-            block[:, :d] = dense_rows(rows, start, start + size)
+            block[:, :d] = in_dtype(dense_rows(rows, start, start + size), p.dtype, start)
         for k, step in enumerate(stack.matrices[done:], start=done):
             np.matmul(entered.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
         progress.report(min(start + size, n) / n)

@@ -23,12 +23,13 @@ from slide_gui.core.estimators import (
     layer_sizes,
     listed,
     parameters_of,
+    remembered_layers,
     row_weights,
     store_parameters,
     written_out,
 )
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
-from slide_gui.core.svm.kernel import block_sizes
+from slide_gui.core.svm.kernel import block_sizes, refuse_large
 from slide_gui.core.svm.model import TrainingStep, one_after_the_other
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
 from slide_gui.core.svm.probability import class_probabilities, fit_sigmoids, folds_of
@@ -86,8 +87,10 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         over one-vs-rest targets. "auto" is an estimate of the error: "span" with two classes, "press" with more.
         Radius over margin is not one: on classes that are far from separable its optimum is at widths and a C so small
         that every point is a support vector.
-        Whatever the criterion, the widths learned are compared with median widths times one scale by cross-validation
-        on the rows learned on; where those are clearly better they are taken, and `chosen_by_` says so.
+        Whatever the criterion, the learned widths are compared with median widths times one scale on rows that neither
+        was learned on: rows outside the subset, or a fifth of the rows that is held out once, or twice if it has fewer
+        than 200 rows. The widths with fewer errors are used, the learned ones if they are equal; `chosen_by_` names
+        them.
     loss : {…}, default="squared_hinge"
         L2-SVM or C-SVC. Widths are learned with the squared hinge in either case.
     C : float or None, default=None
@@ -109,8 +112,8 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
     random_state : int, RandomState instance or None, default=None
         Seeds the subset, the held-out rows and the solver's first quarter.
     class_weight : dict, "balanced" or None, default=None
-        C of a row is C times the weight of its class. "balanced": n / (n_classes · rows of the class). "radius-margin"
-        is not defined with weights and refused.
+        At the final widths and C, the C of a row is C times the weight of its class. "balanced": n / (n_classes · rows
+        of the class). "radius-margin" is not defined with weights and refused.
     probability : bool, default=False
         Whether `predict_proba` is wanted: a sigmoid of the margins for each pair of classes (Platt scaling), fitted to
         margins of five-fold cross-validation at the chosen widths and C, so that training takes about five times as
@@ -137,8 +140,11 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         With `probability`, A and B of 1 / (1 + exp(A f + B)), the probability of the second class of each pair at its
         margin f.
     chosen_by_ : str
-        The criterion that the widths were learned by, "median widths (guard)" where cross-validation overruled it,
-        "median widths" or "given".
+        The criterion that the widths were learned by, "median widths (guard)" if those had fewer errors on held-out
+        rows, "median widths" or "given".
+    candidates_ : list of Candidate
+        All widths and C that were evaluated for that comparison, with their errors; `converged` is False if the solver
+        was cut off. Empty if widths were not learned.
     n_iter_ : int
         Pair steps of the solver.
     model_ : SvmModel
@@ -194,8 +200,10 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         y : array-like of shape (n,)
             At least two classes.
         sample_weight : array-like of shape (n,), optional
-            Weights of the rows, 0 or more: C of a row is C times its weight, and its errors count so much where widths
-            and C are chosen. Rows of weight 0 take no part.
+            Weights of the rows, 0 or more. At the final widths and C, the C of a row is C times its weight: if widths
+            and C are given, integer weights give the model of repeated rows. If they are selected, errors count by
+            weight, but the subset, the held-out rows and the median distances do not depend on weights, so that other
+            widths and another C may be selected than on repeated rows. Rows of weight 0 are left out.
         progress : Progress
             Listener and cancel point.
         client : distributed.Client, optional
@@ -214,6 +222,15 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         """
         rows, classes, codes = labelled_rows(self, Z, y, _DTYPES, least_classes=2, sparse=True)
         rows, parameters = written_out(rows), self._parameters()
+        sizes = remembered_layers(Z)
+        if parameters.groups is None and self.groups is not None and sizes:
+            groups = len(sizes) if len(set(sizes)) == 1 else list(sizes)
+            warnings.warn(
+                f"Z is an array of {len(sizes)} layers without names, and is trained with one width for all; give "
+                f"groups={groups}, or use SLIDEClassifier, whose widths follow the depth",
+                UserWarning,
+                stacklevel=3,
+            )
         probability = check_flag("probability", self.probability)
         weights = self._weights(sample_weight, classes, codes)
         used = None if weights is None or weights.all() else np.flatnonzero(weights)
@@ -240,9 +257,10 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
             self.probA_, self.probB_ = fit_sigmoids(*given, weights=weights, progress=progress.part(0.5, 1.0))
         if not model.converged:
             warnings.warn(
-                f"the solver stopped at a gap of {model.gap:.1e}, above the tolerance {self.tol:.1e}",
+                f"the SVM has not converged: its gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise max_iter if "
+                "it is given, give it more memory, scale the features, or lower C",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         n_support = np.bincount(codes[model.support], minlength=len(classes))
         if used is not None:
@@ -258,6 +276,7 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         self.intercept_ = model.biases
         self.history_ = list(model.history)
         self.chosen_by_ = _chosen_by(model.chosen, self.widths)
+        self.candidates_ = [] if model.chosen is None else list(model.chosen.candidates)
         self.n_iter_ = max(1, model.steps)
         tasks.end()
         return self
@@ -322,7 +341,9 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
             return np.asarray(np.log(self.predict_proba(Z)))
 
     def _rows(self, Z: ArrayLike) -> NDArray[Any]:
-        return written_out(fitted_rows(self, Z, _DTYPES, sparse=True))
+        rows = written_out(fitted_rows(self, Z, _DTYPES, sparse=True))
+        refuse_large(rows)
+        return rows
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -25,6 +25,7 @@ __all__ = [
     "kernel_tiles",
     "layer_distances",
     "median_distances",
+    "refuse_large",
     "set_own",
     "shares_of",
     "squared_norms",
@@ -237,6 +238,22 @@ class Embedding:
             out *= per_column
             progress.report(0.0)
         return embedded
+
+
+_LARGEST = 1e15
+
+
+def refuse_large(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> None:
+    """Raise ValueError if a value is so large that squared distances may overflow; its place is named."""
+    for start in range(0, len(Z), _BLOCK_ROWS):
+        block = Z[start : start + _BLOCK_ROWS]
+        if max(block.max(initial=0.0), -block.min(initial=0.0)) > _LARGEST:
+            row, column = np.argwhere(np.abs(block) > _LARGEST)[0].tolist()
+            raise ValueError(
+                f"Z contains {block[row, column]:.3g} in row {start + row}, column {column}; squared distances of "
+                f"values above {_LARGEST:g} may overflow: scale the features, or leave this row out"
+            )
+        progress.report(0.0)
 
 
 def varying_columns(Z: NDArray[np.floating], progress: Progress = NO_PROGRESS) -> Indices:

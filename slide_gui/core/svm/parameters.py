@@ -177,8 +177,3 @@ class ChosenBy:
     def name(self) -> str:
         """The criterion, or that the guard decided."""
         return GUARD if self.guarded else self.criterion
-
-    @property
-    def n_cut_off(self) -> int:
-        """Number of candidates whose training was cut off before it converged."""
-        return sum(not candidate.converged for candidate in self.candidates)

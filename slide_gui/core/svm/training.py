@@ -12,6 +12,7 @@ from slide_gui.core.svm.decomposition import largest_store
 from slide_gui.core.svm.kernel import (
     block_sizes,
     median_distances,
+    refuse_large,
     widths_from,
 )
 from slide_gui.core.svm.model import Solve, SvmModel, one_after_the_other, train
@@ -59,8 +60,8 @@ def fit_svm(
     codes : ndarray of int, shape (n,)
         Classes 0 … k − 1, each present, k ≥ 2.
     weights : ndarray of shape (n,), optional
-        Positive. C of a row is C times its weight, and its error counts so much where widths and C are chosen. The
-        rows learned on, held out and the median distances do not depend on weights.
+        Positive. At the final widths and C, the C of a row is C times its weight. If these are selected, errors count
+        by weight; the rows learned on, held out and the median distances do not depend on weights.
     start : SvmModel, optional
         A model of the same rows in a neighbouring representation: its coefficients start the solver.
     progress : Progress
@@ -92,6 +93,7 @@ def fit_svm(
         "use fewer rows or less memory for it",
     )
     pulse = progress.part(0.0, 0.0)
+    refuse_large(Z, pulse)
     medians = median_distances(Z, sizes, max_rows=most, seed=parameters.seed, progress=pulse)
     # Learning takes about 13 times as long a pair of rows as training does, on the rows of the subset only.
     learning = 13 * min(len(codes), parameters.subset_size) ** 2 if parameters.widths == "learn" else 0
@@ -128,10 +130,13 @@ def svm_bytes(counts: Sequence[int], columns: int, layers: int, parameters: SvmP
         Of the rows, and of their blocks.
     """
     n = sum(counts)
-    needs = [_solved(counts, columns, parameters.memory)]
+    needs: list[int] = [_solved(counts, columns, parameters.memory)]
     if parameters.widths == "learn":
         learned = min(n, parameters.subset_size)
-        needs.append(8 * learned**2 * (layers + _LEARNING) + 4 * learned * columns)
+        matrices: float = layers + _LEARNING
+        if not enough_fresh(learned, n):  # then learned on four fifths too, beside the distances of all
+            matrices = max(matrices, layers + 0.64 * matrices)
+        needs.append(int(8 * learned**2 * matrices) + 4 * learned * columns)
     elif parameters.C is None:
         share = 0.8 * min(1.0, MOST_ROWS / n)
         inside = [math.ceil(share * count) for count in counts]

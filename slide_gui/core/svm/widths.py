@@ -380,7 +380,7 @@ class WidthsSample:
     ) -> WidthsSample:
         """Draw the rows, whatever their weights; arguments and errors as of `learn_widths`."""
         rows = stratified_subset(codes, options.subset_size, options.seed)
-        need = 8 * len(rows) ** 2 * (len(sizes) + 6)
+        need = 8 * len(rows) ** 2 * max(len(sizes) + 6, len(sizes) + 0.64 * (len(sizes) + 6))
         if need > options.memory:
             raise MemoryError(
                 f"learning {len(sizes)} widths on {len(rows)} points needs about {need / 1e6:.0f} MB, more than the "

@@ -19,7 +19,7 @@ from slide_gui.experiments.methods import METHODS
 from slide_gui.experiments.result import RunResult
 from slide_gui.experiments.run import RunProgress
 from slide_gui.experiments.setting import Setting
-from slide_gui.experiments.source import describe_chosen, describe_spec, describe_widths
+from slide_gui.experiments.source import describe_chosen, describe_convergence, describe_spec, describe_widths
 from slide_gui.experiments.spec import RunSpec
 from slide_gui.figures.run_exports import RUN_FIGURES, RunFigure, run_export
 from slide_gui.figures.style import Style
@@ -320,7 +320,7 @@ class ClassifierPage(Page):
             parts.append(describe_chosen(chosen) if chosen.guarded else describe_widths(chosen.name))
         if classifier is not None:
             vectors, rows = counted(classifier.n_support, "support vector"), count(result.n_train)
-            parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows"]
+            parts += [f"C = {classifier.C:.3g}", f"{vectors} of {rows} rows", describe_convergence(classifier)]
         parts += [f"{fixed(result.timings.total, 1)}{THIN}s", self._elsewhere(result)]
         self.details.setText(" · ".join(filter(None, parts)))
         names = self._names(result)
