@@ -77,6 +77,9 @@ class HeldOut:
         return hashlib.sha256(" ".join(words).encode()).hexdigest()
 
 
+_FEW_SHARED = 0.05  # of the test rows: listed, but not worth a question
+
+
 @dataclass(frozen=True, eq=False)
 class Dataset:
     """Training and test rows with their labels.
@@ -170,13 +173,14 @@ class Dataset:
     @cached_property
     def checks(self) -> tuple[Guess, ...]:
         """What was guessed of the files, and rows that occur more than once; the latter not of generated data."""
-        if self.generated:
+        if self.generated or self.train_labels is None:
             return self.opened.guesses
         (repeated, shared), found = self.n_repeated, []
         if shared:
             what = f"{count(shared)} of {counted(len(self.test), 'test row')} also in the training set"
             why = "the test error may be too low; leave repeated rows out, or name a column of groups"
-            found.append(Guess(what, why, sure=bool(self.key)))
+            few = shared < _FEW_SHARED * len(self.test)
+            found.append(Guess(what, why, sure=bool(self.key) or few))
         if repeated:
             what = f"{count(repeated)} of {counted(len(self.train), 'training row')} equal to an earlier one"
             found.append(Guess(what, "the validation error may be too low", sure=True))

@@ -262,10 +262,10 @@ def _forbids_writing(path: Path) -> bool:
 def _identity(path: Path) -> tuple[int, int] | None:
     """Return the device and the inode of a file, None if it does not exist."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _full_disk(folder: Path) -> str:

@@ -207,8 +207,8 @@ def _shared_rate(errors: tuple[tuple[bytes, ...], ...]) -> ErrorRate | None:
     if bool((matrix == matrix[0]).all()):
         one = ErrorRate.of_run(error, n)
         return ErrorRate(error, one.low, one.high, n, k)
-    found = crossed_mean(matrix)
-    return ErrorRate.of_mean(error, found.half, n, k, found.spread, "rows and splits")
+    crossed = crossed_mean(matrix)
+    return ErrorRate.of_mean(error, crossed.half, n, k, crossed.spread, "rows and splits")
 
 
 @dataclass(frozen=True)

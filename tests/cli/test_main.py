@@ -112,7 +112,10 @@ def test_that_progress_is_a_line_every_ten_seconds_where_stderr_is_no_terminal(
         for step in range(220):
             clock[0] += 0.1
             progress.report(step / 400)
-    assert file.getvalue().splitlines() == ["trying 25 % comparing, 1 of 8", "trying 50 % comparing, 1 of 8"]
+    assert file.getvalue().splitlines() == [
+        "trying 25 % comparing, 1 of 8, about 30 s left",
+        "trying 50 % comparing, 1 of 8, about 20 s left",
+    ]
 
 
 def test_that_the_bar_is_drawn_on_a_terminal_and_wiped(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -86,7 +86,7 @@ def test_that_train_and_sweep_say_what_chose_the_widths(data: Path, capsys: Capt
     assert main(["sweep", "tiny.npz", *learned, "--store", "guard.sqlite", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["points"][0]["chosen_by"] == "median widths (guard)"
     assert main(["runs", "show", "guard.sqlite", stored.hash]) == 0
-    assert "median widths: the guard overruled those learned by span" in capsys.readouterr().out
+    assert "median widths (guard): they misclassify " in capsys.readouterr().out
 
 
 ON_TWO_SPLITS = ["--depth", "0:1", "--widths", "median", "-C", "10", "--on-split", "--splits", "2"]

@@ -20,6 +20,7 @@ def _summed_in_float32(estimator):
     return {"check_sample_weight_equivalence_on_dense_data": reason} if estimator.dtype == "float32" else {}
 
 
+@pytest.mark.filterwarnings("ignore:.* of the values are above the threshold")
 @parametrize_with_checks(
     [SLIDE(), SLIDE(depth=1, dtype="float64", squashing="tanh")], expected_failed_checks=_summed_in_float32
 )

@@ -10,6 +10,7 @@ from tests.core.test_stack import images
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
+@pytest.mark.filterwarnings("ignore:.* of the values are above the threshold")
 @parametrize_with_checks(
     [SLIDEClassifier(depth=1, widths="median", C=1.0)], expected_failed_checks=not_equivalent_by_weight
 )

@@ -50,8 +50,10 @@ def test_that_two_classes_have_one_score_and_more_have_one_each():
 
 
 def test_that_the_model_keeps_its_support_vectors_in_the_precision_that_they_need():
-    Z, codes = layers(150, noise=1.5)
-    small = fit_svm(Z, codes, SvmParameters(SIZES, WIDTHS, loss="hinge", C=10.0))
+    Z, codes = layers(1100, noise=1.5)  # up to 1 024 rows all is in float64
+    small = fit_svm(Z, codes, SvmParameters(SIZES, WIDTHS, loss="hinge", C=1.0))
+    few = fit_svm(Z[:150], codes[:150], SvmParameters(SIZES, WIDTHS, loss="hinge", C=1.0))
+    assert few.vectors.dtype == np.float64
     large = fit_svm(Z, codes, SvmParameters(SIZES, (40.0, 30.0, 50.0), loss="hinge", C=1e4))
     assert np.linalg.norm(small.coefficients) < 1000.0 < np.linalg.norm(large.coefficients)
     assert (small.vectors.dtype, large.vectors.dtype) == (np.float32, np.float64)

@@ -221,7 +221,8 @@ def test_that_every_iteration_is_told_as_its_share_of_the_most_of_its_start(monk
     for start in (0, 1):
         shares = [share for share, step in told if isinstance(step, WidthsStep) and step.start == start]
         assert len(shares) > 5
-        assert shares == pytest.approx([(start + number / 10) / 2 for number in range(1, len(shares) + 1)])
+        done = [number / (number + 6) for number in range(1, len(shares) + 1)]  # half after six, as is usual
+        assert shares == pytest.approx([0.15 + 0.85 * (start + part) / 2 for part in done])
 
 
 @pytest.mark.parametrize("criterion", ["span", "press"])  # one that begins where it ended before, and one that does not

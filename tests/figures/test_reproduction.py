@@ -16,6 +16,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.svm.parameters import SvmParameters
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.errors import DataError
+from slide_gui.data.files import folder_files
 from slide_gui.experiments.evaluation.protocol import CellPlan
 from slide_gui.experiments.inspection.closeness import closeness
 from slide_gui.experiments.model_file import fit_model
@@ -73,6 +74,8 @@ class Links(HTMLParser):
 
 def test_that_everything_is_made_and_a_broken_one_goes_on(tmp_path: Path) -> None:
     pages: list[tuple[ReproducedItem, ...]] = []
+    with folder_files(tmp_path):  # marks the folder, in which the store is made
+        pass
     with RunStore(tmp_path / "runs.sqlite") as store:
         with pytest.raises(Cancelled):
             reproduce(tmp_path, EXTENT, load, store, progress=Stop("Tables 1 and 2"), seen=pages.append)

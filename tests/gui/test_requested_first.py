@@ -4,6 +4,7 @@ import threading
 import time
 
 import pytest
+from shiboken6 import Shiboken
 
 from slide_gui.gui.state import runs as runs_module
 from slide_gui.gui.state.jobs import Lane
@@ -136,7 +137,7 @@ def test_that_cancel_stops_the_job_it_names_and_no_other(app):
     wait(lambda: done == [2])
     assert stopped == ["a"]
     session.close()
-    session.deleteLater()
+    Shiboken.delete(session)
 
 
 def test_that_one_page_shows_no_time_left_beside_that_of_the_status_bar(window, endless):

@@ -156,8 +156,8 @@ def test_that_a_training_on_three_classes_says_every_part_of_it_before_that_begi
         "fitting the layers, 2 of 2",
         "features of 60 rows",
         "distances between 60 rows",
-        "starts of press, 1 of 12",
-        "starts of press, 2 of 12",
+        "learning widths on four fifths to compare them, 1 of 2",
+        "comparing with median widths",
     ]
     assert [words for words in parts if words.startswith("training")] == [
         *(f"training, {pair} of 3" for pair in range(1, 4)),

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import at
-from slide_gui.core.svm.kernel import KernelRows, Vectors, kernel_tiles, set_own, squared_norms
+from slide_gui.core.svm.kernel import KernelRows, Vectors, kernel_tiles, set_self_kernel, squared_norms
 from slide_gui.core.svm.smo import Box, kernel_product, kkt_gap, minimise, single_disturbs, single_error
 from slide_gui.progress import NO_PROGRESS, MonotonicProgress, Progress
 
@@ -344,7 +344,7 @@ def exact_product(source: KernelRows, beta: Array, points: Indices, progress: Pr
         rows = source.exact_rows(points[here], progress)
         left = rows, squared_norms(rows)
         tile = kernel_tiles(left, left, None, progress)
-        set_own(tile)
+        set_self_kernel(tile)
         total[here] += tile @ values[here]
         for start in range(top + _TILE, len(points), _TILE):
             there = slice(start, start + _TILE)

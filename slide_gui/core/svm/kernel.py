@@ -26,7 +26,7 @@ __all__ = [
     "layer_distances",
     "median_distances",
     "refuse_large",
-    "set_own",
+    "set_self_kernel",
     "shares_of",
     "squared_norms",
     "varying_columns",
@@ -341,7 +341,7 @@ class Vectors:
             other = left if columns is rows else (take_rows(self.data, columns, progress), self.squares[columns])
         values = kernel_tiles(left, other, out, progress)
         if columns is None or columns is rows:
-            set_own(values, rows if columns is None else None)
+            set_self_kernel(values, rows if columns is None else None)
         return values
 
     @property
@@ -385,7 +385,7 @@ def kernel_rounding(squares: Values) -> float:
     return min(1.0, eps * max(1.0, largest))
 
 
-def set_own(values: Values, points: Indices | None = None) -> None:
+def set_self_kernel(values: Values, points: Indices | None = None) -> None:
     """Set the kernel of each vector with itself to 1; rounding may leave nothing of that of a long one.
 
     Parameters

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import take_rows
-from slide_gui.core.svm.kernel import Values, Vectors, kernel_rounding, kernel_tiles, set_own, squared_norms
+from slide_gui.core.svm.kernel import Values, Vectors, kernel_rounding, kernel_tiles, set_self_kernel, squared_norms
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["ClassRows", "PairRows", "class_scores", "pairs_of"]
@@ -104,7 +104,7 @@ class ClassRows:
             narrow = whole[0][: out.shape[1]], whole[1][: out.shape[1]]
             some = narrow if len(rest) == len(narrow[0]) else self._some(number, points[rest], progress)
             out[rest] = kernel_tiles(some, narrow, None, progress)
-        set_own(out, points)
+        set_self_kernel(out, points)
 
     def across(self, number: int, points: Indices, other: int, out: Values, progress: Progress) -> None:
         """Fill the kernel between some points of a class and the first of another, as many as `out` has columns."""
@@ -197,7 +197,7 @@ class PairRows:
             left = points, squared_norms(points)
             if columns is rows:
                 values = kernel_tiles(left, left, out, progress)
-                set_own(values)
+                set_self_kernel(values)
                 return values
             other = self._rows(columns, progress)
             return kernel_tiles(left, (other, squared_norms(other)), out, progress)

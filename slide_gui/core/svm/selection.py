@@ -392,11 +392,11 @@ def choose_widths(
     """
     comparison = _Comparison(options, parameters, progress)
     if enough_fresh(len(sample.rows), len(codes)):
-        found = comparison.on_fresh_rows(sample, Z, codes, sizes, weights)
+        selected = comparison.on_fresh_rows(sample, Z, codes, sizes, weights)
     else:
-        found = comparison.on_folds(sample)
-    progress.report(1.0, found.chosen)
-    return found
+        selected = comparison.on_folds(sample)
+    progress.report(1.0, selected.chosen)
+    return selected
 
 
 class _Comparison:
@@ -519,12 +519,12 @@ class _Comparison:
             return _counted(point, wrong[number, now], _of(sample.weights, now), converged and point.converged)
 
         points = [evaluate(number, range(first), 0.0) for number in range(len(points))]
-        kept = sorted(sorted(range(len(points)), key=lambda number: points[number].wrong)[:_BEST])
+        finalists = sorted(sorted(range(len(points)), key=lambda number: points[number].wrong)[:_BEST])
         if first < _FOLDS:
-            for number in kept:
+            for number in finalists:
                 points[number] = evaluate(number, range(first, _FOLDS), 0.5)
         self._tried += points
-        best = points[min(kept, key=lambda number: points[number].wrong)]
+        best = points[min(finalists, key=lambda number: points[number].wrong)]
         return widths * best.scale, best
 
     def _cross_validation(

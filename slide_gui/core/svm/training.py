@@ -192,12 +192,12 @@ def _choose(
     )
     sample = WidthsSample.of(Z, codes, sizes, options, progress.part(0.0, 0.0), weights)
     part, seen = progress.part(0.0, 0.9), sample.rows
-    found = choose_widths(Z, codes, sizes, sample, options, parameters, weights=weights, progress=part)
-    widths, C = found.widths, found.C
+    selected = choose_widths(Z, codes, sizes, sample, options, parameters, weights=weights, progress=part)
+    widths, C = selected.widths, selected.C
     del sample
     if parameters.retune and enough_fresh(len(seen), len(codes)):
         Cs = tuple(C * factor for factor in (NEAR_CS if given is None else (1.0,)))
         part = progress.part(0.9, 1.0)
         scale, C = tune(Z, codes, sizes, widths, NEAR_SCALES, Cs, parameters, part, learned_on=seen, weights=weights)
         widths = widths * scale
-    return widths, C, found.history, found.chosen
+    return widths, C, selected.history, selected.chosen

@@ -567,5 +567,5 @@ def _compare(ours: tuple[bytes, ...], theirs: tuple[bytes, ...]) -> Comparison:
     if bool((differences == differences[0]).all()) or differences.shape[1] < 2:
         test = mcnemar(first[0], second[0])
         return Comparison(test.exact, test.exact, mean, None, None, len(ours), test)
-    found = crossed_mean(differences)
-    return Comparison(found.p, found.p, mean, mean - found.half, mean + found.half, len(ours), None)
+    crossed = crossed_mean(differences)
+    return Comparison(crossed.p, crossed.p, mean, mean - crossed.half, mean + crossed.half, len(ours), None)
