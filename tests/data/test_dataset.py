@@ -113,12 +113,17 @@ def test_that_nothing_was_guessed_or_scaled_where_no_file_was_read() -> None:
 def test_that_rows_of_both_sets_and_repeated_training_rows_are_counted() -> None:
     train = np.array([[0, 1], [2, 3], [0, 1], [4, 5], [0, 1]], np.float32)
     test = np.array([[-0.0, 1], [4, 5], [1, 0]], np.float32)
-    data = Dataset("d", train, test)
+    labels = np.array([0, 1, 0, 1, 0]), np.array([0, 1, 1])
+    data = Dataset("d", train, test, *labels)
     assert data.n_repeated == (2, 2)
     assert [check.what for check in data.checks] == [
         "2 of 3 test rows also in the training set",
         "2 of 5 training rows equal to an earlier one",
     ]
     assert [check.sure for check in data.checks] == [False, True]
-    assert Dataset("d", train, test, generated=True).checks == ()
+    assert Dataset("d", train, test, *labels, generated=True).checks == ()
+    assert Dataset("d", train, test).checks == ()
+    many = np.arange(42, dtype=np.float32).reshape(21, 2)
+    few_shared = Dataset("d", train, np.vstack([train[:1], many + 10]), labels[0], np.zeros(22, np.int64))
+    assert [check.sure for check in few_shared.checks] == [True, True]
     assert Dataset("d", train[1:4], test[2:]).checks == ()

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from slide_gui.data.generators.rectangles import rectangles
 from slide_gui.gui.commands import COMMANDS
@@ -20,14 +19,15 @@ PLOT = slice(150, 700)  # lines of the picture in which the error curves are dra
 
 
 def write_rectangles(path: Path, n_train: int, n_test: int, side: int = 28) -> Path:
-    """Write generated rectangles, of which few are tested on, as a file of one's own; `side` divides 28."""
-    data, step = rectangles(n_train, n_test, seed=3), 28 // side
-
-    def images(rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        return np.asarray(rows.reshape(-1, side, step, side, step).max(axis=(2, 4)))
-
-    labels = {"y_train": data.train_labels, "y_test": data.test_labels}
-    np.savez(path, X_train=images(data.train), X_test=images(data.test), **labels)
+    """Write different generated rectangles, of which few are tested on, as a file of one's own; `side` divides 28."""
+    n, step = n_train + n_test, 28 // side
+    data = rectangles(3 * n, 1, seed=3)
+    images = data.train.reshape(-1, side, step, side, step).max(axis=(2, 4)).reshape(3 * n, -1)
+    chosen = np.sort(np.unique(images, axis=0, return_index=True)[1])[:n]
+    assert len(chosen) == n
+    assert data.train_labels is not None
+    rows, labels = images[chosen].reshape(n, side, side), data.train_labels[chosen]
+    np.savez(path, X_train=rows[:n_train], X_test=rows[n_train:], y_train=labels[:n_train], y_test=labels[n_train:])
     return path
 
 

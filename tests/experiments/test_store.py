@@ -670,7 +670,7 @@ def test_that_a_check_goes_on_after_a_damaged_row_and_saves_what_is_whole(
         assert (line.tags, line.deleted, line.created) == (("good",), True, created)
         assert store.stored(RESULT.spec.hash).tags == ()
     assert main(["runs", "check", str(path), "--save-whole", str(new)]) == 2
-    assert f"{new}: is there already; name a new store" in capsys.readouterr().err
+    assert f"{new}: is a database; choose another output" in capsys.readouterr().err
 
 
 def test_that_a_lost_page_costs_its_own_rows_only(path: Path) -> None:
