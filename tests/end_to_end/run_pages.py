@@ -111,11 +111,6 @@ def dot(program: Program, picture: Picture, column: int, depth: int) -> tuple[in
     return _spot(picture, column, program.theme.pin(depth).name())
 
 
-def estimate(program: Program, picture: Picture, column: int) -> tuple[int, int] | None:
-    """Return where a live estimate is drawn in a column of the error curves, hollow and grey."""
-    return _spot(picture[:640], column, program.theme.muted)
-
-
 def _spot(picture: Picture, column: int, colour: str) -> tuple[int, int] | None:
     mask = of_colour(picture, colour)
     mask[: PLOT.start] = mask[PLOT.stop :] = False
