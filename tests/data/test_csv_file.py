@@ -63,6 +63,25 @@ def test_that_a_byte_order_mark_is_no_part_of_the_first_cell(tmp_path: Path, tex
     assert marked.rows.shape == (2, 4)
 
 
+@pytest.mark.parametrize(
+    ("header", "rows", "label"),
+    [
+        ("y,size,class", "0.5,1,cat\n1.5,2,dog", "class"),
+        ("class,y,size", "cat,0.5,1\ndog,1.5,2", "class"),
+        ("x,y,species", "0.5,1.5,cat\n0.25,2.5,dog", "species"),
+        ("x,y,class", "0.5,1.5,0\n0.25,2.5,1", "class"),
+        ("size,weight,y", "0.5,1.5,0\n0.25,2.5,1", "y"),
+    ],
+)
+def test_that_a_label_column_of_text_comes_first_and_y_beside_x_is_a_coordinate(
+    tmp_path: Path, header: str, rows: str, label: str
+) -> None:
+    path = tmp_path / "table.csv"
+    path.write_text(f"{header}\n{rows}\n")
+    part = read_csv(path)
+    assert sorted(part.feature_names) == sorted(set(header.split(",")) - {label})
+
+
 @pytest.mark.parametrize("label", [2**31, -(2**31), 2**32, 2**62])
 def test_that_numbers_from_2_to_the_31_on_are_no_labels(tmp_path: Path, label: int) -> None:
     part = read_csv(write(tmp_path / "x.csv", f".1,.2,.3,.4,0\n.5,.6,.7,.8,{label}\n"))

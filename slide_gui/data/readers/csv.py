@@ -49,8 +49,8 @@ def read_csv(
 
     The first line names the columns if some column holds numbers below it and no number in it.
 
-    The labels are, in this order: the column asked for; the column named label, labels, class, y or target; the one
-    column of text, each different text a class, numbered in the order of the alphabet; nothing, if the table has no
+    The labels are, in this order: the column asked for; the column named label, labels, class, y or target, of several
+    one of text (next to a column x, y is a coordinate); the one column of text, each different text a class, numbered in the order of the alphabet; nothing, if the table has no
     names and all its columns make a square image of at least 8 × 8; the last column, if it holds whole numbers, and
     more than one value; the first column on the same terms, if the others make a square image. Otherwise there are
     none. Features whose number is a perfect square of at least 64 are taken for square images.
@@ -369,7 +369,9 @@ def _label_of(
     if asked is not None and asked.lower() != NO_COLUMN:
         label = _asked_column(asked, names, columns, place)
     elif asked is None:
-        label = next((k for k, name in enumerate(names) if name.lower() in LABEL_NAMES), None)
+        lower = [name.lower() for name in names]
+        likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
+        label = next((k for k in likely if k in text), likely[0] if likely else None)
         if label is None and len(text) == 1:
             (label,), why = text, "it is the only column of text"
     return label, why
