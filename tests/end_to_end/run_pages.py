@@ -111,6 +111,14 @@ def dot(program: Program, picture: Picture, column: int, depth: int) -> tuple[in
     return _spot(picture, column, program.theme.pin(depth).name())
 
 
+def estimate(program: Program, picture: Picture, column: int) -> int | None:
+    """Return the line of the picture where a live estimate, a hollow point, interrupts the cursor."""
+    line = of_colour(picture, program.theme.accent)[PLOT, column - 1 : column + 2].any(axis=1)
+    (drawn,) = np.nonzero(line)
+    (gaps,) = np.nonzero(np.diff(drawn) > 4)
+    return int(drawn[gaps[0]] + drawn[gaps[0] + 1]) // 2 + PLOT.start if gaps.size == 1 else None
+
+
 def _spot(picture: Picture, column: int, colour: str) -> tuple[int, int] | None:
     mask = of_colour(picture, colour)
     mask[: PLOT.start] = mask[PLOT.stop :] = False

@@ -10,6 +10,7 @@ from tests.end_to_end.run_pages import (
     colourful,
     cursor,
     dot,
+    estimate,
     main_button,
     shares,
     stored,
@@ -69,7 +70,7 @@ def test_that_a_training_left_alone_ends_with_error_confusion_and_mistakes(progr
     assert (noise, depth) == (0.3, DEPTH)
 
 
-def test_that_the_cursor_follows_the_noise_slider_and_a_click_brings_the_model_of_a_point_back(program):
+def test_that_live_points_follow_the_noise_slider_and_a_click_brings_the_model_of_a_point_back(program):
     turn_to(program, "weights")
     page = program.settled(rows=5)
     turn_to(program, "curves")
@@ -89,7 +90,10 @@ def test_that_the_cursor_follows_the_noise_slider_and_a_click_brings_the_model_o
     program.rest()
     until(lambda: program.sliders()[0].width > handle.width + 60, "the slider under the mouse")
     there = until(lambda: cursor_at_rest(program), "a cursor at rest")
+    # A live point comes by itself, then settles where the whole test part puts it.
+    until(lambda: estimate(program, program.picture(), there), "a live point")
     settled = program.still()
+    assert estimate(program, settled, there) is not None
     assert dot(program, settled, there, DEPTH) is None
     assert dot(program, settled, here, DEPTH) is not None
     assert len(stored(program)) == 1
