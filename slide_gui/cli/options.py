@@ -54,6 +54,7 @@ __all__ = [
     "stack_parameters",
     "svm_parameters",
     "warn_of_guesses",
+    "warn_of_threshold",
 ]
 
 
@@ -241,6 +242,14 @@ def warn_of_guesses(dataset: Dataset) -> None:
             warn(f"{dataset.name}, please check: {guess.what} ({guess.why})")
 
 
+def warn_of_threshold(dataset: Dataset, parameters: StackParameters) -> None:
+    """Print on stderr if hardly any feature differs between rows after the threshold."""
+    from slide_gui.core.slide.stack import threshold_problem
+
+    if problem := threshold_problem(dataset.train, parameters):
+        warn(f"{dataset.name}: {problem}")
+
+
 def check_outputs(
     arguments: argparse.Namespace,
     outputs: Sequence[Path],
@@ -342,10 +351,13 @@ def chosen_image(dataset: Dataset, arguments: argparse.Namespace) -> tuple[Any, 
 def fit_data(dataset: Dataset | LazyRows, parameters: StackParameters, label: str = "fitting") -> FittedModel:
     """Return the fitted stack, with a bar on stderr while it is fitted."""
     from slide_gui.data.errors import DataError
+    from slide_gui.data.lazy import LazyRows
     from slide_gui.experiments.model_file import fit_model
 
     if len(dataset.train) < 2:
         raise DataError(f"has {counted(len(dataset.train), 'row')} to fit layers on; they need two", dataset.name)
+    if not isinstance(dataset, LazyRows):
+        warn_of_threshold(dataset, parameters)
     with progress_bar(label) as progress:
         return fit_model(dataset, parameters, progress=progress)
 

@@ -39,6 +39,7 @@ from slide_gui.cli.options import (
     run_choices,
     stack_parameters,
     svm_parameters,
+    warn_of_threshold,
 )
 from slide_gui.text import dataset_title, label_names, printable
 
@@ -111,6 +112,7 @@ def _train(arguments: argparse.Namespace) -> int:
             check_storable(asked)
     dataset = read_data(source)
     spec = RunSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **place).checked()
+    warn_of_threshold(dataset, spec.stack)
     if dataset.held_out is not None and dataset.held_out.folds:
         results = [_answer(dataset, each, arguments.output) for each in on_every_fold(spec, dataset)]
         return _answer_folds(dataset, results, arguments)
@@ -294,6 +296,7 @@ def _sweep(arguments: argparse.Namespace) -> int:
     dataset = read_data(source)
     Classes.of(dataset)  # refuses what cannot be classified before a store is made
     sweep = SweepSpec(dataset.fingerprint, source.argument, held_out=dataset.held_out, **axes)
+    warn_of_threshold(dataset, max((point.spec.stack for point in sweep.points()), key=lambda stack: stack.depth))
     makes_none = arguments.dry_run and not arguments.store.exists()
     with nullcontext() if makes_none else RunStore(arguments.store) as store:
         plan = plan_sweep(sweep, dataset, () if store is None else store.runs())

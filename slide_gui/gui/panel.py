@@ -584,6 +584,8 @@ class ParameterPanel(QScrollArea):
             said, seconds = f"Fitted · reconstruction error {errors}", workspace.fit_seconds
             if seconds and len(stack.layers) == depth:
                 said = f"Fitted in {seconds:.2f} s · reconstruction error {errors}"
+            if workspace.fit_problem:
+                said = f"{said}\n{workspace.fit_problem}"
             self._note.setText(said)
             self._note.setToolTip(
                 "Expected squared error per pixel of the first and the last layer, each reconstructing its own "

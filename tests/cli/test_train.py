@@ -38,6 +38,16 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "tiny.npz"
 
 
+@pytest.mark.parametrize("command", ["fit dim.npz -o m.npz", "train dim.npz", "sweep dim.npz --store runs.sqlite"])
+def test_that_features_below_the_threshold_are_reported(command: str, data: Path, capsys: Capture) -> None:
+    arrays = dict(np.load(data))
+    np.savez("dim.npz", **{name: 0.1 * each if name.startswith("X") else each for name, each in arrays.items()})
+    assert main([*command.split(), "--depth", "1"]) == 0
+    assert "0.00% of the values are above the threshold 0.5" in capsys.readouterr().err
+    assert main([*command.split(), "--depth", "1", "--threshold", "0.05"]) == 0
+    assert "above the threshold" not in capsys.readouterr().err
+
+
 def test_that_train_gives_the_numbers_of_python_to_the_bit(data: Path, capsys: Capture) -> None:
     arguments = ["--noise", "0.4", "--depth", "1", "--starts", "1", "--on-split", "--split", "1", "--seed", "3"]
     assert main(["train", "tiny.npz", *arguments, "--json", "-o", "runs.sqlite"]) == 0

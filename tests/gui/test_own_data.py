@@ -285,3 +285,17 @@ def test_that_test_classes_the_training_set_lacks_are_shown_and_a_test_set_of_no
     (tmp_path / "x_test.csv").write_text("p,q,class\n" + rows.replace("a", "A").replace("b", "B"))
     drop(window, tmp_path / "x_train.csv", tmp_path / "x_test.csv")
     assert "none of its classes (“A”, “B”) occurs in the training set" in said(window)
+
+
+def test_that_images_below_the_threshold_are_reported_until_it_lies_amid_their_values(window):
+    dim = (RANDOM.random((60, 16)) * 0.1).astype("float32")
+    window.workspace.open(Given(Dataset("dim", dim[:40], dim[40:], image_shape=(4, 4))))
+    opened(window, "dim")
+
+    def shown():
+        return any("above the threshold" in label.text() for label in window.panel.findChildren(QLabel))
+
+    assert shown()
+    window.workspace.set_parameters(threshold=0.05)
+    wait(lambda: window.workspace.stack.parameters.threshold == 0.05 and not window.lane.busy)
+    assert not shown()

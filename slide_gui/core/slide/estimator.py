@@ -26,8 +26,8 @@ from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import FIT_ON, StackParameters
 from slide_gui.core.slide.scatter import is_sparse, without_duplicates
-from slide_gui.core.slide.squashing import SQUASHINGS, squashing_of
-from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features
+from slide_gui.core.slide.squashing import SQUASHINGS
+from slide_gui.core.slide.stack import Stack, fit_stack, room_for_features, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
 __all__ = ["SLIDE", "NoisePath"]
@@ -186,7 +186,9 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
             if out is not None:
                 width = (len(stack.layers) + 1) * self.n_features_in_
                 out[:, :width] = stack.transform(X)
-        _warn_if_constant(X, parameters)
+        problem = "" if isinstance(X, BlockRows) or not parameters.depth else threshold_problem(X, parameters)
+        if problem:
+            warnings.warn(problem, UserWarning, stacklevel=4)
         for name, value in self._fitted(stack).items():
             setattr(self, name, value)
         tasks.end()
@@ -266,29 +268,6 @@ class SLIDE(CallbackSupportMixin, LayeredTransformer):  # type: ignore[misc]
         if hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return X
-
-
-_SAMPLE_ROWS = 4096
-_FEWEST_VARYING = 0.01
-
-
-def _warn_if_constant(X: Any, parameters: StackParameters) -> None:
-    """Warn if squashing leaves hardly any feature that differs between the rows, of at most 4 096 evenly spaced."""
-    if isinstance(X, BlockRows) or not parameters.depth or not squashing_of(parameters.squashing).uses_threshold:
-        return
-    rows = X[np.unique(np.linspace(0, X.shape[0] - 1, min(X.shape[0], _SAMPLE_ROWS)).astype(np.intp))]
-    rows, t = np.asarray(rows.toarray() if is_sparse(rows) else rows), parameters.threshold
-    above = rows > t
-    varying = np.count_nonzero((rows != rows[0]).any(axis=0))
-    left = np.count_nonzero((above != above[0]).any(axis=0))
-    if left < _FEWEST_VARYING * varying:
-        warnings.warn(
-            f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features "
-            "differ between rows after it, and the hidden layers are almost constant; scale the features so that the "
-            "threshold lies amid their values (to 0…1 for 0.5), or change the threshold",
-            UserWarning,
-            stacklevel=5,
-        )
 
 
 class _EndedEarly(Exception):

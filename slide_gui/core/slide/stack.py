@@ -23,16 +23,18 @@ from slide_gui.core.slide.scatter import (
     dense_rows,
     in_dtype,
     input_scatter,
+    is_sparse,
     refuse_not_finite,
     scatter_after,
 )
+from slide_gui.core.slide.squashing import squashing_of
 from slide_gui.core.validation import empty
 from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = [
     "InputScatter", "Layer", "Stack", "StackParameters", "features_bytes", "fit_bytes", "fit_stack", "input_scatter",
-    "room_for_features",
+    "room_for_features", "threshold_problem",
 ]  # fmt: skip
 
 Array = NDArray[np.float64]
@@ -294,3 +296,34 @@ def _forward(stack: Stack, rows: Rows, out: NDArray[np.floating], done: int, pro
         for k, step in enumerate(stack.matrices[done:], start=done):
             np.matmul(entered.of(block[:, k * d : (k + 1) * d]), step, out=block[:, (k + 1) * d : (k + 2) * d])
         progress.report(min(start + size, n) / n)
+
+
+_SAMPLE_ROWS = 4096
+_FEWEST_VARYING = 0.01
+
+
+def threshold_problem(rows: Rows, parameters: StackParameters) -> str:
+    """Return a warning if hardly any feature differs between rows after the threshold, else an empty text.
+
+    Looks at 4 096 evenly spaced rows at most.
+
+    Parameters
+    ----------
+    rows : array, memmap or CSR matrix of shape (n, d)
+        The input of the first layer.
+    parameters : StackParameters
+    """
+    if not parameters.depth or not squashing_of(parameters.squashing).uses_threshold:
+        return ""
+    rows = rows[np.unique(np.linspace(0, rows.shape[0] - 1, min(rows.shape[0], _SAMPLE_ROWS)).astype(np.intp))]
+    rows, t = np.asarray(rows.toarray() if is_sparse(rows) else rows), parameters.threshold
+    above = rows > t
+    varying = np.count_nonzero((rows != rows[0]).any(axis=0))
+    left = np.count_nonzero((above != above[0]).any(axis=0))
+    if left >= _FEWEST_VARYING * varying:
+        return ""
+    return (
+        f"{np.mean(above):.2%} of the values are above the threshold {t:g}: only {left} of {varying} features differ "
+        "between rows after it, and the hidden layers are almost constant; scale the features so that the threshold "
+        "lies amid their values (to 0…1 for 0.5), or change the threshold"
+    )

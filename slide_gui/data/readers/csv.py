@@ -50,10 +50,11 @@ def read_csv(
     The first line names the columns if some column holds numbers below it and no number in it.
 
     The labels are, in this order: the column asked for; the column named label, labels, class, y or target, of several
-    one of text (next to a column x, y is a coordinate); the one column of text, each different text a class, numbered in the order of the alphabet; nothing, if the table has no
-    names and all its columns make a square image of at least 8 × 8; the last column, if it holds whole numbers, and
-    more than one value; the first column on the same terms, if the others make a square image. Otherwise there are
-    none. Features whose number is a perfect square of at least 64 are taken for square images.
+    one of text (next to a column x, y is a coordinate); the one column of text, each different text a class, numbered
+    in the order of the alphabet; nothing, if the table has no names and all its columns make a square image of at least
+    8 × 8; the last column, if it holds whole numbers, and more than one value; the first column on the same terms, if
+    the others make a square image. Otherwise there are none. Features whose number is a perfect square of at least 64
+    are taken for square images.
 
     The text is UTF-8, UTF-16 with a byte order mark, or else Windows-1252. Lines before the first row or the names that
     begin with ``#`` are comments, and blank lines are skipped. Numbers have a decimal point, or all a decimal comma.

@@ -13,7 +13,7 @@ from slide_gui.core.linear_algebra import WHOLE
 from slide_gui.core.slide.noise_path import NoisePath
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.core.slide.scatter import InputScatter, input_scatter
-from slide_gui.core.slide.stack import Stack, fit_stack
+from slide_gui.core.slide.stack import Stack, fit_stack, threshold_problem
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["Explorer", "Fit", "Preview"]
@@ -37,10 +37,11 @@ class Preview:
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """All layers, and how long they took once their turn had come."""
+    """All layers, the seconds that they took once their turn had come, and a warning about the threshold or ""."""
 
     stack: Stack
     seconds: float
+    problem: str = ""
 
 
 class Explorer:
@@ -95,7 +96,7 @@ class Explorer:
             scatter = input_scatter(self._rows, parameters, progress=progress.part(0.0, share))
             self._scatters[parameters.sums] = scatter
         stack = fit_stack(self._rows, parameters, scatter=scatter, progress=progress.part(share, 1.0))
-        self._keep(Fit(stack, time.monotonic() - started - settle))
+        self._keep(Fit(stack, time.monotonic() - started - settle, threshold_problem(self._rows, parameters)))
         return stack
 
     def stored_fit(self, parameters: StackParameters) -> Fit | None:

@@ -117,6 +117,8 @@ class Workspace(QObject):
         self.stack: Stack | None = None
         self.preview: Preview | None = None
         self.fit_seconds = 0.0
+        self.fit_problem = ""
+        """A warning that hardly any feature differs between rows after the threshold."""
         self._explorer: Explorer | None = None
         self._previous: tuple[_Opening, ...] = ()  # what was open before, the last one last
         self._watched: tuple[int, ...] = ()
@@ -455,10 +457,10 @@ class Workspace(QObject):
         if isinstance(payload, Preview):
             self.preview = payload
         else:
-            stack, seconds = (payload.stack, payload.seconds) if isinstance(payload, Fit) else (payload, 0.0)
-            if stack is self.stack and seconds == self.fit_seconds and self.preview is None:
+            fit = payload if isinstance(payload, Fit) else Fit(payload, 0.0)
+            if fit.stack is self.stack and fit.seconds == self.fit_seconds and self.preview is None:
                 return  # the result is what was reported last
-            self.preview, self.stack, self.fit_seconds = None, stack, seconds
+            self.preview, self.stack, self.fit_seconds, self.fit_problem = None, fit.stack, fit.seconds, fit.problem
         self.stack_changed.emit()
 
     @Slot(object)
