@@ -337,7 +337,15 @@ def run(dataset: Dataset, spec: RunSpec, *, progress: Progress = NO_PROGRESS, re
         other = fit_classifier(Z, codes, spec.classifier, spec.seed, progress=rest)
         predictor = OtherPredictor(fitted.representation, other)
     else:
-        model, classifier = train_svm(Z, codes, fitted.groups, spec, neighbour, rest)
+        model, classifier = train_svm(
+            Z,
+            codes,
+            fitted.groups,
+            spec,
+            neighbour,
+            rest,
+            row_groups=None if classes.groups is None else classes.groups[rows],
+        )
         predictor = SvmPredictor(fitted.representation, model)
     trained = time.perf_counter()
     del Z
