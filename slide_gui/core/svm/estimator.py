@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 
-from slide_gui.core.callbacks import CallbackSupportMixin, FitTasks, called_back
 from slide_gui.core.choices import stating
 from slide_gui.core.estimators import (
     fitted_rows,
@@ -30,12 +29,11 @@ from slide_gui.core.estimators import (
 )
 from slide_gui.core.svm.criteria import AUTO, LEARNED_BY
 from slide_gui.core.svm.kernel import block_sizes, refuse_large
-from slide_gui.core.svm.model import TrainingStep, one_after_the_other
+from slide_gui.core.svm.model import one_after_the_other
 from slide_gui.core.svm.parameters import LOSSES, WIDTHS, ChosenBy, SvmParameters
 from slide_gui.core.svm.probability import class_probabilities, fit_sigmoids, folds_of
 from slide_gui.core.svm.spread import solved_by
 from slide_gui.core.svm.training import fit_svm
-from slide_gui.core.svm.widths import WidthsStep
 from slide_gui.core.validation import check_flag
 from slide_gui.progress import NO_PROGRESS, Listener, Progress
 
@@ -62,12 +60,11 @@ def with_probability(method: Method) -> Method:
 
 
 @stating(widths=WIDTHS, criterion=LEARNED_BY, loss=LOSSES)
-class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Support vector machine with one radial basis function width a layer (paper, section "SVM Training").
 
     The kernel is exp(−Σ_t ‖h_iᵗ − h_jᵗ‖² / σ_t²) over blocks of columns h⁰, h¹, …; the widths σ_t can be learned by
-    gradient descent on a bound or estimate of the generalisation error. Callbacks of scikit-learn, from its version 1.9
-    on, are told of each step of that descent and of each pair of classes.
+    gradient descent on a bound or estimate of the generalisation error.
 
     Parameters
     ----------
@@ -181,7 +178,6 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
     ) -> None:
         store_parameters(self, locals())
 
-    @called_back
     def fit(
         self,
         Z: ArrayLike,
@@ -229,7 +225,7 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
                 f"Z is an array of {len(sizes)} layers without names, and is trained with one width for all; give "
                 f"groups={groups}, or use SLIDEClassifier, whose widths follow the depth",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
         probability = check_flag("probability", self.probability)
         weights = self._weights(sample_weight, classes, codes)
@@ -241,18 +237,12 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
                 raise ValueError(f"every row of class {name!r} has a weight of 0; leave its rows out, or weigh one")
         folds = folds_of(codes, parameters.seed) if probability else None
         solve = one_after_the_other if client is None else solved_by(client)
-        tasks = FitTasks(self, None, Z, y, sample_weight)
 
         def heard(fraction: float, payload: object) -> None:
             progress.report(0.5 * fraction if probability else fraction, payload)
-            if isinstance(payload, WidthsStep):
-                tasks.begin("widths")
-            elif isinstance(payload, TrainingStep):
-                tasks.begin("pair", payload.pair)
 
         model = fit_svm(rows, codes, parameters, weights=weights, progress=Listener(heard), solve_pairs=solve)
         if folds is not None:
-            tasks.begin("probability")
             given = rows, codes, folds, model, parameters
             self.probA_, self.probB_ = fit_sigmoids(*given, weights=weights, progress=progress.part(0.5, 1.0))
         if not model.converged:
@@ -260,7 +250,7 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
                 f"the SVM has not converged: its gap is {model.gap:.1e}, above tol={self.tol:.1e}; raise max_iter if "
                 "it is given, give it more memory, scale the features, or lower C",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
         n_support = np.bincount(codes[model.support], minlength=len(classes))
         if used is not None:
@@ -278,7 +268,6 @@ class MultiWidthSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):  # ty
         self.chosen_by_ = _chosen_by(model.chosen, self.widths)
         self.candidates_ = [] if model.chosen is None else list(model.chosen.candidates)
         self.n_iter_ = max(1, model.steps)
-        tasks.end()
         return self
 
     def _weights(self, sample_weight: Any, classes: NDArray[Any], codes: NDArray[np.intp]) -> Array | None:
