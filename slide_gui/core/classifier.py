@@ -12,7 +12,7 @@ from slide_gui.core.estimators import fitted_rows, labelled_rows, store_paramete
 from slide_gui.core.slide.denoiser import RIDGE
 from slide_gui.core.slide.estimator import SLIDE
 from slide_gui.core.svm.criteria import AUTO
-from slide_gui.core.svm.estimator import MultiWidthSVC, with_probability
+from slide_gui.core.svm.estimator import MultiWidthSVC
 from slide_gui.progress import NO_PROGRESS, Progress
 
 __all__ = ["SLIDEClassifier"]
@@ -32,8 +32,6 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         As in `SLIDE`.
     widths, criterion, loss, C, tol, max_iter, subset_size, starts, retune, memory, random_state, class_weight
         As in `MultiWidthSVC`; `widths` that are given are depth + 1 numbers.
-    probability : bool, default=False
-        As in `MultiWidthSVC`; the stack, which takes no labels, is that of all rows in each fold.
 
     Attributes
     ----------
@@ -81,7 +79,6 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         memory: int = 2 << 30,
         random_state: Any = None,
         class_weight: Any = None,
-        probability: bool = False,
     ) -> None:
         store_parameters(self, locals())
 
@@ -133,24 +130,6 @@ class SLIDEClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the class of each row."""
         features = self._features(X)
         return self.svm_.predict(features)
-
-    @with_probability
-    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | row), shape (n, n_classes), in the order of `classes_`; only with `probability`.
-
-        Raises
-        ------
-        AttributeError
-            Without `probability`.
-        """
-        features = self._features(X)
-        return self.svm_.predict_proba(features)
-
-    @with_probability
-    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return log P(class | row), as `predict_proba`."""
-        features = self._features(X)
-        return self.svm_.predict_log_proba(features)
 
     def _features(self, X: ArrayLike) -> NDArray[np.floating]:
         rows = fitted_rows(self, X, _DTYPES, sparse=True)

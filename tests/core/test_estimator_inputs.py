@@ -14,7 +14,7 @@ from tests.core.test_stack import images
 pd = pytest.importorskip("pandas")
 
 CLASSIFIERS = [
-    MultiWidthSVC(3, (4.0, 3.0, 5.0), C=2.0, probability=True),
+    MultiWidthSVC(3, (4.0, 3.0, 5.0), C=2.0),
     SLIDEClassifier(depth=1, widths=(4.0, 4.0), C=2.0),
 ]
 
