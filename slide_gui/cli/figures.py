@@ -91,10 +91,6 @@ def _style(arguments: argparse.Namespace) -> Style:
 def _outputs(arguments: argparse.Namespace, name: str, formats: Sequence[str] = _FORMATS) -> list[Path]:
     """Return the files asked for, by `name` where none is; refuse a format that is not written."""
     output: Path = arguments.output or Path(f"{name}.{formats[0]}")
-    if formats == _FORMATS and not {*(arguments.format or ()), output.suffix.lower()[1:]} <= set(formats):
-        from slide_gui.figures.export import further_formats
-
-        formats = (*formats, *(added.name for added in further_formats()))
     for wanted in arguments.format or ():
         if wanted not in formats:
             raise UsageError(f"--format {wanted!r} is none of {', '.join(formats)}")

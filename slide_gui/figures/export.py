@@ -24,7 +24,6 @@ from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_no
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.memory import check_free
-from slide_gui.plugins import EXPORTERS, Plugin, plugin, plugins
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import dataset_title, printable
 
@@ -32,14 +31,12 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 __all__ = [
-    "BUILT_IN_FORMATS",
     "FORMATS",
     "FigureExport",
     "all_forms",
     "export_of",
     "figure_bytes",
     "fit_words",
-    "further_formats",
     "model_script",
     "picture_bytes",
     "save_bundle",
@@ -53,9 +50,6 @@ __all__ = [
 
 FORMATS = (".pdf", ".svg", ".png")
 """Suffixes that `save_figure` writes."""
-
-BUILT_IN_FORMATS = (*(suffix[1:] for suffix in (*FORMATS, *ANIMATED)), "csv", "tex", "md", "bundle")
-"""What is written here, which no exporter of another package may be named."""
 
 _NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _CREATOR = f"slide-gui {__version__}"
@@ -237,29 +231,8 @@ def save_export(
         write_whole(path, lambda file: file.write(text.encode()))
     elif draw is None:
         raise ValueError(f"{path.name}: this is a table; it is written as .csv")
-    elif added := plugin(EXPORTERS, path.suffix.lower()[1:], BUILT_IN_FORMATS):
-        content = _by_plugin(added, draw, style)
-        write_whole(path, lambda file: file.write(content))
     else:
         save_figure(lambda figure: draw(figure, style), path, style, session)
-
-
-def further_formats() -> list[Plugin]:
-    """Return the exporters of other packages, each named by its suffix; none is imported."""
-    return plugins(EXPORTERS, BUILT_IN_FORMATS)
-
-
-def _by_plugin(added: Plugin, draw: Callable[[Figure, Style], None], style: Style) -> bytes:
-    """Return the bytes that a package's ``function(figure, style)`` makes of the figure as it is drawn for print."""
-    write = added.load()
-    with _drawn(lambda figure: draw(figure, style), style) as figure:
-        try:
-            content = write(figure, style)
-        except Exception as error:
-            raise added.failed(f"{type(error).__name__}: {error}") from error
-    if not isinstance(content, bytes):
-        raise added.failed(f"it gives a {type(content).__name__}, expected bytes")
-    return content
 
 
 def _animation(suffix: str, export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:

@@ -226,9 +226,8 @@ class ExportDialog(QDialog):
         self._export = None
         self.format_box.blockSignals(True)
         self.format_box.clear()
-        titles = {kind: _FORMATS[kind] for kind in option.kinds} | _further(option)
-        for kind, title in titles.items():
-            reason = why_not_written(f".{kind}")
+        for kind in option.kinds:
+            title, reason = _FORMATS[kind], why_not_written(f".{kind}")
             self.format_box.addItem(f"{title} ({reason})" if reason else title, kind)
             if reason:
                 self.format_box.setItemData(self.format_box.count() - 1, 0, _ENABLED)
@@ -360,15 +359,6 @@ class ExportDialog(QDialog):
         if not name or Path(name).suffix.lower() == f".{kind}":
             return Path(name) if name else None
         return unused(Path(f"{name}.{kind}"))  # the dialog did not ask about the name with the suffix
-
-
-def _further(option: ExportOption) -> dict[str, str]:
-    """Return format → title of the exporters of other packages, for what is a figure that stands still."""
-    if "pdf" not in option.kinds:
-        return {}
-    from slide_gui.figures.export import further_formats
-
-    return {each.name: f"{each.name.upper()}, by {each.package}" for each in further_formats()}
 
 
 def unused(path: Path) -> Path:
