@@ -180,9 +180,9 @@ def _copy_table(shell: Shell) -> None:
     shell.exports.copy_table(page.table(), page.why_nothing_to_export())
 
 
-def _scramble(shell: Shell) -> None:
+def _shuffle(shell: Shell) -> None:
     shell.pages.turn_to("weights")
-    shell.weights_page.scramble_part().start()
+    shell.weights_page.shuffle_view().start()
 
 
 def _wall(shell: Shell) -> None:
@@ -468,12 +468,12 @@ COMMANDS = (
         why_not=_no_layer,
     ),
     Command(
-        "scramble",
-        "Scramble all pixels",
+        "shuffle",
+        "Shuffle pixels",
         "View",
         "Ctrl+J",
-        _scramble,
-        "Fit the layers to scrambled pixels, and un-scramble W",
+        _shuffle,
+        "Fit the layers to shuffled pixels and compare W",
         why_not=lambda w: (
             "" if w.workspace.model() and w.workspace.state.parameters.depth else "No layer is fitted yet"
         ),
@@ -556,7 +556,7 @@ COMMANDS = (
         "View",
         "Ctrl+Alt+M",
         lambda w: w.set_less_motion(not w.less_motion),
-        "Nothing moves by itself: what would fly, pulse or settle is there at once",
+        "Show changes at once, without animation",
         checked=lambda w: w.less_motion,
     ),
     Command(
