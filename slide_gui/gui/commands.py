@@ -82,13 +82,6 @@ class Shell(Protocol):
     def shows_notice(self) -> bool:
         """Whether there is a notice that can be dismissed."""
 
-    @property
-    def shows_lateness(self) -> bool:
-        """Whether the status bar says how late the event loop is."""
-
-    def show_lateness(self, shown: bool) -> None:
-        """Say it, or no longer."""
-
     def open_entry(self, key: str) -> None:
         """Open a benchmark data set."""
 
@@ -558,15 +551,6 @@ COMMANDS = (
         lambda w: w.set_less_motion(not w.less_motion),
         "Show changes at once, without animation",
         checked=lambda w: w.less_motion,
-    ),
-    Command(
-        "developer",
-        "Developer mode",
-        "View",
-        "Ctrl+Shift+D",
-        lambda w: w.show_lateness(not w.shows_lateness),
-        "How late the event loop is, in the status bar",
-        checked=lambda w: w.shows_lateness,
     ),
     Command(
         "guide",
