@@ -20,7 +20,7 @@ from slide_gui.experiments.inspection.rows import WeightRows
 from slide_gui.experiments.model_file import FittedModel
 from slide_gui.experiments.session import SUFFIX, file_content
 from slide_gui.experiments.source import DataSource
-from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
+from slide_gui.figures.animation import Frame, gif_bytes
 from slide_gui.figures.style import Style
 from slide_gui.figures.tables import save_table
 from slide_gui.memory import check_free
@@ -209,7 +209,7 @@ def save_export(
 ) -> None:
     """Write the figure, or with the suffix .csv its numbers, or with that of a text the text; `session` as there.
 
-    With a suffix of `slide_gui.figures.animation.ANIMATED` its frames are made and written; that can be cancelled. With
+    With the suffix .gif its frames are drawn and written, which can be cancelled. With
     that of another package's exporter, that writes the figure.
 
     Raises
@@ -221,8 +221,8 @@ def save_export(
         If the file cannot be written.
     """
     draw = export.draw
-    if path.suffix.lower() in ANIMATED:
-        content = _animation(path.suffix.lower(), export, style, session, progress)
+    if path.suffix.lower() == ".gif":
+        content = _animation(export, style, session, progress)
         write_whole(path, lambda file: file.write(content))
     elif path.suffix.lower() == ".csv":
         export.table(path)
@@ -235,18 +235,16 @@ def save_export(
         save_figure(lambda figure: draw(figure, style), path, style, session)
 
 
-def _animation(suffix: str, export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
+def _animation(export: FigureExport, style: Style, session: str, progress: Progress) -> bytes:
     if export.frames is None:
         raise ValueError(f"{export.name}: this figure stands still; it is written as {', '.join(FORMATS)}")
-    if reason := why_not_written(suffix):
-        raise ValueError(f"{suffix} {reason}; write .gif or .apng")
     frames = export.frames(style, progress.part(0.0, 0.5))
     pictures = []
     for number, frame in enumerate(frames):
         progress.report(0.5 + 0.35 * number / len(frames))
         pictures.append(figure_bytes(lambda figure, draw=frame.draw: draw(figure, style), ".png", style))  # type: ignore[misc]
     seconds = [frame.seconds for frame in frames]
-    return animation_bytes(pictures, seconds, suffix, style, session, progress.part(0.85, 1.0))
+    return gif_bytes(pictures, seconds, style, session, progress.part(0.85, 1.0))
 
 
 def save_bundle(folder: Path, export: FigureExport, style: Style, session: str = "") -> list[Path]:
@@ -334,7 +332,7 @@ from slide_gui.core.slide.stack import StackParameters
 from slide_gui.experiments.model_file import fit_model
 from slide_gui.experiments.source import {names}
 from slide_gui.figures.export import save_export
-from slide_gui.figures.animation import ANIMATED, Frame, animation_bytes, why_not_written
+from slide_gui.figures.animation import Frame, gif_bytes
 from slide_gui.figures.style import Style
 {imports}
 

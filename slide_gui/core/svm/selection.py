@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from slide_gui.core.linear_algebra import take_rows
 from slide_gui.core.sampling import deal_folds, held_out_mask, stratified_subset
-from slide_gui.core.svm.decomposition import SolverOptions, largest_store, solve
+from slide_gui.core.svm.decomposition import SolverOptions, solve
 from slide_gui.core.svm.kernel import COARSE, Embedding, Gram, Vectors, block_sizes, median_distances, widths_from
 from slide_gui.core.svm.model import train
 from slide_gui.core.svm.pairs import class_scores, pairs_of
 from slide_gui.core.svm.parameters import LOSSES, Candidate, ChosenBy
 from slide_gui.core.svm.widths import LearnedWidths, WidthOptions, WidthsSample, WidthsStep, learn_on
+from slide_gui.memory import check_free
 from slide_gui.progress import NO_PROGRESS, Listener, MonotonicProgress, Progress, Stage
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ __all__ = [
     "GridPoint",
     "choose_widths",
     "enough_fresh",
-    "grid_bytes",
     "median_width_search",
     "stratified_folds",
     "tune",
@@ -221,6 +221,7 @@ def median_width_search(
             f"a grid on {n} rows shares {4 * n * n / 1e6:.0f} MB of distances, more than half of the "
             f"{memory / 1e6:.0f} MB it may use; raise the memory or search on fewer rows"
         )
+    check_free(4 * n * n, f"a grid on {n} rows", "search on fewer rows")
     steady = MonotonicProgress(progress)
     pulse = steady.pulse
     folds = stratified_folds(codes, n_folds, seed, row_groups)
@@ -251,11 +252,6 @@ def median_width_search(
         judge(coarse.sigma * factor**0.5, (coarse.C,))
     best = min(points, key=_error)
     return GridResult(best.sigma, best.C, tuple((best.sigma * widths).tolist()), tuple(points))
-
-
-def grid_bytes(n: int, columns: int, memory: int, n_folds: int = 5) -> int:
-    """Return about how many bytes `median_width_search` takes at its peak, above its input."""
-    return 4 * n * n + 4 * n * columns + largest_store(n - n // n_folds, memory // 2)
 
 
 def _error(point: GridPoint) -> float:
