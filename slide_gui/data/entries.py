@@ -11,8 +11,6 @@ from functools import lru_cache
 from slide_gui import plugins
 from slide_gui.resources import resource
 
-__all__ = ["Entry", "RemoteFile", "added_dataset", "added_datasets", "entries", "entry", "is_known", "recognise"]
-
 
 @dataclass(frozen=True)
 class RemoteFile:
