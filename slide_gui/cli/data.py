@@ -56,7 +56,8 @@ def _datasets_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.catalogue import entries, find
+    from slide_gui.data.catalogue import find
+    from slide_gui.data.entries import entries
 
     rows: list[dict[str, Any]] = []
     for entry in entries():
@@ -79,7 +80,8 @@ def _list(arguments: argparse.Namespace) -> int:
 
 
 def _get(arguments: argparse.Namespace) -> int:
-    from slide_gui.data.catalogue import download, entries
+    from slide_gui.data.catalogue import download
+    from slide_gui.data.entries import entries
 
     known = [entry.key for entry in entries()]
     for key in arguments.key:

@@ -155,7 +155,8 @@ def _display() -> list[Finding]:
 
 
 def _data_folders() -> list[Finding]:
-    from slide_gui.data.catalogue import data_folders, entries, find
+    from slide_gui.data.catalogue import data_folders, find
+    from slide_gui.data.entries import entries
 
     findings = []
     for folder in data_folders():

@@ -9,23 +9,10 @@ from pathlib import Path
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.download import fetch, matches
-from slide_gui.data.entries import Entry, RemoteFile, entries, entry, recognise
+from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
 from slide_gui.progress import NO_PROGRESS, Progress
-
-__all__ = [
-    "Entry",
-    "RemoteFile",
-    "data_folders",
-    "download",
-    "entries",
-    "entry",
-    "find",
-    "generate",
-    "load",
-    "recognise",
-]
 
 _DEPTH = 2
 _MOST_ENTRIES = 20_000

@@ -10,8 +10,6 @@ from functools import lru_cache
 
 from slide_gui.resources import resource
 
-__all__ = ["Entry", "RemoteFile", "entries", "entry", "is_known", "recognise"]
-
 
 @dataclass(frozen=True)
 class RemoteFile:

@@ -15,7 +15,7 @@ from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import Dataset, HeldOut
 from slide_gui.data.errors import DataError
 from slide_gui.data.limits import read_small
-from slide_gui.data.reading import AS_GUESSED, Reading
+from slide_gui.data.reading import AS_GUESSED, ParseOptions
 from slide_gui.progress import NO_PROGRESS, Progress
 from slide_gui.text import counted
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "DataSource",
     "HeldOut",
-    "Reading",
+    "ParseOptions",
     "describe_choice",
     "describe_chosen",
     "describe_convergence",
@@ -39,6 +39,10 @@ __all__ = [
     "read_image",
     "width_criterion",
 ]
+
+
+Reading = ParseOptions
+"""The name that scripts exported by version 0.1.0 import."""
 
 
 def describe_spec(spec: RunSpec) -> str:
@@ -177,7 +181,7 @@ class DataSource:
         Of the generator, where the catalogue has to generate.
     generated : bool
         Generate even where the real files are found.
-    reading : Reading
+    reading : ParseOptions
         What is known of the files that they do not say.
     held_out : HeldOut or None
         Which rows are to take the place of a test part; None: a quarter of each class, where a test part is missing and
@@ -188,7 +192,7 @@ class DataSource:
     paths: tuple[str, ...] = ()
     seed: int = 0
     generated: bool = False
-    reading: Reading = AS_GUESSED
+    reading: ParseOptions = AS_GUESSED
     held_out: HeldOut | None = None
 
     def __repr__(self) -> str:

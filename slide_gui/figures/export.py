@@ -312,7 +312,7 @@ def source_names(sources: Sequence[DataSource]) -> str:
     """Return what a script imports to say where its data come from, with commas between."""
     names = ["DataSource"]
     names += ["HeldOut"] * any(source.held_out is not None for source in sources)
-    return ", ".join(names + ["Reading"] * any(source.reading != AS_GUESSED for source in sources))
+    return ", ".join(names + ["ParseOptions"] * any(source.reading != AS_GUESSED for source in sources))
 
 
 def style_words(style: Style) -> list[str]:

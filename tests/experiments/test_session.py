@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from slide_gui.core.slide.parameters import StackParameters
 from slide_gui.data.dataset import HeldOut
 from slide_gui.data.errors import DataError
-from slide_gui.data.reading import Reading
+from slide_gui.data.reading import ParseOptions
 from slide_gui.experiments import session as session_module
 from slide_gui.experiments.session import (
     MissingData,
@@ -30,7 +30,7 @@ from slide_gui.figures.style import Style
 _GOLDENS = Path(__file__).parent / "golden"
 _EARLIER, _GOLDEN = (_GOLDENS / f"session-{version}.slide-session" for version in (1, 2))
 _RECORD = SessionRecord(
-    DataSource(paths=("iris.csv",), reading=Reading(label_column="5"), held_out=HeldOut(0.3, 7)),
+    DataSource(paths=("iris.csv",), reading=ParseOptions(label_column="5"), held_out=HeldOut(0.3, 7)),
     "0123456789abcdef",
     StackParameters(noise=0.35, depth=2, squashing="tanh"),
     Selection((3, 1), ~4, "global", "jet", True),
@@ -183,7 +183,7 @@ _names = st.text(st.characters(exclude_categories=("Cs",), exclude_characters="\
 )
 def test_that_every_session_survives_a_picture(pins, sample, noise, depth, choices, scaled):
     record = SessionRecord(
-        DataSource(paths=("table.csv",), reading=Reading(scaled=scaled)),
+        DataSource(paths=("table.csv",), reading=ParseOptions(scaled=scaled)),
         "ab",
         StackParameters(noise=float(np.round(noise, 3)), depth=depth).checked(),
         Selection(tuple(pins), sample),
