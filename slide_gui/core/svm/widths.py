@@ -403,14 +403,14 @@ class WidthsSample:
         sample = take_rows(Z, rows, steady.pulse)
         medians = median_distances(sample, sizes, seed=options.seed, progress=steady.pulse)
         distances = layer_distances(sample, sizes, steady.pulse)
-        return cls(rows, codes[rows], medians, distances, _taken(weights, rows), _taken(row_groups, rows))
+        return cls(rows, codes[rows], medians, distances, _rows_or_none(weights, rows), _rows_or_none(row_groups, rows))
 
     def on(self, some: Indices, progress: Progress = NO_PROGRESS) -> WidthsSample:
         """Return the sample of some of these rows, given by their positions; with the same medians."""
         distances = np.empty((len(self.distances), len(some), len(some)))
         for target, whole in zip(distances, self.distances, strict=True):
             target[:] = take_submatrix(whole, some, progress)
-        weights, groups = _taken(self.weights, some), _taken(self.row_groups, some)
+        weights, groups = _rows_or_none(self.weights, some), _rows_or_none(self.row_groups, some)
         return WidthsSample(self.rows[some], self.codes[some], self.medians, distances, weights, groups)
 
     def exponents(self, widths: Array, progress: Progress = NO_PROGRESS) -> NDArray[np.float32]:
@@ -423,7 +423,7 @@ class WidthsSample:
         return exponents
 
 
-def _taken(values: Any, rows: Indices) -> Any:
+def _rows_or_none(values: Any, rows: Indices) -> Any:
     return None if values is None else values[rows]
 
 
