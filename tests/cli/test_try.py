@@ -116,7 +116,7 @@ def test_that_three_ranges_of_a_quantity_are_classes_named_by_their_limits(
     assert "--bins 3" in Path("o/commands.txt").read_text()
     assert read_session(Path("o/try.slide-session")).source.reading.bins == 3
     assert main(["train", "d.csv", "--bins", "1"]) == 2
-    assert "bins is 1; it must be 2 to 30 ranges" in capsys.readouterr().err
+    assert "bins is 1; give 2 to 30 ranges" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["try", "train"])
