@@ -57,11 +57,10 @@ def cores() -> int:
         processors = os.sched_getaffinity(0)
     except AttributeError:  # macOS and Windows
         return os.cpu_count() or 1
-    return len({_siblings(processor) for processor in processors})
+    return len({_processors_of_core(processor) for processor in processors})
 
 
-def _siblings(processor: int) -> str:
-    """Return the processors of the same core, as the system lists them."""
+def _processors_of_core(processor: int) -> str:
     try:
         return (_TOPOLOGY / f"cpu{processor}" / "topology" / "thread_siblings_list").read_text().strip()
     except OSError:

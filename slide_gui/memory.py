@@ -37,7 +37,7 @@ def check_free(n_bytes: int, what: str, remedy: str) -> None:
     Raises
     ------
     MemoryError
-        Names both sizes and the remedy.
+        If the peak exceeds the free memory. The message names both sizes and the remedy.
     """
     if n_bytes < _SMALL:
         return

@@ -261,12 +261,12 @@ def told_apart(names: Sequence[str]) -> tuple[str, ...]:
     """
     if len(set(names)) < 2:
         return tuple(names)
-    before = _shared(names)
-    after = _shared([name[before:][::-1] for name in names])
+    before = _shared_length(names)
+    after = _shared_length([name[before:][::-1] for name in names])
     return tuple(f"{'…' * bool(before)}{name[before : len(name) - after]}{'…' * bool(after)}" for name in names)
 
 
-def _shared(names: Sequence[str]) -> int:
+def _shared_length(names: Sequence[str]) -> int:
     """Return the number of characters in the words with which all names start, including the last space."""
     length = 0
     for place, letters in enumerate(zip(*names, strict=False)):

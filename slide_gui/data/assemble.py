@@ -70,22 +70,22 @@ def assemble(
     train = (by_role["train"] or by_role["test"])[0]
     test = by_role["test"][0] if by_role["train"] and by_role["test"] else None
     if test is not None:
-        test = _shaped(_with_columns_of(train, test), reading)
-    train = _shaped(train, reading)
+        test = _with_image_shape(_with_columns_of(train, test), reading)
+    train = _with_image_shape(train, reading)
     if test is not None and (test.rows.shape[1], test.image_shape) != (train.rows.shape[1], train.image_shape):
         raise DataError(
-            f"has {_shape(test)}, expected {_shape(train)} as in the training set {train.place}; open files with the "
-            "same features",
+            f"has {_shape_text(test)}, expected {_shape_text(train)} as in the training set {train.place}; open files "
+            "with the same features",
             test.place,
         )
     check_memory(sum(4 * part.rows.size for part in parts), train.place)
     scaled = _is_scaled(train, reading)
-    scale = _ranges(train) if scaled else _full_scale([train] if test is None else [train, test])
+    scale = _ranges(train) if scaled else _pixel_divisor([train] if test is None else [train, test])
     fraction = train.rows.shape[0] / (train.rows.shape[0] + (test.rows.shape[0] if test else 0))
-    merged = _merged(train, scale)  # must precede scaling, which changes float32 rows in place
-    rows = _float32(train, scale, progress.part(0.0, fraction))
+    merged = _merged_values(train, scale)  # must precede scaling, which changes float32 rows in place
+    rows = _float32_rows(train, scale, progress.part(0.0, fraction))
     empty = np.empty((0, rows.shape[1]), np.float32)
-    test_rows = _float32(test, scale, progress.part(fraction, 1.0)) if test else empty
+    test_rows = _float32_rows(test, scale, progress.part(fraction, 1.0)) if test else empty
     if scaled and test is not None and not np.isfinite(test_rows).all():
         raise DataError(
             f"holds values beyond the range of float32 after scaling to the training set {train.place}; correct them, "
@@ -98,16 +98,16 @@ def assemble(
     train, test = _with_classes(train, test, reading)
     names = _label_names(train, test)
     if test is not None and test.label_names != names:
-        test = _renamed(test, names)
+        test = _with_label_names(test, names)
     if train.label_names != names:
-        train = _renamed(train, names)
+        train = _with_label_names(train, names)
     opened = _with_scaling(train.opened, scaled, reading)
     opened = replace(opened, guesses=(*opened.guesses, *merged, *tiny))
     if test is not None:
         guesses = (*_guesses_of_test_set(test, opened.guesses), *_unseen_classes(train, test, names))
         opened = replace(opened, guesses=(*opened.guesses, *guesses, *_shared_groups(train, test)))
     return Dataset(
-        name=known.title if known else _name(paths),
+        name=known.title if known else _dataset_name(paths),
         train=rows,
         test=test_rows,
         train_labels=train.labels,
@@ -163,7 +163,6 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _guesses_of_test_set(test: DataPart, known: tuple[Guess, ...]) -> tuple[Guess, ...]:
-    """Return the guesses that concern the test set alone."""
     others = (guess for guess in test.opened.guesses if guess not in known)
     return tuple(replace(guess, what=f"{Path(test.place).name}: {guess.what}") for guess in others)
 
@@ -236,7 +235,7 @@ def _to_float32(values: NDArray[Any], scale: Scale | int) -> NDArray[np.float32]
         return ((values - scale[0]) / scale[1]).astype(np.float32)
 
 
-def _merged(train: DataPart, scale: Scale | int) -> tuple[Guess, ...]:
+def _merged_values(train: DataPart, scale: Scale | int) -> tuple[Guess, ...]:
     """Return a warning if different values of a feature become equal in float32.
 
     A few of many values with fifteen digits always do. The warning names features that lose over 1 % of their
@@ -246,7 +245,7 @@ def _merged(train: DataPart, scale: Scale | int) -> tuple[Guess, ...]:
     values = train.rows[:: -(-n * d // _COMPARED)]
     if isinstance(scale, int) and fits_float32(values):
         return ()
-    before, after = _distinct(values), _distinct(_to_float32(values, scale))
+    before, after = _distinct_counts(values), _distinct_counts(_to_float32(values, scale))
     columns = np.flatnonzero(before - after > 0.01 * before)
     if not len(columns):
         return ()
@@ -258,8 +257,7 @@ def _merged(train: DataPart, scale: Scale | int) -> tuple[Guess, ...]:
     return (Guess(f"different values of feature {name}{more} become equal", why),)
 
 
-def _distinct(values: NDArray[Any]) -> NDArray[np.int64]:
-    """Return the number of different values in each column."""
+def _distinct_counts(values: NDArray[Any]) -> NDArray[np.int64]:
     ranked = np.sort(values, axis=0)
     return np.asarray(1 + np.count_nonzero(ranked[1:] != ranked[:-1], axis=0), np.int64)
 
@@ -299,7 +297,7 @@ def _refuse_columns(reading: ParseOptions, place: str) -> None:
         raise DataError("is not a text table, so it has no line of column names; open it without this option", place)
 
 
-def _shaped(part: DataPart, reading: ParseOptions) -> DataPart:
+def _with_image_shape(part: DataPart, reading: ParseOptions) -> DataPart:
     """Return a part with images of the requested shape, stored row by row."""
     d, shape, opened = part.rows.shape[1], part.image_shape, part.opened
     if reading.shape is not None:
@@ -330,7 +328,7 @@ def _with_classes(train: DataPart, test: DataPart | None, reading: ParseOptions)
         if numbers is None or any(part.labels is None or part.label_names for part in parts):
             raise DataError("has no numeric labels to cut into ranges; choose a label column of numbers", train.place)
         limits, names = quantile_ranges(numbers, reading.bins, train.place)
-        parts = [replace(part, labels=_ranged(part, limits), label_names=names) for part in parts]
+        parts = [replace(part, labels=_range_indices(part, limits), label_names=names) for part in parts]
     elif reading.bins is None and numbers is not None and looks_like_quantity(numbers):
         opened, reason = train.opened, _quantity_reason(train, len(np.unique(numbers)))
         guesses = (Guess("no classes", reason), *opened.guesses)
@@ -345,7 +343,7 @@ def _with_classes(train: DataPart, test: DataPart | None, reading: ParseOptions)
     return parts[0], parts[1] if len(parts) > 1 else None
 
 
-def _ranged(part: DataPart, limits: NDArray[Any]) -> NDArray[np.intp]:
+def _range_indices(part: DataPart, limits: NDArray[Any]) -> NDArray[np.intp]:
     assert part.labels is not None
     wrong = np.flatnonzero(~np.isfinite(part.labels))
     if len(wrong):
@@ -368,7 +366,7 @@ def _quantity_reason(train: DataPart, n_numbers: int) -> str:
 
 
 def _label_names(train: DataPart, test: DataPart | None) -> tuple[str, ...]:
-    """Return the class names of both parts, those of the training set first."""
+    """Return the class names of both parts, starting with the training set."""
     others = () if test is None else test.label_names
     if bool(train.label_names) != bool(others) and test is not None and test.labels is not None:
         raise DataError(
@@ -377,7 +375,7 @@ def _label_names(train: DataPart, test: DataPart | None) -> tuple[str, ...]:
     return (*train.label_names, *(name for name in others if name not in train.label_names))
 
 
-def _renamed(part: DataPart, names: tuple[str, ...]) -> DataPart:
+def _with_label_names(part: DataPart, names: tuple[str, ...]) -> DataPart:
     """Return a part whose labels are indices into these names."""
     if part.labels is None or not part.label_names:
         return part
@@ -391,18 +389,18 @@ def _test_labels(train: DataPart, test: DataPart | None) -> NDArray[Any] | None:
     return None if train.labels is None else np.empty(0, np.int64)
 
 
-def _shape(part: DataPart) -> str:
+def _shape_text(part: DataPart) -> str:
     if part.image_shape:
         return f"images of {part.image_shape[0]} × {part.image_shape[1]}"
     return f"{part.rows.shape[1]} features"
 
 
-def _name(paths: Sequence[Path]) -> str:
+def _dataset_name(paths: Sequence[Path]) -> str:
     name = paths[0].name if len(paths) == 1 else paths[0].parent.name or paths[0].name
     return name if paths[0].is_dir() else name.split(".")[0] or name
 
 
-def _full_scale(parts: Sequence[DataPart]) -> int:
+def _pixel_divisor(parts: Sequence[DataPart]) -> int:
     """Return the divisor of the pixels: 1, 16 or 255 for images of integers, else 1."""
     if any(part.image_shape is None or part.rows.dtype.kind == "b" for part in parts):
         return 1
@@ -419,7 +417,7 @@ def _full_scale(parts: Sequence[DataPart]) -> int:
     return 16 if high <= 16 else 255
 
 
-def _float32(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
+def _float32_rows(part: DataPart, scale: Scale | int, progress: Progress) -> NDArray[np.float32]:
     """Check, scale and convert rows in blocks; float32 rows are changed in place."""
     source: NDArray[Any] = part.rows
     n, d = source.shape

@@ -36,7 +36,7 @@ def find(key: str) -> list[Path] | None:
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     """
     wanted = entry(key)
     for folder in data_folders():
@@ -64,7 +64,7 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     DataError
         If its files are damaged, or the plug-in fails.
     """
@@ -80,7 +80,7 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     """
     from slide_gui.data import generators
 
@@ -134,7 +134,7 @@ def download(
     Raises
     ------
     KeyError
-        If there is no such data set.
+        If the key is unknown.
     DataError
         If a download fails, a hash is wrong, or another file has the same name.
     """

@@ -106,7 +106,7 @@ class Dataset:
     feature_names : tuple of str
         Names of features that are not pixels, if the source has names; else empty.
     held_out : HeldOut or None
-        How the test set was split off; None if it came with the data, or there is no test set.
+        How the test set was split off; None if it came with the data or is empty.
     opened : ParseReport
         Report of how the files were read.
     order : ndarray of shape (n + m,), int64, or None
@@ -142,7 +142,7 @@ class Dataset:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", clean_name(self.name))
         for each in ("label_names", "feature_names"):
-            object.__setattr__(self, each, _cleaned(getattr(self, each), self.name))
+            object.__setattr__(self, each, _clean_names(getattr(self, each), self.name))
         _check(self)
         for array in (self.train, self.test, self.train_labels, self.test_labels):
             if array is not None:
@@ -227,7 +227,7 @@ class Dataset:
         return digest.hexdigest()
 
 
-def _cleaned(names: tuple[str, ...], place: str) -> tuple[str, ...]:
+def _clean_names(names: tuple[str, ...], place: str) -> tuple[str, ...]:
     """Return the names cleaned by `clean_name`; refuse different names that become equal."""
     clean = tuple(map(clean_name, names))
     if len(set(clean)) < len(set(names)):

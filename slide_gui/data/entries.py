@@ -96,7 +96,7 @@ def entry(key: str) -> Entry:
     Raises
     ------
     KeyError
-        If there is no such key; the message lists all keys.
+        If the key is unknown; the message lists all keys.
     """
     for candidate in entries():
         if candidate.key == key:

@@ -27,11 +27,11 @@ with suppress(ImportError):
 RECORD = "slide-gui.sha256"
 """File name of the record of a folder: the SHA-256 of each file written by the program, for `sha256sum -c`."""
 
-_UNFINISHED = "0" * 64  # stands for the SHA-256 of a file during writing
+_UNFINISHED = "0" * 64  # replaces the SHA-256 of a file during writing
 _SQLITE = b"SQLite format 3\0"
 
 _LOCKABLE = os.name != "nt"  # Windows has no fcntl locks, so temporary files remain there
-_PART = re.compile(r"\.[0-9a-f]{16}\.part")
+_TEMPORARY = re.compile(r"\.[0-9a-f]{16}\.part")
 _MOST_LISTED = 10_000  # most entries of a folder that are checked
 
 
@@ -60,8 +60,8 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     try:
         target = Path(os.path.realpath(path)) if path.is_symlink() else path
         target.parent.mkdir(parents=True, exist_ok=True)
-        _sweep(target.parent)
-        with _new_part(target.parent) as file:
+        _remove_abandoned(target.parent)
+        with _new_temporary_file(target.parent) as file:
             part = Path(file.name)
             if _LOCKABLE and target.exists():
                 _copy_permissions(target, file)
@@ -76,7 +76,7 @@ def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
         if part is not None:
             with suppress(OSError):
                 part.unlink()
-        if isinstance(error, OSError) and error.errno is not None and _is_part(error.filename):
+        if isinstance(error, OSError) and error.errno is not None and _is_temporary(error.filename):
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
 
@@ -126,7 +126,7 @@ def check_folder(folder: Path) -> dict[str, str]:
     """
     try:
         with os.scandir(folder) as entries:
-            is_used = any(_PART.fullmatch(entry.name) is None for entry in entries)
+            is_used = any(_TEMPORARY.fullmatch(entry.name) is None for entry in entries)
     except FileNotFoundError:
         return {}
     except NotADirectoryError:
@@ -184,12 +184,12 @@ def _copy_permissions(target: Path, file: BinaryIO) -> None:
     os.fchmod(file.fileno(), stat.S_IMODE(status.st_mode))
 
 
-def _is_part(name: object) -> bool:
+def _is_temporary(name: object) -> bool:
     """Return True for the name of a temporary file, or for no name."""
-    return name is None or _PART.fullmatch(os.path.basename(str(name))) is not None
+    return name is None or _TEMPORARY.fullmatch(os.path.basename(str(name))) is not None
 
 
-def _new_part(folder: Path) -> BinaryIO:
+def _new_temporary_file(folder: Path) -> BinaryIO:
     """Create and lock a temporary file; its name has a fixed length because the target's may be the longest allowed."""
     while True:
         file = open(folder / f".{secrets.token_hex(8)}.part", "xb")  # noqa: SIM115 - the caller closes it
@@ -202,12 +202,12 @@ def _new_part(folder: Path) -> BinaryIO:
         file.close()  # another process swept it before it was locked
 
 
-def _sweep(folder: Path) -> None:
+def _remove_abandoned(folder: Path) -> None:
     """Remove the temporary files of processes that have ended."""
     if not _LOCKABLE:
         return
     with suppress(OSError), os.scandir(folder) as entries:
-        parts = [entry.path for entry in islice(entries, _MOST_LISTED) if _PART.fullmatch(entry.name)]
+        parts = [entry.path for entry in islice(entries, _MOST_LISTED) if _TEMPORARY.fullmatch(entry.name)]
         for part in parts:
             with suppress(OSError), open(part, "rb") as file:
                 fcntl.flock(file.fileno(), fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -86,13 +86,13 @@ def open_lazy(text: str, reading: ParseOptions = AS_GUESSED) -> LazyRows:
         raise DataError("does not exist; check the path", text)
     with reading_errors(text):
         rows, shape, names = (_open_zarr if scheme == "zarr" else _open_parquet)(path, reading, text)
-        _check_scatter(rows.shape[1], text)
+        _check_n_features(rows.shape[1], text)
         image_shape = _image_shape(rows.shape[1], shape, reading, text)
         names = tuple(map(clean_name, names))
         return LazyRows(clean_name(path.stem or path.name), rows, image_shape, names, _digest(path))
 
 
-def _check_scatter(d: int, text: str) -> None:
+def _check_n_features(d: int, text: str) -> None:
     """Refuse more features than fit into memory: the scatter matrix is d × d."""
     try:
         check_free(8 * d * d, f"the scatter of {d} features", "use fewer features")

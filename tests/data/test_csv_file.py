@@ -318,6 +318,16 @@ def test_that_columns_of_text_beside_the_classes_are_named_with_the_remedy_and_a
     assert (part.opened.text, part.opened.label_column) == ((0, 1), 1)
 
 
+def test_that_such_a_table_is_opened_with_the_guess_to_be_checked(tmp_path: Path) -> None:
+    data = open_data([write(tmp_path / "x.csv", PEOPLE)])
+    assert data.label_names == ("Bonn", "Ulm")
+    assert data.feature_names == ("a", "b", "c", "d", "e")
+    assert [(guess.what, guess.sure) for guess in data.opened.guesses[:2]] == [
+        ("labels in column “town”", False),
+        ("column “name” left out", False),
+    ]
+
+
 def test_that_of_many_columns_of_text_the_first_four_are_named(tmp_path: Path) -> None:
     words = [f"w{i}" for i in range(7)]
     lines = [",".join([*words, "class", "a"])]

@@ -53,9 +53,9 @@ def intersections(
         begin = (first + _random_pixels(low[active], high[active], random)) / 2
         angle = random.uniform(0.0, 2 * np.pi, active.size)
         normal = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        reach = _reach(begin, normal, planes[active]) * random.random(active.size)
+        reach = _ray_lengths(begin, normal, planes[active]) * random.random(active.size)
         offset = (begin * normal).sum(axis=1) + reach
-        start, last = _cut(low[active], high[active], normal, offset)
+        start, last = _clip(low[active], high[active], normal, offset)
         large = np.maximum(last - start + 1, 0).sum(axis=1) >= least
         active = active[large]
         low[active], high[active] = start[large], last[large]
@@ -78,7 +78,7 @@ def _random_pixels(
     return np.column_stack([high[which, row] - (upto[which, row] - 1 - place), row])
 
 
-def _reach(
+def _ray_lengths(
     begin: NDArray[np.float64], direction: NDArray[np.float64], planes: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return the lengths of rays (n, 2) until they leave one of their half-planes (n, k, 3)."""
@@ -89,7 +89,7 @@ def _reach(
     return reach
 
 
-def _cut(
+def _clip(
     low: NDArray[np.float64], high: NDArray[np.float64], normal: NDArray[np.float64], offset: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the spans of each row restricted to the half-plane a·x + b·y ≤ c."""

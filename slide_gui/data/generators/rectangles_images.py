@@ -58,7 +58,7 @@ def rectangles_images(
     DataError
         If the folder has no usable pictures, or only pictures without contrast.
     """
-    layers, source = _layers(photographs)
+    layers, source = _grey_layers(photographs)
     return generated(
         lambda n, random, step: _draw(n, layers, random, step),
         (n_train, n_test),
@@ -87,7 +87,7 @@ def _sizes() -> NDArray[np.int64]:
     return allowed
 
 
-def _layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
+def _grey_layers(photographs: Path | None) -> tuple[list[NDArray[np.float32]], str]:
     """Return the grey photographs at all scales that are larger than a patch, and their source."""
     if photographs is None:
         from sklearn.datasets import load_sample_images
@@ -125,14 +125,14 @@ def _draw(
         k = part.top.size
         in_rows = (at >= part.top[:, None]) & (at <= part.bottom[:, None])
         in_columns = (at >= part.left[:, None]) & (at <= part.right[:, None])
-        inner, outer = _pairs(k, layers, random)
+        inner, outer = _draw_pairs(k, layers, random)
         inside = in_rows[:, :, None] & in_columns[:, None, :]
         images[start : start + k] = np.where(inside, inner, outer)
         progress.report((start + k) / n)
     return images.reshape(n, SIDE * SIDE), frames.labels
 
 
-def _pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:
+def _draw_pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generator) -> NDArray[np.float32]:
     """Draw n pairs of patches (2, n, 28, 28): the first uniformly from all layers, the second near the first."""
     places = np.array([(layer.shape[0] - SIDE + 1) * (layer.shape[1] - SIDE + 1) for layer in layers])
     ends = np.cumsum(places)
@@ -147,7 +147,10 @@ def _pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generato
             windows = np.lib.stride_tricks.sliding_window_view(layer, (SIDE, SIDE))
             row, column = np.divmod(at[members] - (ends[index] - places[index]), windows.shape[1])
             drawn[0, members] = windows[row, column]
-            drawn[1, members] = windows[_near(row, windows.shape[0], random), _near(column, windows.shape[1], random)]
+            drawn[1, members] = windows[
+                _random_positions_near(row, windows.shape[0], random),
+                _random_positions_near(column, windows.shape[1], random),
+            ]
         flips = random.integers(4, size=(2, n))
         drawn[flips & 1 == 1] = drawn[flips & 1 == 1, ::-1]
         drawn[flips & 2 == 2] = drawn[flips & 2 == 2, :, ::-1]
@@ -160,6 +163,6 @@ def _pairs(n: int, layers: list[NDArray[np.float32]], random: np.random.Generato
     raise DataError("the photographs have hardly any patches with contrast; choose others")
 
 
-def _near(place: NDArray[np.int64], size: int, random: np.random.Generator) -> NDArray[np.int64]:
+def _random_positions_near(place: NDArray[np.int64], size: int, random: np.random.Generator) -> NDArray[np.int64]:
     """Draw uniform positions from 0 to size − 1 near the given positions."""
     return random.integers(np.maximum(place - _NEAR, 0), np.minimum(place + _NEAR, size - 1), endpoint=True)

@@ -83,8 +83,8 @@ def read_csv(
     Raises
     ------
     DataError
-        If the file is empty, a cell is missing, or there is no feature. Also if a line has the wrong number of cells or
-        a number that is not finite; the message names the line.
+        If the file is empty, a cell is missing, or all columns are left out. Also if a line has the wrong number of
+        cells or a number that is not finite; the message names the line.
     UndecidedColumnsError
         If text columns are neither the labels nor left out.
     """
@@ -114,7 +114,7 @@ def read_csv(
         labels: NDArray[np.generic] | None = encoder.labels(table.column)
         part = _part(layout, table.rows, labels, encoder.names, layout.label, layout.guesses, path)
     else:
-        rows, labels, label, guesses, unlabelled = _split(table, layout, layout.reading)
+        rows, labels, label, guesses, unlabelled = _split_labels(table, layout, layout.reading)
         part = _part(layout, rows, labels, (), label, (*layout.guesses, *guesses), path, unlabelled)
     return part if encoder is None or layout.group is None else replace(part, group_names=tuple(encoder.groups))
 
@@ -208,17 +208,17 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
         names = _commented_names(comments[-1], delimiter, len(first), place)
     samples = below if header else [first, *below]
     text = _text_columns(samples, len(first))
-    reading = _reading_like(reading, like, names, len(first), place)
-    left_out = frozenset(_asked_column(each, names, len(first), place) for each in reading.left_out)
-    group = None if reading.group is None else _asked_column(reading.group, names, len(first), place)
+    reading = _options_like(reading, like, names, len(first), place)
+    left_out = frozenset(_requested_column(each, names, len(first), place) for each in reading.left_out)
+    group = None if reading.group is None else _requested_column(reading.group, names, len(first), place)
     if group is not None:
         left_out |= {group}
-    label, why = _label_of(names, len(first), text - left_out, reading, place)
+    label, why = _label_column(names, len(first), text - left_out, reading, place)
     if label in left_out:
         raise DataError(
             f"column {_shown(label, names)} is the label column; choose another to leave out or for groups", place
         )
-    marked = sorted(k for k in text - left_out if (k != label or why) and _holds_marked_numbers(samples, k))
+    marked = sorted(k for k in text - left_out if (k != label or why) and _has_formatted_numbers(samples, k))
     if marked:
         raise DataError(
             f"column {_shown(marked[0], names)} has numbers like {_first_filled(samples, marked[0])!r}; write them "
@@ -226,7 +226,7 @@ def _layout(stream: BinaryIO, reading: ParseOptions, like: DataPart | None, plac
             place,
         )
     if text - left_out - {label}:
-        raise _undecided(names, samples, text - left_out, label, reading, number + header, place)
+        raise _undecided_error(names, samples, text - left_out, label, reading, number + header, place)
     if header:
         start, number = start + len(line), number + 1
     guesses = []
@@ -347,7 +347,7 @@ def _text_columns(rows: list[list[str]], columns: int) -> frozenset[int]:
     return frozenset(text)
 
 
-def _holds_marked_numbers(rows: list[list[str]], k: int) -> bool:
+def _has_formatted_numbers(rows: list[list[str]], k: int) -> bool:
     """Return True if all cells of a text column are numbers with commas and points."""
     cells = [row[k] for row in rows if k < len(row) and not is_missing(row[k])]
     marked = re.compile(r"\s*[+-]?[\d.,' ]*\d([eE][+-]?\d+)?\s*", re.ASCII)
@@ -373,14 +373,14 @@ def _shown(column: int, names: tuple[str, ...]) -> str:
     return f"“{names[column]}”" if names else str(column + 1)
 
 
-def _label_of(
+def _label_column(
     names: tuple[str, ...], columns: int, text: frozenset[int], reading: ParseOptions, place: str
 ) -> tuple[int | None, str]:
     """Return the label column given by the options, a name or the only text column, and the reason for a guess."""
     label, why = None, ""
     asked = reading.label_column
     if asked is not None and asked.lower() != NO_COLUMN:
-        label = _asked_column(asked, names, columns, place)
+        label = _requested_column(asked, names, columns, place)
     elif asked is None:
         lower = [name.lower() for name in names]
         likely = [k for k, name in enumerate(lower) if name in LABEL_NAMES and not (name == "y" and "x" in lower)]
@@ -390,16 +390,16 @@ def _label_of(
     return label, why
 
 
-def _reading_like(
+def _options_like(
     reading: ParseOptions, like: DataPart | None, names: tuple[str, ...], columns: int, place: str
 ) -> ParseOptions:
     """Return the options of a test set, with the label column and the columns left out of the training set."""
     if like is None or not like.opened.columns or like.opened.header != bool(names):
         return reading
     trained_on, present = like.opened.columns, names or tuple(str(k + 1) for k in range(columns))
-    left_out = [trained_on[_asked_column(each, trained_on, len(trained_on), place)] for each in reading.left_out]
+    left_out = [trained_on[_requested_column(each, trained_on, len(trained_on), place)] for each in reading.left_out]
     label = None if like.opened.label_column is None else trained_on[like.opened.label_column]
-    group = reading.group and trained_on[_asked_column(reading.group, trained_on, len(trained_on), place)]
+    group = reading.group and trained_on[_requested_column(reading.group, trained_on, len(trained_on), place)]
     others = (
         set(present) - {*like.feature_names, *left_out, group}
         if names
@@ -411,7 +411,7 @@ def _reading_like(
     return replace(reading, label_column=label_column, left_out=tuple(left_out), group=group)
 
 
-def _undecided(
+def _undecided_error(
     names: tuple[str, ...],
     rows: list[list[str]],
     text: frozenset[int],
@@ -460,7 +460,7 @@ def _listed(columns: Sequence[int], names: tuple[str, ...]) -> str:
     return ", ".join(_shown(k, names) for k in columns[:4]) + (", …" if len(columns) > 4 else "")
 
 
-def _asked_column(asked: str, names: tuple[str, ...], columns: int, place: str) -> int:
+def _requested_column(asked: str, names: tuple[str, ...], columns: int, place: str) -> int:
     if clean_name(asked) in names:
         return names.index(clean_name(asked))
     folded = [name.lower() for name in names]
@@ -584,7 +584,7 @@ class _CellEncoder(io.RawIOBase):
         return _with_point(text).encode()
 
 
-def _split(
+def _split_labels(
     table: Table, layout: _Layout, reading: ParseOptions
 ) -> tuple[NDArray[np.floating], NDArray[np.generic] | None, int | None, Sequence[Guess], str]:
     """Choose the label column; return rows, labels, this column, the guesses, and why there are no labels."""

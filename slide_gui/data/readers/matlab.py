@@ -107,14 +107,14 @@ def _arrays(stream: BinaryIO, order: str, size: int, place: str) -> Iterator[_Ar
         check_claim(n_bytes, size - at - 8, place)
         start = stream.read(min(n_bytes, _PREFIX))
         packed = kind == _COMPRESSED
-        inner, body = _unpacked_start(start, n_bytes, order, place) if packed else (n_bytes, start)
-        array = _head(body, order, at + 8, n_bytes if packed else inner, packed, place)
+        inner, body = _decompressed_start(start, n_bytes, order, place) if packed else (n_bytes, start)
+        array = _description(body, order, at + 8, n_bytes if packed else inner, packed, place)
         if array is not None:
             yield array
         at += 8 + n_bytes
 
 
-def _unpacked_start(start: bytes, n_bytes: int, order: str, place: str) -> tuple[int, bytes]:
+def _decompressed_start(start: bytes, n_bytes: int, order: str, place: str) -> tuple[int, bytes]:
     """Return the size of a compressed array and the start of its body."""
     try:
         content = zlib.decompressobj().decompress(start, _PREFIX + 8)
@@ -129,7 +129,7 @@ def _unpacked_start(start: bytes, n_bytes: int, order: str, place: str) -> tuple
     return inner, content[8:]
 
 
-def _head(body: bytes, order: str, at: int, n_bytes: int, packed: bool, place: str) -> _Array | None:
+def _description(body: bytes, order: str, at: int, n_bytes: int, packed: bool, place: str) -> _Array | None:
     """Return the description of an array, or None if it has neither real numbers nor texts."""
     try:
         flags, position = _element(body, 0, order)
@@ -185,13 +185,13 @@ def _texts(stream: BinaryIO, array: _Array, order: str, size: int, place: str) -
             )
     try:
         if not array.cells:
-            return _array_of(_rows_of_letters(body, array.values, array.shape, order), place)
+            return _text_array(_rows_of_letters(body, array.values, array.shape, order), place)
         if count != max(array.shape, default=0):
             raise DataError(f"has shape {' × '.join(map(str, array.shape))}, expected a vector of labels", place)
         texts, at = [], array.values
         for _ in range(count):
             kind, n_bytes, start, end = _tag(body, at, order)
-            cell = _head(body[start : start + n_bytes], order, 0, n_bytes, False, place)
+            cell = _description(body[start : start + n_bytes], order, 0, n_bytes, False, place)
             if kind != _MATRIX or cell is None or cell.dtype != _TEXT or cell.cells:
                 raise DataError("has cells that are not text, expected the class of each row", place)
             rows = _rows_of_letters(body[start : start + n_bytes], cell.values, cell.shape, order)
@@ -201,10 +201,10 @@ def _texts(stream: BinaryIO, array: _Array, order: str, size: int, place: str) -
         if isinstance(error, DataError):
             raise
         raise DataError(_DAMAGED, place) from error
-    return _array_of(texts, place)
+    return _text_array(texts, place)
 
 
-def _array_of(texts: list[str], place: str) -> NDArray[np.str_]:
+def _text_array(texts: list[str], place: str) -> NDArray[np.str_]:
     """Return texts as an array, whose items all have the size of the longest text."""
     longest = max(map(len, texts), default=0)
     if longest * len(texts) > _MOST_TEXT:

@@ -195,7 +195,7 @@ def read_table(
         If the table is empty or has fewer than two columns, or a line has the wrong number of cells. Also if a number
         is not finite as float32, or the rows do not fit into memory.
     """
-    sink: _Sink | None = None
+    buffer: _RowBuffer | None = None
     rest, done, line, step = b"", 0, first_line, _BLOCK
     comments = blanks = 0
     while True:
@@ -205,23 +205,23 @@ def read_table(
         text, rest = _complete_lines(rest + chunk if rest else chunk, last=not chunk)
         if len(rest) > _LONGEST_LINE:
             raise DataError(f"line {line} is longer than 16 MiB; expected one row of numbers per line", place)
-        if sink is None:
+        if buffer is None:
             text, n_comments, n_blanks = _without_beginning(text, _BLANK_LINES if delimiter else _BEGINNING)
             comments, blanks, line = comments + n_comments, blanks + n_blanks, line + n_comments + n_blanks
-        if text and sink is None:
-            sink = _start(text, size, place, columns, apart)
-            step = max(1, _BLOCK // sink.line_bytes) * sink.line_bytes
-        if text and sink is not None:
-            rows = sink.filled
-            next_line = _append(sink, text, delimiter, place, line)
-            blanks += next_line - line - (sink.filled - rows)
+        if text and buffer is None:
+            buffer = _new_buffer(text, size, place, columns, apart)
+            step = max(1, _BLOCK // buffer.line_bytes) * buffer.line_bytes
+        if text and buffer is not None:
+            rows = buffer.filled
+            next_line = _append(buffer, text, delimiter, place, line)
+            blanks += next_line - line - (buffer.filled - rows)
             line = next_line
         progress.report(min(1.0, done / size) if size else 1.0)
         if not chunk:
             break
-    if sink is None or sink.filled == 0:
+    if buffer is None or buffer.filled == 0:
         raise DataError("has no rows of numbers; expected one row per line", place)
-    return sink.table(comments, blanks)
+    return buffer.table(comments, blanks)
 
 
 def _without_beginning(text: bytes, pattern: re.Pattern[bytes]) -> tuple[bytes, int, int]:
@@ -245,7 +245,7 @@ def fits_float32(values: NDArray[np.generic]) -> bool:
         return values.dtype in (bool, np.float32) or bool((values.astype(np.float32) == values).all())
 
 
-class _Sink:
+class _RowBuffer:
     """A growing array of rows; it is enlarged in place, without a second copy.
 
     The rows are float32 until a number needs float64. Rounding time stamps before scaling would make different times
@@ -287,8 +287,8 @@ class _Sink:
         self._column.resize(rows, refcheck=False)
 
 
-def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sink:
-    """Create a sink with the width of the first row, at the start of the text."""
+def _new_buffer(text: bytes, size: int, place: str, columns: int, apart: int) -> _RowBuffer:
+    """Create a row buffer with the width of the first row of the text."""
     row = text[: text.index(b"\n") + 1].splitlines(keepends=True)[0]
     columns = columns or len(row.split())
     if columns < 2:
@@ -298,19 +298,19 @@ def _start(text: bytes, size: int, place: str, columns: int, apart: int) -> _Sin
         )
     # A number has at least a digit and a separator; the last line may have no newline.
     expected = min(size // len(row), size // (2 * columns)) + 1
-    return _Sink(columns, apart, expected, len(row), place)
+    return _RowBuffer(columns, apart, expected, len(row), place)
 
 
-def _append(sink: _Sink, text: bytes, delimiter: bytes, place: str, line: int) -> int:
+def _append(buffer: _RowBuffer, text: bytes, delimiter: bytes, place: str, line: int) -> int:
     """Append the rows of complete lines; return the number of the next line."""
-    width = CELL * sink.columns + 1
+    width = CELL * buffer.columns + 1
     if not delimiter and len(text) % width == 0:
-        block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), sink.columns)
+        block = decode(np.frombuffer(text, np.uint8).reshape(-1, width), buffer.columns)
         if block is not None and (block.dtype == bool or np.abs(block).max() < _FLOAT32_BOUND):
-            sink.append(block)
+            buffer.append(block)
             return line + len(block)
-    numbers, lines = _parse(text, sink.columns, delimiter, sink.apart, place, line)
-    sink.append(numbers)
+    numbers, lines = _parse(text, buffer.columns, delimiter, buffer.apart, place, line)
+    buffer.append(numbers)
     return line + lines
 
 
@@ -327,7 +327,7 @@ def _parse(
         between = codes == delimiter[0]
         counts = np.add.reduceat(between, begins, dtype=np.int64) + 1
         filled = (counts > 1) | np.logical_or.reduceat(~_IS_BLANK[codes], begins)
-        tokens = _between(text, delimiter, every_line_filled=bool(filled.all()))
+        tokens = _cells(text, delimiter, every_line_filled=bool(filled.all()))
     else:
         starts = ~_IS_BLANK[codes]
         starts[1:] &= _IS_BLANK[codes[:-1]]
@@ -344,7 +344,7 @@ def _parse(
     return numbers.reshape(-1, columns), ends.size
 
 
-def _between(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[bytes]:
+def _cells(text: bytes, delimiter: bytes, *, every_line_filled: bool) -> list[bytes]:
     """Return the cells of all lines that are not blank, empty cells included."""
     if not every_line_filled:
         lines = text.split(b"\n")
