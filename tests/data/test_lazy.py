@@ -120,7 +120,7 @@ def test_that_a_missing_number_of_a_table_is_no_number(stored):
         ("zarr://one.parquet", {}, "cannot be read"),
         ("zarr://flat.zarr", {"label_column": "a"}, "is not a table with named columns"),
         ("zarr://flat.zarr", {"shape": (3, 3)}, "has 20 features, not 3 × 3 pixels"),
-        ("zarr://flat.zarr", {"scaled": True}, "without scaling; leave that option out"),
+        ("zarr://flat.zarr", {"scaled": True}, "without scaling; remove that option"),
         ("zarr://flat.zarr", {"shape": (4, 5), "transposed": True}, "store the images row by row"),
         ("parquet://text.parquet", {}, "cannot be read .*check its format"),
         ("parquet://words.parquet", {}, "has no column of numbers except the labels; it has columns word"),

@@ -225,9 +225,9 @@ def test_that_the_shape_said_is_taken_and_what_was_guessed_is_said(tmp_path: Pat
     assert plain.image_shape is None
     with pytest.raises(DataError, match="has 64 features, not 5 × 9 pixels"):
         open_data([tmp_path / "x.npz"], ParseOptions(shape=(5, 9)))
-    with pytest.raises(DataError, match="no table of text, which alone has a label column"):
+    with pytest.raises(DataError, match="not a text table, so it has no label column"):
         open_data([tmp_path / "x.npz"], ParseOptions(label_column="y"))
-    with pytest.raises(DataError, match="no table of text, which alone has a line of column names"):
+    with pytest.raises(DataError, match="not a text table, so it has no line of column names"):
         open_data([tmp_path / "x.npz"], ParseOptions(header=True))
 
 
