@@ -107,7 +107,7 @@ def add_data_options(parser: argparse.ArgumentParser, *, every_fold: bool = Fals
         "--group",
         metavar="NAME",
         help="a column of a table, such as the patient: rows with the same text there stay on the same side of every "
-        "split into training, validation and test rows; cross-validation of C and widths inside the SVM ignores it",
+        "split: training, validation and test rows, and the folds that select C and widths",
     )
     group = parser.add_argument_group(
         "test part", "Of data with labels and no test part a quarter of each class is held out, unless these say more."

@@ -9,11 +9,10 @@ from pathlib import Path
 
 from slide_gui.data.dataset import Dataset
 from slide_gui.data.download import fetch, matches
-from slide_gui.data.entries import added_dataset, entry
+from slide_gui.data.entries import entry
 from slide_gui.data.errors import DataError
 from slide_gui.data.open import open_data
-from slide_gui.plugins import Plugin
-from slide_gui.progress import NO_PROGRESS, Cancelled, Progress
+from slide_gui.progress import NO_PROGRESS, Progress
 
 _DEPTH = 2
 _MOST_ENTRIES = 20_000
@@ -50,8 +49,6 @@ def find(key: str) -> list[Path] | None:
 def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
     """Read a data set from its files if they exist, else generate its stand-in, without downloading.
 
-    A data set of a plug-in is made by the plug-in.
-
     Parameters
     ----------
     key : str
@@ -66,16 +63,14 @@ def load(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Datase
     KeyError
         If the key is unknown.
     DataError
-        If its files are damaged, or the plug-in fails.
+        If its files are damaged.
     """
-    if (added := added_dataset(key)) is not None:
-        return _from_plugin(added, seed, progress)
     files = find(key)
     return open_data(files, progress=progress) if files else generate(key, progress=progress, seed=seed)
 
 
 def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Dataset:
-    """Generate the stand-in of a data set even if its files exist; a plug-in makes its data set as in `load`.
+    """Generate the stand-in of a data set, even if its files exist.
 
     Raises
     ------
@@ -90,23 +85,7 @@ def generate(key: str, *, progress: Progress = NO_PROGRESS, seed: int = 0) -> Da
         "convex": generators.convex,
         "digits": generators.digits,
     }
-    if (added := added_dataset(key)) is not None:
-        return _from_plugin(added, seed, progress)
     return replace(makers[entry(key).stand_in](seed=seed, progress=progress), key=key)
-
-
-def _from_plugin(added: Plugin, seed: int, progress: Progress) -> Dataset:
-    """Return the data set made by a plug-in, without a catalogue key."""
-    make = added.load()
-    try:
-        dataset = make(seed=seed, progress=progress)
-    except (Cancelled, DataError, MemoryError):
-        raise
-    except Exception as error:
-        raise added.failed(f"{type(error).__name__}: {error}") from error
-    if not isinstance(dataset, Dataset):
-        raise added.failed(f"it gives a {type(dataset).__name__}, expected a Dataset")
-    return replace(dataset, key="", source=dataset.source or f"{added.package} {added.version}, seed {seed}")
 
 
 def download(

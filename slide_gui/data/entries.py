@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from slide_gui import plugins
 from slide_gui.resources import resource
 
 
@@ -104,25 +103,9 @@ def entry(key: str) -> Entry:
     raise KeyError(f"no data set {key!r}; choose one of {', '.join(e.key for e in entries())}")
 
 
-def added_datasets() -> list[plugins.Plugin]:
-    """Return the data sets of plug-ins without importing them."""
-    return plugins.plugins(plugins.DATASETS, [each.key for each in entries()])
-
-
-def added_dataset(key: str) -> plugins.Plugin | None:
-    """Return a plug-in's data set by name, or None if there is none or the catalogue has that name.
-
-    Raises
-    ------
-    PluginError
-        If several plug-ins use this name.
-    """
-    return plugins.plugin(plugins.DATASETS, key, [each.key for each in entries()])
-
-
 def is_known(key: str) -> bool:
-    """Return True if the catalogue or a plug-in has a data set of this name."""
-    return any(each.key == key for each in entries()) or any(each.name == key for each in added_datasets())
+    """Return True if the catalogue has a data set of this name."""
+    return any(each.key == key for each in entries())
 
 
 def recognise(places: Iterable[str], n_train: int, n_test: int, n_features: int) -> Entry | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -166,7 +165,6 @@ def read_image(path: str | os.PathLike[str]) -> NDArray[np.float32]:
 
 
 _GENERATED = "generated:"
-_WORD = re.compile(r"[a-z][a-z0-9_-]*")  # which may be the name of a data set of another package
 
 
 @dataclass(frozen=True)
@@ -247,12 +245,10 @@ class DataSource:
 
         That is a key, ``generated:`` and a key, or paths with the system's path separator between.
         """
-        from slide_gui.data.entries import entries, is_known
+        from slide_gui.data.entries import is_known
 
         key = text.removeprefix(_GENERATED)
-        if key in {entry.key for entry in entries()} or (
-            _WORD.fullmatch(key) and not Path(key).exists() and is_known(key)
-        ):
+        if is_known(key):
             return cls(key=key, seed=seed, generated=key != text)
         return cls(paths=tuple(part for part in text.split(os.pathsep) if part), seed=seed)
 
