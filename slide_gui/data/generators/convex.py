@@ -88,12 +88,12 @@ def _collect(
 ) -> Bits:
     """Draw blocks of accepted regions until there are n."""
     blocks = [np.empty((0, SIDE), np.uint32)]
-    found = 0
-    cancel_point = Listener(lambda *_: progress.report(min(1.0, found / n)))
-    while found < n:
+    n_accepted = 0
+    cancel_point = Listener(lambda *_: progress.report(min(1.0, n_accepted / n)))
+    while n_accepted < n:
         blocks.append(candidates(random, cancel_point))
-        found += len(blocks[-1])
-        progress.report(min(1.0, found / n))
+        n_accepted += len(blocks[-1])
+        progress.report(min(1.0, n_accepted / n))
     return np.concatenate(blocks)[:n]
 
 

@@ -113,7 +113,7 @@ def parts_from_named(arrays: Mapping[str, NDArray[np.generic]], place: str, file
 
 def _rows(array: NDArray[np.generic], place: str) -> tuple[NDArray[np.generic], tuple[int, int] | None]:
     if array.dtype.kind not in "biuf":
-        raise DataError(f"has type {array.dtype}, expected real numbers", place)
+        raise DataError(f"has type {array.dtype}, expected real numbers; save it as numbers", place)
     if array.ndim == 4 and array.shape[3] == 1:
         array = array[:, :, :, 0]
     elif array.ndim == 4 and array.shape[1] == 1:

@@ -469,9 +469,9 @@ def _requested_column(asked: str, names: tuple[str, ...], columns: int, place: s
     if asked.isdecimal() and 1 <= int(asked) <= columns:
         return int(asked) - 1
     first = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
-    there = f"columns {first}" if names else counted(columns, "column")
+    listed = f"columns {first}" if names else counted(columns, "column")
     raise DataError(
-        f"has no column {asked!r}; it has {there}: give a name, or a number from 1",
+        f"has no column {asked!r}; it has {listed}: give a name, or a number from 1",
         place,
     )
 
