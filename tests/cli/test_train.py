@@ -130,7 +130,7 @@ def test_that_a_plan_makes_no_store_and_refuses_what_has_one_class(data: Path, c
     Path("one.csv").write_text("a,b,label\n" + "".join(f"{k},{k / 3},cat\n" for k in range(9)))
     for more in ([], ["--dry-run"]):
         assert main(["sweep", "one.csv", "--store", "r.sqlite", *more]) == 1
-        assert "all rows to train on are of the class cat" in capsys.readouterr().err
+        assert "all training rows are of the class cat" in capsys.readouterr().err
     assert not Path("r.sqlite").exists()
 
 

@@ -243,7 +243,7 @@ REFUSED = (
     ("selection", {"show": "all"}, "show is 'all'; it must be one of"),
     ("selection", {"colors": "grey"}, "colors is 'grey'; it must be one of auto"),
     ("parameters", {"depth": 99}, "depth is 99"),
-    ("source", {"held_out": {"share": 7.0}}, "the share held out is 7.0"),
+    ("source", {"held_out": {"share": 7.0}}, "the fraction held out is 7.0"),
     ("source", {"reading": {"shape": [0, 3]}}, "the shape is (0, 3)"),
 )
 
