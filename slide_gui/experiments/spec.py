@@ -252,7 +252,7 @@ class RunSpec:
         Raises
         ------
         ValueError
-            If it is none, or names an estimator that no file may name.
+            If it is none.
         """
         if isinstance(document, dict):
             document = {"fit_rows" if key == _FIT_ROWS else key: value for key, value in document.items()}

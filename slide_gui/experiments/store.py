@@ -34,7 +34,7 @@ from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_o
 from slide_gui.numerics import numerics, version_from
 from slide_gui.text import counted
 
-__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport", "check_storable"]
+__all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport"]
 
 FORMAT = 2
 """Version of the tables, kept as SQLite's user_version."""
@@ -301,7 +301,6 @@ class RunStore:
 
     def _keep(self, result: RunResult, line: StoredRun) -> None:
         """Keep a result with its line of the table."""
-        check_storable(result.spec)
         spec_hash = line.hash
         document = json.dumps(result.document(), allow_nan=False)
         content = pack_arrays(result.arrays())
@@ -535,20 +534,6 @@ class RunStore:
                 raise OSError(error.errno, f"the run cannot be saved ({error.strerror})", str(self.path)) from None
             raise
         return name
-
-
-def check_storable(spec: RunSpec) -> None:
-    """Refuse a run that a store could not give back.
-
-    Raises
-    ------
-    ValueError
-        If it has an estimator that no file may name.
-    """
-    try:
-        RunSpec.from_document(spec.document())
-    except ValueError as error:
-        raise ValueError(f"this run cannot be kept in a store: {error}") from None
 
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
