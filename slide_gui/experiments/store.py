@@ -31,7 +31,7 @@ from slide_gui.experiments.documents import unmarked
 from slide_gui.experiments.result import RunResult, pack_arrays, unpack_arrays
 from slide_gui.experiments.spec import RunSpec, document_hash
 from slide_gui.experiments.stored_run import COLUMNS, StoredRun, is_time, tags_of
-from slide_gui.numerics import numerics, version_from
+from slide_gui.results_version import RESULTS_VERSION, version_in_hashes
 from slide_gui.text import counted
 
 __all__ = ["FORMAT", "DamagedRun", "RunStore", "StoreReport"]
@@ -538,12 +538,12 @@ class RunStore:
 
 def _hash_of(row: dict[str, Any], version: str) -> str:
     """Return the hash of what a row's document was asked, under a version of the numbers."""
-    return document_hash(json.loads(row["document"])["spec"], version_from(version))
+    return document_hash(json.loads(row["document"])["spec"], version_in_hashes(version))
 
 
 def _unrecorded(row: dict[str, Any]) -> str:
     """Return the version of the numbers of a run that does not record it, by its hash."""
-    known = [str(numerics()), *_UNRECORDED]
+    known = [str(RESULTS_VERSION), *_UNRECORDED]
     return next((version for version in known if _hash_of(row, version) == row["hash"]), known[0])
 
 

@@ -22,7 +22,7 @@ from slide_gui.experiments.source import DataSource, HeldOut, Reading
 from slide_gui.experiments.spec import RunSpec, SweepSpec, depth_axis, noise_axis
 from slide_gui.experiments.store import RunStore
 from slide_gui.experiments.sweep import run_sweep
-from slide_gui.numerics import numerics
+from slide_gui.results_version import RESULTS_VERSION
 from slide_gui.text import place_name
 from tests.experiments.tiny import rectangles
 
@@ -308,7 +308,7 @@ def test_that_runs_of_another_version_of_the_numbers_are_marked(data: Path, caps
     assert lines[3].startswith("* of another version of the numbers")
     assert main(["runs", "list", "r.sqlite", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(numerics()), True)]
+    assert [(line["numerics"], line["current"]) for line in listed] == [("1", False), (str(RESULTS_VERSION), True)]
     assert main(["runs", "show", "r.sqlite", old.hash]) == 0
     assert "of another version of the numbers" in capsys.readouterr().out
     assert main(["runs", "show", "r.sqlite", old.hash, "--json"]) == 0
