@@ -9,14 +9,12 @@ if TYPE_CHECKING:  # importing `typing` would double the import time
 
 __version__ = "0.1.0"
 __all__ = [
-    "SDA", "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SDAClassifier", "SLIDEClassifier", "Scatter",
+    "SLIDE", "Blocks", "MultiWidthSVC", "NoisePath", "SLIDEClassifier", "Scatter",
     "__version__",
 ]  # fmt: skip
 
 _MODULES = {
     "Blocks": "slide_gui.core.slide.blocks",
-    "SDA": "slide_gui.core.sda.estimators",
-    "SDAClassifier": "slide_gui.core.sda.estimators",
     "SLIDE": "slide_gui.core.slide.estimator",
     "SLIDEClassifier": "slide_gui.core.classifier",
     "MultiWidthSVC": "slide_gui.core.svm.estimator",

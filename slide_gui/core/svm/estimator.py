@@ -54,8 +54,8 @@ class MultiWidthSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     groups : "auto", int, sequence of int, or None, default="auto"
-        The blocks of columns, one a layer. "auto": by the columns' names ``h0_…``, ``h1_…``, which `SLIDE` and `SDA`
-        give them where they return data frames (``set_output(transform="pandas")``); rows without such names are one
+        The blocks of columns, one a layer. "auto": by the columns' names ``h0_…``, ``h1_…``, which `SLIDE`
+        gives them where it returns data frames (``set_output(transform="pandas")``); rows without such names are one
         block. A number: so many blocks of equal size. A sequence: their sizes. None: one block. What does not fit the
         columns, or contradicts their names, is refused. Arrays carry no names, so that in a pipeline of arrays this
         cannot follow SLIDE's depth: `SLIDEClassifier` does.
