@@ -486,7 +486,6 @@ def interleavings(account: Account, folder: Path, chance: random.Random, times: 
             if fresh:
                 called_fresh.append((workspace.stack, fresh, workspace.dataset, workspace.state.parameters))
         first.workspace.history.end_gesture()
-        turn()  # undo may have turned to another view
         if first.workspace.model() is None:
             first.workspace.fit_again()
         _until(lambda: first.workspace.model() is not None and not first.session.busy)

@@ -54,15 +54,11 @@ class History(QObject):
         self._undone: list[_Joined] = []
         self._gesture = ""
         self._moving = False
-        self._back = False  # which way the last move went
-        self.waiting = False
-        """Whether the last move is still under way."""
 
     def push(self, step: Step) -> None:
         """Take in a change that is being made now."""
         if self._moving:
             return
-        self.fail()  # what is changed is what was there before the move
         if step.gesture and step.gesture == self._gesture and self._done:
             first, *others = self._done[-1]
             self._done[-1] = (replace(first, after=step.after), *others)
@@ -73,7 +69,7 @@ class History(QObject):
 
     def join(self, step: Step) -> None:
         """Take in what the change that was just pushed brought with it; it is applied after that, both ways."""
-        if self._moving or self.waiting or not self._done:
+        if self._moving or not self._done:
             return
         first, *others = self._done[-1]
         for number, other in enumerate(others):
@@ -92,12 +88,12 @@ class History(QObject):
     @property
     def last(self) -> Step | None:
         """The change that undo would take back."""
-        return self._done[-1][0] if self._done and not self.waiting else None
+        return self._done[-1][0] if self._done else None
 
     @property
     def next(self) -> Step | None:
         """The change that redo would make again."""
-        return self._undone[-1][0] if self._undone and not self.waiting else None
+        return self._undone[-1][0] if self._undone else None
 
     @Slot()
     def undo(self) -> None:
@@ -111,44 +107,18 @@ class History(QObject):
         if self.next is not None:
             self._move(back=False)
 
-    def wait(self) -> None:
-        """Let what is being applied take its time; until `arrive` or `fail` is called nothing else is taken back."""
-        self.waiting = True
-
-    def arrive(self, finish: Callable[[], object]) -> None:
-        """End a move that was waited for, by what there is to do; without effect where it is no longer waited for."""
-        if not self.waiting:
-            return
-        self.waiting = False
-        joined = (self._undone if self._back else self._done)[-1]
-        arriving = Step(joined[0].text, lambda _value: finish(), None, None)
-        self._apply((arriving, *joined[1:]))
+    def clear(self) -> None:
+        """Forget all changes."""
+        self._done, self._undone, self._gesture = [], [], ""
         self.changed.emit()
-
-    def fail(self) -> None:
-        """End a move that was waited for, as if it had never begun."""
-        if self.waiting:
-            self.waiting = False
-            self._shift(back=not self._back)
-            self.changed.emit()
 
     def _move(self, back: bool) -> None:
-        self._gesture, self._back = "", back
-        joined = self._shift(back)
-        self._apply(joined[:1])
-        if not self.waiting:
-            self._apply(joined[1:])
-        self.changed.emit()
-
-    def _shift(self, back: bool) -> _Joined:
+        self._gesture, self._moving = "", True
         source, target = (self._done, self._undone) if back else (self._undone, self._done)
         target.append(source.pop())
-        return target[-1]
-
-    def _apply(self, steps: _Joined) -> None:
-        self._moving = True
         try:
-            for step in steps:
-                step.apply(step.before if self._back else step.after)
+            for step in target[-1]:
+                step.apply(step.before if back else step.after)
         finally:
             self._moving = False
+        self.changed.emit()

@@ -32,7 +32,6 @@ __all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 
 MAX_PINS = 16
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
-_MOST_PREVIOUS, _MOST_BYTES = 2, 1 << 30  # data sets kept beside the one that is open, so that undo need not load them
 
 
 @dataclass(frozen=True)
@@ -60,21 +59,6 @@ class _Opening:
     explorer: Explorer
     confirmed: bool = False
     state: State | None = None
-
-    @property
-    def n_bytes(self) -> int:
-        """What it takes in memory."""
-        return self.dataset.train.nbytes + self.dataset.test.nbytes + self.explorer.n_bytes
-
-
-@dataclass(frozen=True)
-class _Place:
-    """What brings data back that were open, as they were shown."""
-
-    source: DataSource
-    fingerprint: str
-    confirmed: bool
-    state: State
 
 
 class Workspace(QObject):
@@ -120,7 +104,6 @@ class Workspace(QObject):
         self.fit_problem = ""
         """A warning that hardly any feature differs between rows after the threshold."""
         self._explorer: Explorer | None = None
-        self._previous: tuple[_Opening, ...] = ()  # what was open before, the last one last
         self._watched: tuple[int, ...] = ()
         self._blas_checked = False
         self._opening = 0
@@ -181,14 +164,12 @@ class Workspace(QObject):
         title: str,
         work: Callable[[Progress], _Opening],
         failure: str,
-        deliver: Callable[[_Opening], None] | None = None,
     ) -> None:
-        self.history.fail()
         self._opening = self.lane.submit(
             title,
             work,
             channel="open",
-            on_result=deliver or self._opened,
+            on_result=self._opened,
             on_failure=self._not_opened,
             on_stop=self.fall_back,
             failure=failure,
@@ -200,7 +181,6 @@ class Workspace(QObject):
 
     def fall_back(self) -> None:
         """Open something where nothing is open."""
-        self.history.fail()
         if self.dataset is None and self.fallback is not None:
             fallback, self.fallback = self.fallback, None
             self.open(fallback)
@@ -286,71 +266,15 @@ class Workspace(QObject):
         if not same_rows and opened.state is None:
             selection = replace(selection, pins=_first_pins(dataset), sample=_first_sample(dataset))
         state = replace(state, selection=_fitting(selection, dataset))
-        was = self._place()
-        if was is not None:
-            now = _Place(opened.source, dataset.fingerprint, confirmed, state)
-            self.history.push(Step(_opening_text(opened, was.source), self._go_to, was, now))
-        self._show(replace(opened, confirmed=confirmed, state=state))
-
-    def _show(self, opened: _Opening) -> None:
-        """Let data take the place of what is open, which is kept for a while."""
-        assert opened.state is not None
-        previous = [each for each in self._previous if each.dataset not in (self.dataset, opened.dataset)]
-        if self.dataset is not None and self.source is not None and self._explorer is not None:
-            previous.append(_Opening(self.source, self.dataset, self._explorer))
-        while len(previous) > _MOST_PREVIOUS or sum(each.n_bytes for each in previous) > _MOST_BYTES:
-            del previous[0]
-        self._previous = tuple(previous)
-        old, self.state = self.state, opened.state
-        self.dataset, self.source, self._explorer = opened.dataset, opened.source, opened.explorer
-        self.confirmed = opened.confirmed
+        self.state, old = state, self.state
+        self.dataset, self.source, self._explorer = dataset, opened.source, opened.explorer
+        self.confirmed = confirmed
         self.stack = self.preview = None
         self._watched = ()
+        self.history.clear()
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
         self._fit(settle=0.0)
-
-    def _place(self) -> _Place | None:
-        """Return where what is open now is found again."""
-        if self.source is None or self.dataset is None:
-            return None
-        return _Place(self.source, self.dataset.fingerprint, self.confirmed, self.state)
-
-    @Slot(object)
-    def _go_to(self, place: _Place) -> None:
-        """Show data that were open before: at once where they are kept, else when they are loaded."""
-        self._remember(place)
-        for each in self._previous:
-            if (each.source, each.dataset.fingerprint) == (place.source, place.fingerprint):
-                self._show(replace(each, confirmed=place.confirmed, state=place.state))
-                return
-
-        def work(progress: Progress) -> _Opening:
-            dataset = place.source.load(progress=progress.part(0.0, 0.95))
-            return _ready(place.source, dataset, confirmed=place.confirmed, state=place.state)
-
-        failure = "The data could not be opened again"
-        self._submit_opening("Opening the data again", work, failure, self._returned)
-        self.history.wait()
-
-    def _remember(self, place: _Place) -> None:
-        """Where files are read or divided in the way of before again, remember that."""
-        choices, source = self.choices, self.source
-        if choices is None or source is None or source == place.source or source.paths != place.source.paths:
-            return
-        if place.confirmed:
-            self.lane.submit(
-                "Remembering how the files are read",
-                lambda _progress: choices.remember(place.source),
-                channel="remember",
-                failure="How the files are read could not be remembered",
-            )
-
-    @Slot(object)
-    def _returned(self, opened: _Opening) -> None:
-        assert opened.state is not None
-        state = replace(opened.state, selection=_fitting(opened.state.selection, opened.dataset))
-        self.history.arrive(lambda: self._show(replace(opened, state=state)))
 
     # State and history -----------------------------------------------------------------------------------------
 
@@ -383,7 +307,7 @@ class Workspace(QObject):
 
     @Slot(object)
     def _replace(self, state: State) -> None:
-        if self.dataset is not None:  # a step may be of data that are not open any longer
+        if self.dataset is not None:
             state = replace(state, selection=_fitting(state.selection, self.dataset))
         old, self.state = self.state, state
         self.state_changed.emit(state, old)
@@ -488,17 +412,6 @@ _CHANGES = {
     "show": "change of what tiles show",
 }
 """What a person changes of parameters and selection, as it follows "Undo"."""
-
-
-def _opening_text(opened: _Opening, before: DataSource) -> str:
-    """Return what was done when these data took the place of others, or of the same that were read otherwise."""
-    source = opened.source
-    if (source.key, source.paths) == (before.key, before.paths):
-        if source.held_out != before.held_out:
-            return "division of the rows"
-        if source.reading != before.reading:
-            return "reading of the files"
-    return f"opening {opened.dataset.name}"
 
 
 def _changed(state: State, old: State) -> str:
