@@ -47,7 +47,7 @@ def test_that_menus_offer_what_packages_add_once_they_are_opened(window, example
     _choose(squashing, "sine")
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)
     assert window.workspace.stack.parameters.squashing == "sine@slide-example==1.0"
-    window.workspace.history.undo()
+    window.workspace.undo()
     assert squashing.currentText() == "threshold"
     _choose(data, "stripes")
     wait(lambda: window.workspace.dataset.name == "Stripes" and window.workspace.model() is not None)
@@ -69,5 +69,5 @@ def test_that_a_broken_one_is_one_sentence_and_the_window_goes_on(window, exampl
     wait(lambda: window.notice.isVisible() and not window.lane.busy)
     assert "of the package broken-thing 0.3 cannot be used (RuntimeError: no way)" in window.notice.accessibleName()
     if name == "Squashing":
-        window.workspace.history.undo()
+        window.workspace.undo()
     wait(lambda: window.workspace.model() is not None and not window.lane.busy)

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QUndoStack
 
 from slide_gui.core.linear_algebra import float32_scatter_is_exact
 from slide_gui.core.slide.parameters import StackParameters
@@ -23,23 +25,34 @@ from slide_gui.experiments.session import Selection
 from slide_gui.experiments.source import DataSource
 from slide_gui.experiments.splits import divide
 from slide_gui.gui.state.choices import FileChoices
-from slide_gui.gui.state.history import History, Step
 from slide_gui.gui.state.jobs import Lane, Problem
+from slide_gui.gui.state.undo import Change
 from slide_gui.progress import Progress
-from slide_gui.text import counted, pixel_name
+from slide_gui.text import count, counted, pixel_name
 
 __all__ = ["MAX_PINS", "State", "Workspace", "panel_parameters"]
 
 MAX_PINS = 16
+_MOST_STEPS = 200
 _SETTLE_SECONDS = 0.04  # a slider that rests this long is taken to have arrived
 
 
 @dataclass(frozen=True)
 class State:
-    """What is set of the data that are open."""
+    """The settings for the open data.
+
+    Attributes
+    ----------
+    test_row : int or None
+        The test image that is shown instead of the selected training image.
+    drawing : ndarray of shape (rows, columns), or None
+        The shown image with the strokes drawn on it.
+    """
 
     parameters: StackParameters = field(default_factory=lambda: StackParameters(depth=4))
     selection: Selection = field(default_factory=Selection)
+    test_row: int | None = None
+    drawing: NDArray[np.float32] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +100,11 @@ class Workspace(QObject):
     def __init__(self, lane: Lane, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.lane = lane
-        self.history = History(self)
-        """What was changed here and on the pages."""
+        self.history = QUndoStack(self)
+        """Finished changes of parameters, pins, image, strokes, deleted runs and tags; `undo` includes a gesture."""
+        self.history.setUndoLimit(_MOST_STEPS)
+        self._gesture = ""
+        self._before_gesture = State()
         self.choices: FileChoices | None = None
         """Where it is remembered how files were read; None: nowhere."""
         self.confirmed = True
@@ -265,26 +281,74 @@ class Workspace(QObject):
         selection = state.selection
         if not same_rows and opened.state is None:
             selection = replace(selection, pins=_first_pins(dataset), sample=_first_sample(dataset))
-        state = replace(state, selection=_fitting(selection, dataset))
+        state = replace(state, selection=_fitting(selection, dataset), test_row=None, drawing=None)
         self.state, old = state, self.state
         self.dataset, self.source, self._explorer = dataset, opened.source, opened.explorer
         self.confirmed = confirmed
         self.stack = self.preview = None
         self._watched = ()
+        self._gesture = ""
         self.history.clear()
         self.dataset_changed.emit(self.dataset)
         self.state_changed.emit(self.state, old)
         self._fit(settle=0.0)
 
-    # State and history -----------------------------------------------------------------------------------------
+    # State and undo --------------------------------------------------------------------------------------------
 
     def set_parameters(self, gesture: str = "", **changes: Any) -> None:
-        """Change fit parameters; the layers follow. Changes of the same gesture undo together."""
+        """Change fit parameters; the layers follow.
+
+        Consecutive changes of the same gesture are one step of undo, which `end_gesture` completes.
+        """
         self._change(replace(self.state, parameters=replace(self.state.parameters, **changes)), gesture)
 
     def select(self, gesture: str = "", **changes: Any) -> None:
-        """Change what is looked at."""
-        self._change(replace(self.state, selection=replace(self.state.selection, **changes)), gesture)
+        """Change the selection; another image replaces a test image and a drawing."""
+        state = replace(self.state, selection=replace(self.state.selection, **changes))
+        if "sample" in changes:
+            state = replace(state, test_row=None, drawing=None)
+        self._change(state, gesture)
+
+    def show_test(self, row: int) -> None:
+        """Show a test image instead of the selected training image."""
+        text = f"showing test image {count(row + 1)}"
+        self._change(replace(self.state, test_row=row, drawing=None), text=text)
+
+    def draw(self, image: NDArray[np.float32] | None, text: str) -> None:
+        """Set the drawing, or remove it; `text` names the change in the Edit menu."""
+        self._change(replace(self.state, drawing=image), text=text)
+
+    def push(self, text: str, apply: Callable[[Any], object], before: Any, after: Any) -> None:
+        """Record a change that has been made, so that it can be undone."""
+        self.end_gesture()
+        self.history.push(Change(text, apply, before, after))
+
+    @Slot()
+    def end_gesture(self) -> None:
+        """Complete the changes of a gesture as one step of undo."""
+        if self._gesture:
+            self._gesture, before = "", self._before_gesture
+            if not _same(before, self.state):
+                self.history.push(Change(_changed(self.state, before), self._replace, before, self.state))
+
+    @property
+    def undo_text(self) -> str:
+        """The change that `undo` would revert; empty if there is none."""
+        if self._gesture and not _same(self._before_gesture, self.state):
+            return _changed(self.state, self._before_gesture)
+        return self.history.undoText()
+
+    @Slot()
+    def undo(self) -> None:
+        """Revert the last change."""
+        self.end_gesture()
+        self.history.undo()
+
+    @Slot()
+    def redo(self) -> None:
+        """Make the change again that was undone last."""
+        self.end_gesture()
+        self.history.redo()
 
     @Slot(object)
     def toggle_pin(self, feature: int) -> None:
@@ -300,10 +364,16 @@ class Workspace(QObject):
             said = f"{MAX_PINS} pixels are pinned already; release one first."
             self.problem.emit(Problem("No more pins", said))
 
-    def _change(self, state: State, gesture: str) -> None:
-        if state != self.state:
-            self.history.push(Step(_changed(state, self.state), self._replace, self.state, state, gesture))
-            self._replace(state)
+    def _change(self, state: State, gesture: str = "", text: str = "") -> None:
+        before = self.state
+        if _same(state, before):
+            return
+        if not gesture or gesture != self._gesture:
+            self.end_gesture()
+            self._gesture, self._before_gesture = gesture, before
+        self._replace(state)
+        if not gesture:
+            self.history.push(Change(text or _changed(state, before), self._replace, before, self.state))
 
     @Slot(object)
     def _replace(self, state: State) -> None:
@@ -412,6 +482,10 @@ _CHANGES = {
     "show": "change of what tiles show",
 }
 """What a person changes of parameters and selection, as it follows "Undo"."""
+
+
+def _same(state: State, other: State) -> bool:
+    return state == other and state.drawing is other.drawing
 
 
 def _changed(state: State, old: State) -> str:
